@@ -15,10 +15,11 @@ from ..model.errors import InputError, nearest
 from .declare import argument, command, option, taking, values_of
 from .explain import EXPLAINED, Explained
 from .forecast import LikelyOptions, likely_cells, likely_columns
-from .options import FORMAT, OF_EACH_PLAN, Format, Search, Source, print_note
+from .options import FORMAT, OF_EACH_PLAN, Format, Search, print_note
 from .outlook_text import caution_lines, start_lines, start_times
 from .process import Exit
 from .selection import Selection
+from .source import Source
 from .tables import Column, ListingRow, State
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ OF_ALTERNATIVES = "Only the first N; 0 for all. Default: one page."
 def ask(
     context: typer.Context,
     instance_file: str | None = argument(
-        None, "Instance file; left out with --example.", metavar="FILE"
+        None, "Instance file; left out with --example and --cluster.", metavar="FILE"
     ),
     line: list[str] | None = argument(
         None,
@@ -195,7 +196,7 @@ def ask(
         metavar="LINE",
     ),
     *,
-    source: Annotated[Source, taking("example")],
+    source: Annotated[Source, taking("example live timeout")],
     alternatives: Alternatives,
     explore: bool = option(False, "Choose alternatives and show those that are sooner."),
     whose: SubmitOptions,
@@ -218,7 +219,7 @@ def ask(
     after_file, stdin = source.file is not None, str(source.file) != "-"
     asked = asked_for(words, context, after_file=after_file, stdin=stdin)
     settings = likely.settings()
-    instance = source.read()
+    instance = source.read(search.time_limit)
     past = likely.past(instance)
     with cancel_on_signal() as cancel:
         answer = ask_for(

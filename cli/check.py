@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..model.errors import InputError
 from ..model.escaping import printable
-from .declare import argument, command, option, values_of
-from .options import example_names, read_with_warnings
+from .declare import argument, command, option, taking, values_of
+from .options import example_names
 from .output import Written
 from .process import Exit
+from .source import Source
 from .tables import paragraph
 
 if TYPE_CHECKING:
@@ -29,19 +31,24 @@ TEXT_OR_JSON = option("text", "text or json.")
 
 @command
 def check(
-    files: list[Path] = argument(
-        ..., "Instance files, YAML or JSON; - for standard input.", show_default=False
+    files: list[Path] | None = argument(
+        None, "Instance files, YAML or JSON; - for standard input.", show_default=False
     ),
     changes: Path | None = option(
         None, "Also a file of changes over time, against each of them (docs/changes.md)."
     ),
+    *,
+    source: Annotated[Source, taking("live timeout")],
     format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
     """Check instance files: one line `ok` a file, or everything that is wrong with it.
 
     Exit codes: 0 all are right, 2 some are not.
     """
-    found = [_checked(file, changes) for file in files]
+    sources = [replace(source, file=file) for file in files or ()] or [source]
+    if not sources[0].is_given:
+        raise InputError("give instance files, or --cluster for the cluster of this machine")
+    found = [_checked(each, changes) for each in sources]
     if format == "json":
         typer.echo(json.dumps([item.to_dict() for item in found], indent=2))
     else:
@@ -55,7 +62,7 @@ def check(
 class Checked:
     """What is said of one file."""
 
-    file: Path
+    file: str
     #: None where there are problems.
     instance: Instance | None
     problems: tuple[Problem, ...] = ()
@@ -68,7 +75,7 @@ class Checked:
             name: [asdict(problem) for problem in problems]
             for name, problems in (("problems", self.problems), ("warnings", self.warnings))
         }
-        return {"file": str(self.file), "ok": not self.problems, **said, **self._counts()}
+        return {"file": self.file, "ok": not self.problems, **said, **self._counts()}
 
     def tell(self) -> None:
         """Problems and warnings on standard error, a good file as one line on standard output."""
@@ -84,7 +91,7 @@ class Checked:
         counts = self._counts()
         changes = f", {counted(counts['changes'], 'change')}" if "changes" in counts else ""
         typer.echo(
-            f"{printable(str(self.file))}: ok ({counted(counts['hosts'], 'host')}, "
+            f"{printable(self.file)}: ok ({counted(counts['hosts'], 'host')}, "
             f"{counted(counts['slots'], 'slot')}, {counts['running']} running, "
             f"{counted(counts['pending'], 'pending job')}{changes})"
         )
@@ -102,15 +109,16 @@ class Checked:
         }
 
 
-def _checked(file: Path, changes: Path | None) -> Checked:
-    from ..model.errors import InputError, Problem
+def _checked(source: Source, changes: Path | None) -> Checked:
+    from ..model.errors import Problem
 
+    file = source.name
     try:
-        instance, warnings = read_with_warnings(file)
+        instance, warnings = source.read_with_warnings()
         happens = _changes(changes, instance)
     except InputError as error:
         return Checked(file, None, tuple(error.problems))
-    refused = [Problem(f"job {job}: {why}", str(file)) for job, why in _without_a_share(instance)]
+    refused = [Problem(f"job {job}: {why}", file) for job, why in _without_a_share(instance)]
     return Checked(file, instance, warnings=(*warnings, *refused), changes=happens)
 
 

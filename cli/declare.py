@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
@@ -170,14 +171,16 @@ def _changed(own: Field[Any], how: Any) -> Field[Any]:
 
 def _parameter(name: str, hint: Any, declared: Field[Any]) -> Parameter:
     said: Declared = declared.metadata[_DECLARED]
-    names, default = said.names, declared.default
+    names, default, settings = said.names, declared.default, said.settings
     if hint is bool and default is False and not names:
         names = (f"--{name.replace('_', '-')}",)
     if get_origin(hint) is tuple:
-        hint, default = list[get_args(hint)[0]] | None, default or None  # type: ignore[misc]
+        of = get_args(hint)[0]
+        hint, default = list[of] | None, default or None  # type: ignore[valid-type]
+        settings = {"metavar": "FILE", **settings} if of is Path else settings
     return Parameter(
         name,
         Parameter.KEYWORD_ONLY,
         default=Parameter.empty if default is MISSING else default,
-        annotation=Annotated[hint, said.kind(*names, **said.settings)],
+        annotation=Annotated[hint, said.kind(*names, **settings)],
     )

@@ -12,9 +12,10 @@ from ..model.escaping import markdown_code, markdown_text
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
 from .import_snapshot import Listings
-from .options import Search, Source, print_note, progress
+from .options import Search, print_note, progress
 from .process import Exit
 from .selection import Selection
+from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -51,15 +52,18 @@ def diagnose(
     Exit codes: 0 done (also where jobs starve), 2 bad input, 3 stopped early with what was found so
     far.
     """
+    from ..model.errors import InputError
     from ..solver.advice.diagnosis.diagnose import diagnose as diagnose_instance
     from .process import cancel_on_signal, left_of
 
     settings = likely.settings()
     if listings.any_listing:
+        if source.live:
+            raise InputError("--cluster runs bjobs and its like itself: leave --bjobs … out")
         instance = listings.instance(_site(source))
     else:
         _only_of_listings(listings)
-        instance = source.read()
+        instance = source.read(search.time_limit)
     past = likely.past(instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = diagnose_instance(

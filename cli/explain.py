@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .declare import argument, command, option, taking
-from .options import FORMAT, OF_EACH_PLAN, Format, Search, Source, pending_jobs
+from .options import FORMAT, OF_EACH_PLAN, Format, Search, pending_jobs
 from .outlook_text import NO_START, caution_lines, start_lines, start_times
 from .process import Exit
 from .selection import Selection
+from .source import Source
 from .tables import Column, ListingRow
 
 if TYPE_CHECKING:
@@ -44,19 +45,24 @@ _SUGGESTIONS = (
 @command
 def explain(
     instance_file: str | None = argument(
-        None, "Instance file; left out with --example.", metavar="FILE"
+        None, "Instance file; left out with --example and --cluster.", metavar="FILE"
     ),
     job: str | None = argument(
         None, "Identifier of a pending job.", metavar="JOB", autocompletion=pending_jobs
     ),
     *,
-    source: Annotated[Source, taking("example")],
+    source: Annotated[Source, taking("example live timeout")],
     method: Explained = EXPLAINED,
     search: Annotated[Search, taking("time_limit effort margin", time_limit=OF_EACH_PLAN)],
     configuration: bool | None = option(
         None,
         "Try changes of the configuration too: the scheduler is simulated under each. "
         f"Usual up to {MAX_JOBS} jobs.",
+    ),
+    brief: bool | None = option(
+        None,
+        "Two sentences and a line to paste, what helps most; the default with --cluster.",
+        "--brief/--no-brief",
     ),
     selection: Annotated[Selection, taking("wide")],
     format: Format = FORMAT,
@@ -76,7 +82,7 @@ def explain(
     source, words = source.behind_file(words, 1)
     if not words:
         raise InputError("give a pending job: slotwise explain FILE JOB")
-    instance = source.read()
+    instance = source.read(search.time_limit)
     with cancel_on_signal() as cancel:
         found = explain_job(
             instance,
@@ -88,7 +94,10 @@ def explain(
             configuration=is_small(instance) if configuration is None else configuration,
             cancel=cancel,
         )
-    typer.echo(explanation_output(instance, found, format, selection.wide), nl=False)
+    if format == "text" and (source.live if brief is None else brief):
+        typer.echo(_brief(instance, found), nl=False)
+    else:
+        typer.echo(explanation_output(instance, found, format, selection.wide), nl=False)
     if cancel.is_set() or found.cut or found.answer.cut:
         raise typer.Exit(Exit.STOPPED)
 
@@ -190,6 +199,19 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if clock.day is not None:
         text += paragraph(clock.note)
     return text.rstrip("\n") + "\n"
+
+
+def _brief(instance: Instance, found: Explanation) -> str:
+    from .brief import brief_text
+
+    clock = _clock(instance, found)
+    job, answer, method = found.answer.job.id, found.answer, found.method
+    if found.outlook is None:
+        return brief_text(clock, found, placed_text(clock, job, answer, method), ())
+    start = next(start_lines(clock, job, found.outlook))
+    if method != "configured":
+        start = placed_text(clock, job, answer, method)
+    return brief_text(clock, found, start, caution_lines(found.outlook, method, answer.omissions))
 
 
 def _configuration(instance: Instance, found: Explanation) -> str:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .declare import command, option, taking, values_of
-from .options import FORMAT, MAX_SAMPLES, Format, Source, from_stdin, print_note, seconds_of
+from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, seconds_of
 from .outlook_text import NOTHING, Stated
 from .process import Cancel, Exit
 from .replay import Policy
 from .selection import PlanSelection, Selection, Shown
+from .source import Source
 from .tables import Column, ListingRow, State, paragraph
 
 if TYPE_CHECKING:

@@ -1,17 +1,14 @@
-"""``slotwise import snapshot`` and ``slotwise snapshot``: what an LSF cluster does now."""
+"""``slotwise import snapshot``: what an LSF cluster did when its commands were run."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ..model.sources.lsf_state.printed_facts import asked_columns
-from .declare import command, option, taking, values_of
+from .declare import command, option, values_of
 from .options import RUSAGE_HELP, Rusage, from_stdin, print_note
 from .output import Written, keep_inputs
 
@@ -26,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Begins the notes on sums; a contradiction is a note of its own.
+BALANCE = "balance: "
 #: Notes of one kind that are spelled out.
 MAX_NOTES = 10
 SITE_HELP = "Instance with the site's configuration: resources, users, limits."
@@ -242,7 +241,7 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 
     balance = check_consistency(instance, seen)
     for line in balance.lines:
-        print_note(f"balance: {line}")
+        print_note(f"{BALANCE}{line}")
     print_notes([f"contradicts itself: {item.text()}" for item in balance.contradictions])
     return replace(instance, omissions=(*instance.omissions, *balance.contradictions))
 
@@ -323,15 +322,21 @@ def _read(paths: Sequence[Path], kind: str) -> list[Text]:
 
 def _file_text(path: Path) -> str:
     """What lsid printed; InputError where it cannot be read, or is something else."""
-    from ..model.errors import InputError, Problem
     from ..model.formats.reading import file_bytes
-    from ..model.formats.sniff import kind_of_text
 
     text = file_bytes(path).decode("utf-8", errors="replace")
+    check_lsid(text, str(path))
+    return text
+
+
+def check_lsid(text: str, source: str) -> None:
+    """InputError for what is not the output of lsid."""
+    from ..model.errors import InputError, Problem
+    from ..model.formats.sniff import kind_of_text
+
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
     if (kind_of_text(text) or "lsid") != "lsid" or not named:
-        raise InputError([Problem("is not the output of lsid", str(path))])
-    return text
+        raise InputError([Problem("is not the output of lsid", source)])
 
 
 def parse_now(text: str) -> datetime:
@@ -349,174 +354,3 @@ def _age(paths: Sequence[Path]) -> datetime:
     written = [path.stat().st_mtime for path in paths if path.exists()]
     moment = datetime.fromtimestamp(int(max(written)), UTC) if written else None
     return moment or datetime.now(UTC).replace(microsecond=0)
-
-
-#: Fields of bjobs -o that an instance needs.
-FIELDS = (
-    "jobid jobindex stat user user_group queue proj_name application job_priority nreq_slot "
-    "min_req_proc max_req_proc combined_resreq effective_resreq submit_time start_time finish_time "
-    "specified_start_time specified_terminate_time run_time runtimelimit cpu_used alloc_slot "
-    "nalloc_slot exec_host pend_reason"
-)
-#: Those that not every version knows.
-MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
-#: Those of versions that know GPUs.
-GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
-#: And those of newer ones.
-NEW_FIELDS = "exclusive rsvid job_group estimated_run_time from_host"
-#: Every column that the table of printed facts has.
-ALL_FIELDS = " ".join(asked_columns())
-COMMANDS = {
-    "bjobs": (
-        ("bjobs", "-u", "all", "-json", "-o", ALL_FIELDS),
-        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS} {NEW_FIELDS}"),
-        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
-        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
-        ("bjobs", "-u", "all", "-json", "-o", FIELDS),
-        ("bjobs", "-u", "all", "-UF"),
-    ),
-    "bhosts": (("bhosts", "-l"),),
-    "gpus": (("bhosts", "-gpu", "-l"), ("bhosts", "-gpu", "-w"), ("lshosts", "-gpu", "-w")),
-    "bqueues": (("bqueues", "-r"), ("bqueues", "-l")),
-    "bhpart": (("bhpart", "-r"),),
-    "shared": (("bhosts", "-s"),),
-    "bparams": (("bparams", "-a"), ("bparams", "-l"), ("bparams",)),
-    "bugroup": (("bugroup", "-l"), ("bugroup", "-w"), ("bugroup",)),
-    "bmgroup": (("bmgroup", "-r", "-w"), ("bmgroup", "-r"), ("bmgroup",)),
-    "busers": (("busers", "-w", "all"), ("busers", "all")),
-    "lshosts": (("lshosts", "-w"),),
-    "limits": (("blimits", "-c"), ("bresources",)),
-    "blimits": (("blimits", "-a", "-w"), ("blimits", "-w"), ("blimits",)),
-    "bjgroup": (("bjgroup",),),
-    "brsvs": (("brsvs", "-l"), ("brsvs", "-w"), ("brsvs",)),
-    "aps": (("bjobs", "-u", "all", "-aps"),),
-    "lsid": (("lsid",),),
-}
-NEEDED = ("bjobs", "bhosts", "bqueues")
-#: Seconds to wait for each of the others at the most.
-OPTIONAL_TIMEOUT = 30.0
-
-
-@command
-def snapshot(
-    how: Annotated[Listings, taking("site rusage")],
-    *,
-    timeout: float = option(120.0, "Seconds to wait for each command.", min=1.0),
-    written: Written,
-) -> None:
-    """Make an instance of the LSF cluster of this machine, as it is now.
-
-    Runs bjobs, bhosts, bqueues and, where they are there, bhpart, lsid, bparams, bugroup, bmgroup,
-    busers, lshosts, blimits, bjgroup, brsvs and bjobs -aps; `slotwise import snapshot` takes what
-    they printed on another machine.
-
-    Exit codes: 0 done, 2 a command is missing or its output makes no instance.
-    """
-    from ..model.errors import InputError, Problem
-    from ..model.sources.lsf_state.consumables import is_of_shared
-    from ..model.sources.lsf_state.gpus import is_of_gpus
-    from ..solver.processes import path_of
-
-    programs = {words[0]: None for forms in COMMANDS.values() for words in forms}
-    found = {name: path for name in programs if (path := path_of(name)) is not None}
-    missing = [name for name in NEEDED if name not in found]
-    if missing:
-        raise InputError(
-            [Problem(
-                "is not on the PATH: set LSF's environment (profile.lsf), or run the commands "
-                "where they are and take `slotwise import snapshot`", name
-            ) for name in missing]
-        )  # fmt: skip
-    now = datetime.now().astimezone().replace(microsecond=0)
-    texts = {name: _asked(name, found, timeout) for name in COMMANDS}
-    lsid, gpus, shared = (texts.pop(name, None) for name in ("lsid", "gpus", "shared"))
-    names = (*FACTS, "limits")
-    facts = [text for name in names if (text := texts.pop(name, None)) is not None]
-    given = {name: [text] for name, text in texts.items() if text is not None}
-    if gpus is not None and is_of_gpus(gpus):
-        given["bhosts"].append(gpus)
-    if shared is not None and is_of_shared(shared):
-        given["bhosts"].append(shared)
-    name = "" if lsid is None else lsid.content
-    printed = Printed(**given, lsid=name, facts=[text for text in facts if _is_read(text)])
-    written.write(make_instance(printed, now, now, how.site, how.rusage or ""))
-
-
-def _asked(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
-    """What a command prints; one that is not needed and fails is told, and passed over."""
-    from ..model.errors import InputError
-
-    if name in NEEDED:
-        return _run(name, programs, timeout)
-    try:
-        return _run(name, programs, min(timeout, OPTIONAL_TIMEOUT))
-    except InputError as error:
-        print_notes([f"{problem}: passed over" for problem in error.problems])
-        return None
-
-
-def _is_read(text: Text) -> bool:
-    """Whether what tells of the configuration can be read; else it is told, and passed over."""
-    from ..model.errors import InputError
-    from ..model.sources.lsf_state.facts import read_facts
-
-    try:
-        read_facts([text])
-    except InputError as error:
-        print_notes([f"{problem}: passed over" for problem in error.problems])
-        return False
-    return True
-
-
-#: What LSF's commands find of the environment: these and the variables of LSF and EGO.
-_KEPT = (
-    *("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "KRB5CCNAME"),
-    *("LD_LIBRARY_PATH", "LIBPATH", "SHLIB_PATH"),
-)
-_OF_LSF = ("LSF_", "LSB_", "XLSF_", "EGO_")
-
-
-def _environment() -> dict[str, str]:
-    """Of LSF's commands: small, with years in the times they print, where this LSF can."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name in _KEPT or name.startswith(_OF_LSF)
-    }
-    return {**kept, "LSB_DISPLAY_YEAR": "Y", "LC_ALL": "C"}
-
-
-def _run(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
-    """What a command prints, by the first of its forms that works; None where there is nothing.
-
-    programs: the absolute paths of those that are there.
-    """
-    from ..model.errors import InputError, Problem
-    from ..model.input_limits import limits
-    from ..model.sources.lsf_state.values import Text
-    from ..solver.processes import TooMuchOutput, run_program
-
-    reason, most, environment = "", limits().text, _environment()
-    for program, *words in COMMANDS[name]:
-        if program not in programs:
-            continue
-        line = " ".join([program, *words[:3]]) + (" …" if len(words) > 3 else "")
-        try:
-            done = run_program(
-                programs[program], words, timeout=timeout, environment=environment, most=most
-            )
-        except TimeoutExpired:
-            raise InputError([Problem(f"gave no answer in {timeout:g} s", f"`{line}`")]) from None
-        except TooMuchOutput:
-            wrong = f"printed more than {most:,} bytes (--max-text)"
-            raise InputError([Problem(wrong, f"`{line}`")]) from None
-        content = done.output.decode("utf-8", errors="replace")
-        errors = done.errors.decode("utf-8", errors="replace").strip()
-        if done.code == 0 and content.strip():
-            return Text(content, f"`{line}`")
-        if errors.startswith("No ") or (done.code == 0 and not errors):
-            return None
-        reason = errors.splitlines()[0] if errors else f"exit code {done.code}"
-    if name not in NEEDED:
-        return None
-    raise InputError([Problem(f"failed: {reason}", f"`{line}`")])

@@ -26,8 +26,8 @@ from .declare import command, option, taking, values_of
 from .diagnose import diagnose
 from .explain import explain
 from .forecast import forecast
-from .import_snapshot import snapshot
 from .importer import app as importers
+from .live_cluster import snapshot
 from .panels import HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
 from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay

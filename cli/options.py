@@ -7,7 +7,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +20,7 @@ from ..model.errors import InputError, Problem, SlotwiseError, report
 from ..model.escaping import printable
 from ..model.objective import ObjectiveName
 from ..model.plan import MAX_MARGIN
-from .declare import argument, option
+from .declare import option
 
 if TYPE_CHECKING:
     from ..model.formats.file_format import DefaultLimit
@@ -61,56 +62,6 @@ def _sources(given: dict[str, Any]) -> Iterator[Path]:
 
 
 Format = Literal["text", "json", "csv"]
-
-
-#: Said where a command has no instance, or two.
-WANTED = "give an instance file or --example NAME (`slotwise examples` lists them)"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The instance that a command is about."""
-
-    file: Path | None = argument(
-        None, "Instance file, YAML or JSON; - for standard input.", show_default=False
-    )
-    example: str | None = option(
-        None,
-        "A shipped example instead of a file; see `slotwise examples`.",
-        autocompletion=example_names,
-    )
-
-    def read(self) -> Instance:
-        """The instance; warnings go to stderr.
-
-        Raises InputError when neither or both are given, or the instance is bad.
-        """
-        return read_source(self.path())
-
-    @property
-    def name(self) -> str:
-        """As it was named."""
-        return self.example or str(self.file)
-
-    def path(self, wanted: str = WANTED) -> Path:
-        """The file, or that of an example; InputError that says what is wanted for none or two."""
-        from ..instances import example as example_path
-
-        if (self.file is None) == (self.example is None):
-            raise InputError(wanted)
-        return example_path(self.example) if self.file is None else self.file  # type: ignore[arg-type]
-
-    def behind_file(
-        self, words: Sequence[str], most: int | None = None
-    ) -> tuple[Source, list[str]]:
-        """The source with its file from the first of the words, and the words behind that.
-
-        There is no file among them where an example is named, unless they are more than `most`.
-        """
-        rest = list(words)
-        if rest and (self.example is None or (most is not None and len(rest) > most)):
-            return replace(self, file=Path(rest[0])), rest[1:]
-        return self, rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +135,25 @@ MAX_SAMPLES = 100_000
 MANY_JOBS = 10_000
 
 
+#: Where notes go instead of stderr.
+_NOTES: ContextVar[list[str] | None] = ContextVar("notes", default=None)
+
+
+@contextmanager
+def collected_notes(notes: list[str]) -> Iterator[None]:
+    """The notes of the block come to the end of a list, and are not printed."""
+    token = _NOTES.set(notes)
+    try:
+        yield
+    finally:
+        _NOTES.reset(token)
+
+
 def print_note(text: str) -> None:
     """A line on stderr."""
+    if (notes := _NOTES.get()) is not None:
+        notes.append(text)
+        return
     typer.echo(f"slotwise: {printable(text)}", err=True)
 
 

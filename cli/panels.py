@@ -29,13 +29,14 @@ PANELS: Final[dict[str, str]] = {
         "explore slots ptile limit cu queue set vary until cycle configuration"
     ),
     "Output": (
-        "format output once wide w gantt png svg animate open jobs cycle-log shares table picture"
+        "format brief output once wide w gantt png svg animate open jobs cycle-log shares table "
+        "picture"
     ),
     "A moment of the simulation": (
         "show.at show.step show.cycle show.reservation show.reservations"
     ),
     "Forecast": "history samples seed by",
-    "Time and processors": "time-limit every workers",
+    "Time and processors": "time-limit timeout every workers",
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
         "checkpoint-every resume from from-host alloc configured effort advice-time precision "
@@ -55,10 +56,14 @@ RENAMED: Final = {
     ("compare", "--processes"): "--workers",
     ("report", "--processes"): "--workers",
 }
+#: Options that are seconds, by the names of their fields.
+_SECONDS: Final = frozenset({"time_limit", "timeout", "margin", "cycle", "step"})
 #: Arguments that the help calls FILE.
 FILES: Final = frozenset({"file", "files", "instance_file", "site"})
 #: Shows the help of a command with all its options.
 HELP_ALL: Final = "--help-all"
+#: Ends the name of a switch that an option without a value stands for.
+NOW: Final = "-now"
 #: Characters of a list of choices that still leave room for the words beside it.
 _MAX_CHOICES: Final = 34
 
@@ -95,6 +100,7 @@ class PanelledCommand(TyperCommand):
         """As ever, but old spellings are taken and mistakes are answered in words."""
         if args == ["-h"]:  # where -h belongs to a bsub line, too, it is help when it stands alone
             args = ["--help"]
+        args = self._alone(args)
         if HELP_ALL in args[: args.index("--") if "--" in args else None]:
             show_all(ctx, True)
         self._check_values(args)
@@ -108,6 +114,19 @@ class PanelledCommand(TyperCommand):
             if kind == "NoSuchOption":
                 raise self._unknown(ctx, option) from None
             raise _shown(error) from None
+
+    def _alone(self, words: list[str]) -> list[str]:
+        """The words; of an option that stands without its value the switch that it then is.
+
+        The switch of --X is the hidden --X-now.
+        """
+        switches = [name for each in self.params for name in each.opts if name.endswith(NOW)]
+        end = words.index("--") if "--" in words else len(words)
+        found = list(words)
+        for at, (word, following) in enumerate(pairwise([*words[:end], "--"])):
+            if word + NOW in switches and following.startswith("-") and following != "-":
+                found[at] = word + NOW
+        return found
 
     def _check_values(self, words: list[str]) -> None:
         """InputError for an option whose value is the next option."""
@@ -242,6 +261,11 @@ def _arrange(option: Any, command: str) -> None:
 
 
 def _word(name: str, kind: str) -> str:
-    if kind.startswith(("int", "float")):
-        return "SECONDS" if name.endswith("time") or name == "time_limit" else "N"
+    """N is a whole number everywhere."""
+    if name in _SECONDS or name.endswith("time"):
+        return "SECONDS"
+    if kind.startswith("float"):
+        return "NUMBER"
+    if kind.startswith("int"):
+        return "N"
     return "FILE" if "path" in kind or "file" in kind else "TEXT"

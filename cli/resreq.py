@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ..model.escaping import printable
-from .declare import argument, command, option
-from .options import read_source
+from .declare import argument, command, option, taking
 from .process import Exit
+from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -50,6 +50,10 @@ class ResreqAnswer:
     compound: bool = False
 
 
+#: What --cluster is instead of --against.
+OF_HOSTS = "Instead of --against the hosts of this machine's cluster: asks its scheduler now."
+
+
 @command
 def resreq(
     text: str = argument("", "The requirement, as after bsub -R."),
@@ -57,6 +61,8 @@ def resreq(
     lenient: bool = option(False, "Accept balance together with usablecuslots in cu."),
     dialect: str = option("", "The language of LSF 7 or 10.1; else the instance's, or 10.1."),
     against: Path | None = option(None, "Instance file: which of its hosts match, in which order."),
+    *,
+    source: Annotated[Source, taking("live timeout", live=OF_HOSTS)],
     submitted_from: str | None = option(
         None, "Submission host, for type==local.", "--from-host", "--from"
     ),
@@ -72,9 +78,10 @@ def resreq(
 
     if check_select:
         raise typer.Exit(_check_select(text, output))
-    if submitted_from is not None and against is None:
+    source = replace(source, file=against)
+    if submitted_from is not None and not source.is_given:
         raise InputError("--from-host names a host of an instance: give --against too")
-    instance = None if against is None else read_source(against)
+    instance = source.read() if source.is_given else None
     try:
         options = _options(instance, strict, lenient, dialect)
         answer = _answer(text, instance, options, submitted_from)

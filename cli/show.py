@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..model.escaping import printable
 from .declare import argument, command, option, spelled, taking, values_of
-from .options import Source, print_note
+from .options import print_note
 from .selection import ViewOptions
+from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -91,13 +92,13 @@ def show(
     view: str = argument(..., f"Which command's table: {', '.join(VIEWS)}.", show_default=False),
     words: list[str] | None = argument(
         None,
-        "Instance file, YAML or JSON, - for standard input (none with --example); then only "
-        "these jobs, hosts, queues, groups, …",
+        "Instance file, YAML or JSON, - for standard input (none with --example, --cluster); then "
+        "only these jobs, hosts, queues, groups, …",
         metavar="[FILE] [NAME]...",
         show_default=False,
     ),
     *,
-    source: Annotated[Source, taking("example")],
+    source: Annotated[Source, taking("example live timeout")],
     name: list[str] | None = option(
         None, "Only this job, host, queue, …, as behind FILE; may be repeated."
     ),

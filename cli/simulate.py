@@ -18,7 +18,6 @@ from .options import (
     JOBS_FILE_HELP,
     Format,
     LogReading,
-    Source,
     from_stdin,
     print_note,
     progress_bar,
@@ -34,6 +33,7 @@ from .output import (
     write_records,
 )
 from .process import Exit
+from .source import LIVE, LIVE_ALONE, Source
 from .tables import (
     Column,
     ListingRow,
@@ -56,11 +56,23 @@ if TYPE_CHECKING:
     from ..solver.scheduler.simulation import Session
 
 
+#: Said where there is nothing to simulate, or more than one.
+WANTED = (
+    "give a log, an instance file or --example NAME (`slotwise examples` lists them), or --cluster "
+    "for the cluster of this machine"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class WorkloadOptions(LogReading):
     """What else is read with an instance or a log."""
 
-    cluster: Path | None = option(None, "Instance whose hosts and queues run a log.")
+    cluster: Path | None = option(
+        None,
+        "Instance whose hosts and queues run a log. Alone, instead of FILE: the cluster of this "
+        "machine, whose scheduler is asked now.",
+        metavar="[FILE]",
+    )
     hosts: int | None = option(None, "Spread the processors of an SWF log over N hosts.", min=1)
     events: Path | None = option(
         None,
@@ -120,7 +132,7 @@ def read(sources: Sources) -> Simulated:
     options = ReadOptions(asked.hosts, cluster, asked.keep_going, asked.limit)
     contents = found.read(sources.file, options)
     if asked.events is not None and not contents.of_lsf:
-        raise _idle(["events"], sources, found)
+        raise _idle(["events"], f"{found.kind}, which {sources.file} is")
     for remark in contents.remarks:
         sources.tell(remark)
     instance = contents.instance
@@ -139,14 +151,14 @@ def _only_what_applies(sources: Sources, found: FileFormat) -> None:
     asked["cluster"] = asked["cluster"] or sources.site
     idle = [name for name, value in asked.items() if value and name not in found.takes]
     if idle:
-        raise _idle(idle, sources, found)
+        raise _idle(idle, f"{found.kind}, which {sources.file} is")
 
 
-def _idle(names: list[str], sources: Sources, found: FileFormat) -> InputError:
+def _idle(names: list[str], kind: str) -> InputError:
     from ..model.errors import InputError
 
     said = ", ".join(f"--{name.replace('_', '-')}" for name in names)
-    return InputError(f"{said}: means nothing for {found.kind}, which {sources.file} is")
+    return InputError(f"{said}: means nothing for {kind}")
 
 
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
@@ -335,8 +347,8 @@ class LoopOptions(WorkloadOptions, Resuming):
         }
 
 
-def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> None:
-    """Simulate and write what was asked for; name: of the input in the output, None for its path.
+def run_loop(source: Source, options: LoopOptions) -> None:
+    """Simulate and write what was asked for.
 
     Raises InputError for input or options that make no sense.
     """
@@ -352,11 +364,11 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
         check_output(options.cycle_log)
     checkpoints = options.checkpoints()
     series = _series(options)
-    inputs = (source, options.cluster, options.events, options.changes)
+    inputs = (source.file, options.cluster, options.events, options.changes)
     check_apart(options.outputs, [path for path in inputs if path is not None])
     with cancel_on_signal(at_once=checkpoints.path is None) as cancel:
         with cancel.reading():
-            given = workload(source, options)
+            given = workload_of(source, options)
             fit = cycle_of(given, options)
             session = new_session(given, options, fit)
             if series is not None:
@@ -384,12 +396,28 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     if series is not None and options.shares is not None:
         write_records(series.records(), options.shares)
     waits = compare_waits(result.jobs, given.recorded) if given.recorded else ()
-    typer.echo(render(name or str(source), result, waits, fit, options.format))
+    typer.echo(render(source.name, result, waits, fit, options.format))
 
 
 def workload(source: Path, options: LoopOptions) -> Simulated:
     """What a file gives the loop to run; remarks go to stderr."""
     return read(Sources(source, options))
+
+
+def workload_of(source: Source, options: LoopOptions, wanted: str = WANTED) -> Simulated:
+    """What the loop runs: a file, an example or this cluster; wanted: as of :meth:`Source.path`."""
+    if not source.is_live:
+        return workload(source.path(wanted), options)
+    of_logs = values_of(options, "hosts", "cluster", "keep_going", "default_limit", "events")
+    if idle := [name for name, value in of_logs.items() if value]:
+        raise _idle(idle, "the cluster of this machine, which is no log")
+    instance = source.read_now()
+    changes: Sequence[Change] = ()
+    if options.changes is not None:
+        from ..model.formats.changes import load_changes
+
+        changes = load_changes(options.changes, instance)
+    return Simulated(instance, tuple(changes))
 
 
 def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
@@ -551,7 +579,7 @@ ORDER = (
 
 @command
 def simulate(
-    source: Annotated[Source, taking(file=INPUT)],
+    source: Annotated[Source, taking(file=INPUT, live=LIVE_ALONE)],
     options: Annotated[LoopOptions, taking(ORDER)],
     moved: OfReplay,
 ) -> None:
@@ -561,14 +589,11 @@ def simulate(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
-    path = source.path(
-        "give a log, an instance file or --example NAME (`slotwise examples` lists them)"
-    )
-    _refuse_moved(path, moved)
-    run_loop(path, options, source.example)
+    _refuse_moved(LIVE if source.is_live else source.path(WANTED), moved)
+    run_loop(source, options)
 
 
-def _refuse_moved(source: Path, moved: OfReplay) -> None:
+def _refuse_moved(source: Path | str, moved: OfReplay) -> None:
     """One line that says where an option of the replay has its place."""
     from ..model.errors import InputError
 

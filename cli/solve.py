@@ -13,10 +13,11 @@ from ..model.errors import InputError
 from ..model.plan import Method
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
-from .options import FORMAT, GANTT, Format, Search, Source, print_note, progress
+from .options import FORMAT, GANTT, Format, Search, print_note, progress
 from .output import check_apart, check_path
 from .process import Exit
 from .selection import PlanSelection, Selection
+from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -81,7 +82,7 @@ def solve(
     from .process import cancel_on_signal, left_of
 
     _check_outputs(gantt, format, lsf_plan, source.file)
-    instance = source.read()
+    instance = source.read(how.time_limit)
     selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
         run = _as_configured(instance, configured, how.time_limit, cancel)
@@ -216,7 +217,7 @@ def compare(
 
     _check_format(gantt, format)
     settings = likely.settings(None if likely.history is None else search.workers)
-    instance = source.read()
+    instance = source.read(search.time_limit)
     selection.check(instance)
     past = likely.past(instance)
     with cancel_on_signal() as cancel, progress() as report:

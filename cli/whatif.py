@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from .declare import argument, command, option, taking
-from .options import FORMAT_HELP, Format, Source, from_stdin, print_note, seconds_of
+from .options import FORMAT_HELP, Format, from_stdin, print_note, seconds_of
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .process import Cancel, Exit
 from .simulate import LoopOptions, Simulated, Sources, fit_text, read
+from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance

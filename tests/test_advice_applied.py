@@ -14,9 +14,8 @@ import pytest
 import slotwise as sw
 from advice_applied import asked_as, starts, with_lines, with_suggestion
 from sampling import some
+from slotwise import Instance, Remedy, WaitingJob
 from slotwise.model.formats.objects import examine_objects
-from slotwise.model.instance import Instance
-from slotwise.solver.advice.diagnosis.records import Remedy, WaitingJob
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Random instances of one run, and of `make test-all`.

@@ -9,14 +9,29 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slotwise import (
+    AdvanceReservation,
+    Application,
+    Cluster,
+    ComputeUnit,
+    Gpus,
+    Host,
+    HostRequest,
+    InputError,
+    Instance,
+    Job,
+    Limit,
+    Method,
+    Params,
+    Queue,
+    RunningJob,
+    Scope,
+    SharedResource,
+    User,
+)
 from slotwise.model.absolute_priority import StatedPriority
-from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResource
-from slotwise.model.configuration import Limit, Params, Queue, Scope, User
 from slotwise.model.duration import expected_duration, granted_run_limit
-from slotwise.model.errors import InputError
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Application, HostRequest, Job, JobGroup, RunningJob
-from slotwise.model.plan import Method
+from slotwise.model.job import JobGroup
 from slotwise.model.resreq import effective_requirement
 from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver import alike

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from sampling import some
+from slotwise import Instance, dump, loads
 from slotwise.cli.main import app
-from slotwise.model.formats import dump, loads
 from slotwise.model.formats.submit import submitted_job
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
 from slotwise.solver.advice.suggestions import Trials
 from slotwise.solver.advice.what_if import WhatIfPlanner
 from typer.testing import CliRunner

@@ -10,8 +10,7 @@ import pytest
 from combined_enumerator import Case
 from combined_instances import case
 from sampling import some
-from slotwise.model.instance import Instance
-from slotwise.model.plan import Plan, PlannedJob
+from slotwise import Instance, Plan, PlannedJob
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.optimal.claims import RANGES
 from slotwise.solver.planning import plan

@@ -12,7 +12,8 @@ import slotwise as sw
 from advice_checking import carried_out, counted, fits_at, kind, others, placed_forms, with_job
 from combined_enumerator import Case, Form
 from sampling import some
-from slotwise.solver.advice.explain import EVERY_WEEK, Explanation, Obstacle
+from slotwise import Explanation, Obstacle
+from slotwise.solver.advice.explain import EVERY_WEEK
 from slotwise.solver.planning import plan
 from test_combined import EFFORT, drawn, without_windows
 

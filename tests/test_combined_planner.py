@@ -10,7 +10,7 @@ import slotwise as sw
 from combined_enumerator import MINUTE, Case, Term
 from combined_instances import pending_job
 from sampling import some
-from slotwise.model.plan import Plan, PlannedJob
+from slotwise import Plan, PlannedJob
 from slotwise.solver.planning import plan
 from test_combined import EFFORT, MOST, drawn, starts
 

@@ -9,11 +9,19 @@ from typing import Any
 import pytest
 import slotwise as sw
 from sampling import some
+from slotwise import (
+    Cluster,
+    Host,
+    HostPartition,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    RunningJob,
+    ShareUsage,
+    UserGroup,
+)
 from slotwise.cli.main import app
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import HostPartition, Params, Queue, UserGroup
-from slotwise.model.instance import Instance, ShareUsage
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.explain import LostContest, lost_contests
 from slotwise.solver.scheduler.history import snapshot_of
 from typer.testing import CliRunner

@@ -6,7 +6,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from slotwise.model.configuration import Params
+from slotwise import Params
 from slotwise.model.formats import document
 from slotwise.model.objective import objectives
 

@@ -14,11 +14,11 @@ from types import ModuleType
 import pytest
 import slotwise as sw
 from sampling import some
+from slotwise import Diagnosis, InputError, Remedy
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.model.formats.settings import changed, read_setting
 from slotwise.model.generate import generate
-from slotwise.solver.advice.diagnosis.records import Diagnosis, Remedy, page_of
+from slotwise.solver.advice.diagnosis.records import page_of
 from slotwise.solver.scheduler.continuation import simulated_placements
 from slotwise.solver.scheduler.methods import looking_ahead
 from typer.testing import CliRunner

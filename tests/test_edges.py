@@ -14,11 +14,7 @@ from loop_lab import job as asked
 from loop_lab import running as busy
 from placement_cases import bools, case, ints
 from placement_reference import valid
-from slotwise.model.configuration import Limit, Queue, Scope
-from slotwise.model.errors import InputError
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import InputError, Instance, Job, Limit, Queue, Scope, loads
 from slotwise.model.reservation import Phase, Reservation
 from slotwise.solver.availability.resources import Per, Use
 from slotwise.solver.availability.usage import Usage

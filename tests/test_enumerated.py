@@ -17,8 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from sampling import some
-from slotwise.model.instance import Instance
-from slotwise.model.plan import Plan
+from slotwise import Instance, Plan
 from slotwise.solver.optimal.backends import ModelSizeLimit
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan

@@ -2,9 +2,7 @@
 
 import pytest
 from judging import job, problem, racks, running
-from slotwise.model.configuration import Queue
-from slotwise.model.errors import InputError
-from slotwise.model.formats import loads
+from slotwise import InputError, Queue, loads
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.validate import validate
 

@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Explanation, Host, Instance, Job, RunningJob, loads
 from slotwise.model.pending import Pending, Reason, sentence
 from slotwise.solver.advice import explain
-from slotwise.solver.advice.explain import KEPT, Explanation
+from slotwise.solver.advice.explain import KEPT
 from slotwise.solver.advice.suggestions import fewer, limit_text, section, tiles, with_section
 from slotwise.solver.advice.what_if import WhatIfPlanner
 from slotwise.solver.pending_reasons import NOTHING_SHORT, find_shortage

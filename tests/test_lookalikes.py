@@ -10,9 +10,8 @@ import pytest
 from enumerated_plans import Table
 from lookalike_instances import binds, lookalikes
 from sampling import some
+from slotwise import Instance, Method, Plan
 from slotwise.model.display import clock_text
-from slotwise.model.instance import Instance
-from slotwise.model.plan import Method, Plan
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.simulation import simulate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from equal_instances import LATER, PAIRS, drawn
 from sampling import pairwise, some
-from slotwise.model.instance import Instance
+from slotwise import Instance
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
 

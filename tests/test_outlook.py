@@ -21,6 +21,7 @@ from forecast_lab import past_jobs
 from paired_features import case as paired_case
 from paired_features import features_of
 from sampling import some
+from slotwise import Comparison, Forecasts, Instance, JobOutlook, Outlook, Plan, examples
 from slotwise.cli.ask import answer_output
 from slotwise.cli.comparison import comparison_output
 from slotwise.cli.diagnose import diagnosis_output
@@ -32,18 +33,13 @@ from slotwise.cli.report.data import report_of_comparison, report_of_plan
 from slotwise.cli.report.folds import folds_html
 from slotwise.cli.selection import Selection, ViewOptions
 from slotwise.cli.show import told_cautions
-from slotwise.instances import examples
 from slotwise.model.display import WrittenTimes
 from slotwise.model.duration import expected_finish
 from slotwise.model.formats.objects import examine_objects
-from slotwise.model.instance import Instance
 from slotwise.model.omissions import Omission
-from slotwise.model.plan import Plan, starts_text
+from slotwise.model.plan import starts_text
 from slotwise.solver.advice import what_if
-from slotwise.solver.advice.comparison import Comparison
-from slotwise.solver.forecast.forecast import Forecasts
 from slotwise.solver.outlook.outlook import outlook_of
-from slotwise.solver.outlook.records import JobOutlook, Outlook
 from slotwise.solver.scheduler.configured import ConfiguredRun, run_as_configured
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.studies.run import Run, RunOptions, perform

@@ -52,7 +52,14 @@ def test_ten_questions_have_ten_commands() -> None:
     assert {line.split()[1] for _, line in QUESTIONS} == set(ANSWERS)
 
 
-@pytest.mark.parametrize("line", [line for _, line in QUESTIONS])
+@pytest.mark.parametrize(
+    "line",
+    [
+        # Variants are run by processes, which takes the longest.
+        pytest.param(line, marks=[pytest.mark.slow] if line.split()[1] == "whatif" else [])
+        for _, line in QUESTIONS
+    ],
+)
 def test_the_command_of_a_question_answers_it(line: str, tmp_path: Path) -> None:
     """FILE is the example headline, JOB its job, LOG a small log; a forecast draws few futures."""
     stands = {"FILE": str(sw.example("headline")), "JOB": "job5"}
@@ -98,7 +105,7 @@ def test_the_three_commands_with_a_cluster_work_where_bjobs_and_bhosts_do(tmp_pa
         script.chmod(0o755)
     block = README.split("## With your cluster")[1]
     lines = re.findall(r"^\$ (slotwise [^#\n]+?) +# your .*$", block, re.MULTILINE)
-    assert [line.split()[1] for line in lines] == ["snapshot", "diagnose", "report"]
+    assert [line.split()[1] for line in lines] == ["diagnose", "report", "snapshot"]
     for line in lines:
         done = slotwise(
             *shlex.split(line)[1:],
@@ -107,9 +114,15 @@ def test_the_three_commands_with_a_cluster_work_where_bjobs_and_bhosts_do(tmp_pa
             together=True,
         )
         assert done.returncode == 0, done.stdout
+    assert sw.load(tmp_path / "now.yaml").pending
     assert (tmp_path / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     (line,) = re.findall(r"`(slotwise top .+?)`", block)
-    done = slotwise(*shlex.split(line)[1:], cwd=tmp_path, together=True)
+    done = slotwise(
+        *shlex.split(line)[1:],
+        cwd=tmp_path,
+        before=lambda: os.environ.update(PATH=str(folder)),
+        together=True,
+    )
     assert done.returncode == 0, done.stdout
     assert "1 pending: 1 starts now" in done.stdout
 

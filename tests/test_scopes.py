@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise.model.configuration import UserGroup
+from slotwise import UserGroup
 from slotwise.model.formats.lsf.site import site_document
 from slotwise.model.omissions import Omission
 

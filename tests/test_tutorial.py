@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from forked import slotwise
-from slotwise.model.formats import load
+from slotwise import load
 from slotwise.model.formats.changes import loads_changes
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,8 +11,7 @@ import test_validate_claims
 import test_validate_limits
 import test_validate_shape
 from judging import Case, faults, host, job
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
+from slotwise import Instance, Queue
 
 CASES = [
     case

@@ -4,11 +4,18 @@ from dataclasses import replace
 
 import pytest
 from judging import Case, entry, faults, host, job, plan, problem, racks, running
-from slotwise.model.cluster import Cluster, ResourceDefinition, SharedResource
-from slotwise.model.configuration import Params, Queue, ReservationUsage
-from slotwise.model.instance import AdvanceReservation
-from slotwise.model.job import RunningJob
-from slotwise.solver.validate import Violation, validate
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
+    Params,
+    Queue,
+    ReservationUsage,
+    ResourceDefinition,
+    RunningJob,
+    SharedResource,
+    Violation,
+)
+from slotwise.solver.validate import validate
 
 MEMORY = (host("A", 4, amounts={"mem": 1000.0}), host("B", 4, amounts={"mem": 1000.0}))
 LICENCE = Cluster(

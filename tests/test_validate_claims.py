@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 from judging import Case, entry, faults, host, job, plan, problem, running
-from slotwise.model.configuration import Queue
-from slotwise.model.job import Application
-from slotwise.model.plan import PlannedJob, Unplaced
+from slotwise import Application, PlannedJob, Queue, Unplaced
 from slotwise.solver.validate import validate
 
 HOUR = 3600

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 from judging import host, job, plan, problem, running
-from slotwise.model.cluster import Cluster, ComputeUnit, SharedResource
+from slotwise import Cluster, ComputeUnit, SharedResource
 from slotwise.solver.validate import validate
 from slotwise.solver.validation.facts import SlotColumns, UnitsOfType
 

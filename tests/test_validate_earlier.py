@@ -9,10 +9,8 @@ import pytest
 import slotwise as sw
 from enumerated_instances import instance as drawn
 from sampling import some
-from slotwise.model.formats import loads
+from slotwise import Instance, Plan, PlannedJob, loads
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.plan import Plan, PlannedJob
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.validate import validate
 

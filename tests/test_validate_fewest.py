@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 from judging import faults, host, job, problem, racks, running
 from sampling import some
-from slotwise.model.cluster import Cluster, Thresholds
-from slotwise.model.configuration import (
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
     HostPartition,
+    HostRequest,
     Limit,
     Params,
     Queue,
     ReservationUsage,
     Scope,
+    Thresholds,
 )
-from slotwise.model.instance import AdvanceReservation
-from slotwise.model.job import HostRequest
 from slotwise.model.resreq.syntax import Compound, Simple, Term
 from slotwise.solver.planning import plan as planned
 from slotwise.solver.validation.facts import counts_of

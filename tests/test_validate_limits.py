@@ -4,9 +4,17 @@ from typing import Any
 
 import pytest
 from judging import Case, faults, host, job, problem, running
-from slotwise.model.cluster import Cluster, ResourceDefinition, SharedResource
-from slotwise.model.configuration import Limit, Queue, Scope, User, UserGroup
-from slotwise.model.job import Job
+from slotwise import (
+    Cluster,
+    Job,
+    Limit,
+    Queue,
+    ResourceDefinition,
+    Scope,
+    SharedResource,
+    User,
+    UserGroup,
+)
 
 ALL = Scope(("all",))
 EACH = Scope(("all",), each=True)

@@ -8,9 +8,7 @@ from random import Random
 import pytest
 from judging import Case, faults, job, problem, running
 from precedence_cases import PrecedenceCase, case, holds
-from slotwise.model.configuration import Params
-from slotwise.model.instance import Instance
-from slotwise.model.plan import Plan, PlannedJob
+from slotwise import Instance, Params, Plan, PlannedJob
 from slotwise.solver.validate import validate
 
 pytestmark = pytest.mark.behaviour("DEP-05")

@@ -10,11 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from judging import faults, host, job, plan, problem, running
-from slotwise.model.cluster import Cluster, ComputeUnit
-from slotwise.model.configuration import Limit, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.plan import Plan, PlannedJob
+from slotwise import Cluster, ComputeUnit, Instance, Job, Limit, Plan, PlannedJob, Scope
 from slotwise.solver.validate import validate
 
 NAMES = "ABCDEF"

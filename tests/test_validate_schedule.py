@@ -10,10 +10,18 @@ from typing import Any
 import pytest
 import slotwise as sw
 from judging import host, job, problem, running
-from slotwise.model.cluster import Cluster, SharedResource
-from slotwise.model.configuration import HostPartition, Limit, Params, Queue
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
+    HostPartition,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    RunningJob,
+    SharedResource,
+)
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate_schedule
 

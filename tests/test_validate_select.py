@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from judging import host
-from slotwise.model.cluster import Cluster, ResourceDefinition, SharedResource
+from slotwise import Cluster, ResourceDefinition, SharedResource
 from slotwise.model.resreq import HostTable, Simple, Vocabulary, parse, select_mask
 from slotwise.model.resreq.syntax import Binary, Defined, Expression, Name, Number, Unary
 from slotwise.solver.validation.facts import HostView, Names, satisfies

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 from judging import Case, faults, host, job, problem, racks
-from slotwise.model.cluster import Cluster, HostGroup, ResourceDefinition
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.job import HostRequest
+from slotwise import Cluster, HostGroup, HostRequest, Params, Queue, ResourceDefinition
 
 CASES = [
     Case(

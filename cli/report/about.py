@@ -17,6 +17,8 @@ from ...solver.advice.explain import Explanation
 from ...solver.advice.likely import times_of
 from ...solver.advice.suggestions import Suggestion
 from ...solver.pending_reasons import counted
+from ..brief import command_of
+from ..source import LIVE
 from ..tables import hosts_text
 from .data import Report
 from .lsf_words import lsf_words
@@ -387,20 +389,8 @@ class About:
                 return ""
             tried = counted(explained.tried, "change")
             return f"Nothing that was tried starts it sooner ({tried})."
-        name = self.report.name if self.report.name != "-" else "FILE"
+        name = {"-": "FILE", LIVE: "--cluster"}.get(self.report.name, self.report.name)
         return f"slotwise explain {name} {job}"
-
-
-def command_of(job: str, change: str) -> str:
-    """The line by which its user makes a change of a job in LSF; the change itself if none does.
-
-    An option of its own is all that bmod needs; a section of -R would need the whole string.
-    """
-    if change.startswith("with -"):
-        return f"bmod {change.removeprefix('with ')} {job}"
-    if change.startswith("in queue "):
-        return f"bswitch {change.removeprefix('in queue ')} {job}"
-    return change
 
 
 def _to_paste(lines: Sequence[str], then: str, own: str) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ import typer
 
 from ..declare import command, option, taking, values_of
 from ..forecast import LikelyOptions
-from ..options import Search, Source, print_note, progress, read_source
+from ..options import Search, print_note, progress, read_source
 from ..output import check_apart, check_output, whole_file
 from ..process import Cancel, Exit, left_of
 from ..simulate import LoopOptions
+from ..source import LIVE_ALONE, Source
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
@@ -104,7 +105,7 @@ class Asked:
 
 @command
 def report(
-    source: Source,
+    source: Annotated[Source, taking(live=LIVE_ALONE)],
     pages: Pages,
     method: Wanted = option("all", "One method's plan, or all of them."),
     *,
@@ -192,7 +193,7 @@ def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Pat
 
 def _name(source: Source) -> str:
     """What the page calls its input."""
-    return source.example or ("" if source.file is None else source.file.name)
+    return source.name if source.file is None else source.file.name
 
 
 def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
@@ -226,7 +227,7 @@ def _planned(
     if beside is not None:
         raise InputError("--instance goes with a saved plan: FILE is none")
     with cancel.reading():
-        instance = source.read()
+        instance = source.read(asked.search.time_limit)
         past = asked.forecasts.past(instance)
     if asked.method == "all":
         from ...solver.advice.compare import compare
@@ -328,12 +329,11 @@ def _advice(
 
 def _simulated(source: Source, loop: LoopOptions, cancel: Cancel) -> Report:
     from ...solver.fairshare.reports import ShareSeries
-    from ..simulate import new_session, workload
+    from ..simulate import new_session, workload_of
     from .data import report_of_simulation
 
-    path = source.path("give an instance, a log or --example NAME")
     with cancel.reading():
-        session = new_session(workload(path, loop), loop)
+        session = new_session(workload_of(source, loop), loop)
     series = ShareSeries()
     session.recorder = lambda record, world: series.record(world.order, record.time)
     while not cancel.is_set() and session.advance():

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
 
 from ...model.errors import InputError
 from ..declare import command, option
-from ..options import Source, interval_of, print_note, read_with_warnings
+from ..options import interval_of, print_note
 from ..process import Exit, cancel_on_signal, left_of
+from ..source import Source
 from ..tables import terminal_width
 from .jobs import Column, JobChoice
 from .view import TopView
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Wall seconds of each plan, and of each explanation.
 TIME_LIMIT = 10.0
+#: Seconds after which the scheduler is asked again.
+LIVE_EVERY = 60.0
 
 
 @command
@@ -30,7 +34,8 @@ def top(
     once: bool = option(False, "Print the table and end; the default if there is no terminal."),
     every: str | None = option(
         None,
-        "Read it again after this time (30s, 5m) too, not only if the file has changed.",
+        "Read it again after this time (30s, 5m) too, not only if the file has changed. With "
+        "--cluster 60s.",
         metavar="TIME",
     ),
     sort: Column = option("priority", "Order of the jobs; s changes it on the page."),
@@ -48,16 +53,16 @@ def top(
     from .terminal import check_terminal, is_live
     from .work import TopSource
 
-    path = source.path()
-    given = TopSource(lambda: read_with_warnings(path), source.name, path)
-    options = TopOptions(None if every is None else interval_of(every, "--every"), time_limit)
+    given = TopSource(source.read_with_warnings, source.name, source.watched)
+    seconds = LIVE_EVERY if source.live else None
+    options = TopOptions(seconds if every is None else interval_of(every, "--every"), time_limit)
     only = {"user": user, "queue": queue}
     view = TopView(JobChoice(sort, only={name: value for name, value in only.items() if value}))
     if once or not is_live():
         _print(given, view, time_limit)
         return
     check_terminal()
-    if str(path) == "-":
+    if str(source.file) == "-":
         raise InputError("top reads FILE again and again, and standard input only once: add --once")
     live(given, options, view)
 
@@ -68,7 +73,9 @@ def _print(source: TopSource, view: TopView, time_limit: float) -> None:
     from .work import listed
 
     with cancel_on_signal() as cancel:
-        listing = listed(source, lambda: left_of(time_limit), cancel)
+        with cancel.reading():
+            found = source.read()
+        listing = listed(replace(source, read=lambda: found), lambda: left_of(time_limit), cancel)
     for line in listing.warnings:
         print_note(f"warning: {line}")
     typer.echo(text_of(TopPage(source.title, view, listing), terminal_width()), nl=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..formats.file_format import FileFormat
+from ..formats.sniff import kind_of
 
 #: The name of the format of our own.
 INSTANCE = "instance"
@@ -24,6 +25,8 @@ def whole_by_itself(path: Path) -> FileFormat | None:
     None for instance files, for logs, whose moment or hosts somebody has to say, and for anything
     else.
     """
+    if kind_of(path) == INSTANCE:
+        return None
     found = next((item for item in file_formats() if item.recognises(path)), None)
     return found if found is not None and found.name != INSTANCE and not found.takes else None
 

@@ -77,7 +77,7 @@ def _hosts_of(facts: Facts, pool: GuaranteedPool) -> frozenset[str]:
         if name[0] == "~":
             found -= facts.expand((name[1:],))
     now = facts.instance.now
-    for item in facts.instance.advance_reservations:
+    for item in () if facts.as_lsf else facts.instance.advance_reservations:
         if item.start <= now < item.end:
             found -= frozenset(item.slots)
     found = frozenset(name for name in found if facts.hosts[name].status.lower() in _STATES)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 from availability_cases import caps, demand
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
+from slotwise import Cluster, Host, Instance, Queue
 from slotwise.model.display import WEEK
-from slotwise.model.instance import Instance
 from slotwise.solver.availability.calendar import Calendar, Windows
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import ResourceTable

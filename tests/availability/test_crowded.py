@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 from sampling import some
+from slotwise import Plan
 from slotwise.model.generate import generate
-from slotwise.model.plan import Plan
 from slotwise.solver.availability.profile import FullWindows
 from slotwise.solver.placement import earliest
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from availability_cases import MEM, amount, caps, demand, slots, table, takes
-from slotwise.model.cluster import Host, SharedResource
+from slotwise import Host, SharedResource
 from slotwise.solver.availability.free_now import FreeNow, Residual, parts_of
 from slotwise.solver.availability.resources import (
     SLOTS,

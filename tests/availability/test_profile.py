@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from availability_cases import MEM, amount, caps, demand, holds, slots, steps, table, takes
-from slotwise.model.cluster import Host, SharedResource
-from slotwise.model.instance import AdvanceReservation, Instance
+from slotwise import AdvanceReservation, Host, Instance, SharedResource
 from slotwise.solver.availability.demand import TermDemand
 from slotwise.solver.availability.profile import FOREVER, Profile, block_advance_reservations
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat

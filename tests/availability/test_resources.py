@@ -6,9 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 from availability_cases import MEM, hosts_of, table
-from slotwise.model.cluster import Host, HostGroup, SharedResource
-from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope, UserGroup
-from slotwise.model.job import Job
+from slotwise import (
+    Host,
+    HostGroup,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    ReservationUsage,
+    Scope,
+    SharedResource,
+    UserGroup,
+)
 from slotwise.model.reservation import Reservation
 from slotwise.solver.availability.resources import SLOTS, Per, ResourceTable, flat
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from availability_cases import MEM, amount, caps, demand, slots, table, takes
-from slotwise.model.cluster import Host, SharedResource
+from slotwise import Host, SharedResource
 from slotwise.solver.availability.demand import Demand, Floor, TermCapacity, UnitDemand
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import Alternative, Per, Use

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from availability_cases import MEM, amount, steps, table, takes
-from slotwise.model.cluster import Host, SharedResource
+from slotwise import Host, SharedResource
 from slotwise.solver.availability.profile import FOREVER, Profile
 from slotwise.solver.availability.resources import Per, Use, flat
 from slotwise.solver.availability.running_profile import Hold, RunningProfile

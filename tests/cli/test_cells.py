@@ -11,6 +11,7 @@ import pytest
 import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
+from slotwise import dump_json
 from slotwise.cli.main import app
 from slotwise.cli.output import write_records
 from slotwise.cli.tables import (
@@ -22,7 +23,6 @@ from slotwise.cli.tables import (
     text_table,
 )
 from slotwise.model.escaping import csv_cell, printable, raw_csv
-from slotwise.model.formats import dump_json
 from typer.testing import CliRunner
 
 FORMULAS = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("x")', "-1+1", "+1 2"]

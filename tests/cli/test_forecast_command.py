@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from event_lines import job_new, job_start, job_status
+from slotwise import InputError
 from slotwise.cli.forecast import calibration_of_file
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.model.sources.acct import split
 from slotwise.solver.replay.engine import synthetic
 from typer.testing import CliRunner

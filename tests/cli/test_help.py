@@ -88,7 +88,7 @@ def test_a_missing_value_is_answered_with_the_values(words: tuple[str, ...]) -> 
     done = slotwise("solve", "--example", "headline", *words)
     assert done.returncode == 2
     assert done.stderr == (
-        "slotwise: --method needs a value: greedy, time-based, optimal or milp\n"
+        "slotwise: --method needs a value: greedy, time-based, optimal, milp or slurm\n"
     )
 
 

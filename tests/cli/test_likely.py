@@ -13,12 +13,9 @@ import numpy as np
 import pytest
 import slotwise as sw
 from sampling import some
+from slotwise import Cluster, Host, Instance, Job, RunningJob, read_history
 from slotwise.cli.main import app
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.likely import Forecaster
-from slotwise.solver.forecast.history import read_history
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()

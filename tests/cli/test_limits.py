@@ -11,8 +11,8 @@ import pytest
 import slotwise as sw
 from forked import program
 from sampling import pairwise, some
+from slotwise import Plan, PlannedJob, Unplaced
 from slotwise.model.generate import generate
-from slotwise.model.plan import Plan, PlannedJob, Unplaced
 from slotwise.solver.validate import validate
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]

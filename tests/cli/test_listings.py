@@ -15,10 +15,10 @@ from forked import slotwise
 from hypothesis import given
 from hypothesis import strategies as st
 from sampling import pairwise, some
+from slotwise import loads
 from slotwise.cli.main import app, main
 from slotwise.cli.tables import Column, ListingRow, hosts_text, listing_text
 from slotwise.model.display import duration_text, smallest_difference
-from slotwise.model.formats import loads
 from slotwise.model.generate import generate
 from typer.testing import CliRunner
 
@@ -144,17 +144,18 @@ def test_a_gain_of_minutes_is_seen_beside_days() -> None:
     assert smallest_difference((None, 5)) == 0
 
 
+@pytest.mark.slow
 def test_many_jobs_that_start_now_are_one_line(width) -> None:  # type: ignore[no-untyped-def]
     width(160)
-    text = printed("solve", "--example", "cluster-1000", "--method", "time-based")
+    given = ("solve", "--example", "cluster-1000", "--method", "time-based")
+    text = printed(*given)
     plan = sw.plan(sw.load(sw.example("cluster-1000")), "time-based")
     now = [item for item in plan if item.start == plan.now]
     assert f"{len(now)} jobs start now: " in text
     later = {item.job for item in plan} - {item.job for item in now}
     assert all(re.search(rf"^ {job} ", text, re.MULTILINE) for job in later)
     assert not re.search(rf"^ {now[0].job} ", text, re.MULTILINE)
-    whole = printed("solve", "--example", "cluster-1000", "--method", "time-based", "--wide",
-                    "--top", "0")  # fmt: skip
+    whole = printed(*given, "--wide", "--top", "0")
     assert all(re.search(rf"^ {item.job} ", whole, re.MULTILINE) for item in plan)
 
 
@@ -239,7 +240,7 @@ def test_colours_mean_what_becomes_of_a_job(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_generated_cluster_at_eighty_columns(width) -> None:  # type: ignore[no-untyped-def]
     width(80)
-    instance = generate(hosts=60, running=150, pending=30, load=0.97, seed=5)
+    instance = generate(hosts=30, running=75, pending=20, load=0.97, seed=5)
     named = replace(instance.pending[0], id="a-job-with-a-very-long-name-" + "x" * 70)
     instance = replace(instance, pending=(named, *instance.pending[1:]))
     text = printed("solve", "-", "--method", "time-based", "--top", "0", "--wide",

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from report.lab import Elements, data_of
 from sampling import some
+from slotwise import Plan, PlannedJob, Unplaced
 from slotwise.cli.main import app
-from slotwise.model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced, missing_start
+from slotwise.model.plan import NOT_EXAMINED, missing_start
 from slotwise.solver.budget import Budget
 from typer.testing import CliRunner
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import workloads
 from sampling import some
+from slotwise import InputError, example
 from slotwise.cli.main import app
-from slotwise.instances import example
-from slotwise.model.errors import InputError
 from slotwise.solver.scheduler.history import STATES, follow, snapshot_at
 from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from typer.testing import CliRunner
 
 KINDS: dict[str, Callable[[Path], object]] = {

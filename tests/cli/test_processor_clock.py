@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from sampling import some
+from slotwise import dump_json
 from slotwise.cli.main import app
-from slotwise.model.formats import dump_json
 from slotwise.model.generate import generate
 from slotwise.solver.budget import GRACE
 from slotwise.solver.planning import GRACE_SHARE, MIN_GRACE

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from sampling import some
+from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.solver.processes import TooMuchOutput, path_of, run_program
 from typer.testing import CliRunner
 

@@ -17,8 +17,8 @@ from confining import Run, copied, lies_outside, within
 from forked import slotwise
 from modes import probe, with_the_rights_of_modes
 from sampling import pairwise, some
+from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from typer.main import get_command
 from typer.testing import CliRunner
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from slotwise import example
 from slotwise.cli.main import app
-from slotwise.instances import example
 from slotwise.model.plan import FORMATTERS, lsf_allocation, rms_allocation
 from typer.testing import CliRunner
 

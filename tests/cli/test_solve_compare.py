@@ -17,13 +17,12 @@ from typing import Any
 import forked
 import pytest
 import slotwise as sw
+from slotwise import Plan, PlannedJob, Unplaced, dump_json
 from slotwise.cli.comparison import comparison_output
 from slotwise.cli.render import plan_output
-from slotwise.model.formats import dump_json
 from slotwise.model.formats.plan_file import plan_record
 from slotwise.model.generate import generate
 from slotwise.model.objective import objectives
-from slotwise.model.plan import Plan, PlannedJob, Unplaced
 from slotwise.solver import certify
 from slotwise.solver.certify import NOT_JUDGED
 

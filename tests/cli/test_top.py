@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from on_terminal import OnTerminal, copy_of
 from rich.cells import cell_len
+from slotwise import InputError
 from slotwise.cli.top.jobs import JobChoice, Listing, TopJob, listing_of
 from slotwise.cli.top.keys import KeyReader
 from slotwise.cli.top.screen import TopPage, page_size, screen_lines
 from slotwise.cli.top.view import KEYS, TopView
-from slotwise.model.errors import InputError
 from slotwise.solver.outlook.outlook import outlook
 
 EXAMPLE = sw.example("joint-wins")

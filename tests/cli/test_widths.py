@@ -10,11 +10,11 @@ import slotwise as sw
 from all_commands import all_commands
 from hypothesis import given
 from hypothesis import strategies as st
+from slotwise import examples
 from slotwise.cli import tables
 from slotwise.cli.main import app
 from slotwise.cli.show import VIEWS
 from slotwise.cli.tables import Column, ListingRow, rendered
-from slotwise.instances import examples
 from typer.testing import CliRunner
 
 WIDTHS = range(40, 201)

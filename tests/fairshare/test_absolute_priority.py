@@ -8,12 +8,21 @@ from typing import Any
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
+from slotwise import (
+    Application,
+    HostPartition,
+    InputError,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    ShareUsage,
+    User,
+    UserGroup,
+    dump_changes,
+)
 from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
-from slotwise.model.configuration import HostPartition, Params, Queue, User, UserGroup
-from slotwise.model.errors import InputError
-from slotwise.model.formats.changes import dump_changes, loads_changes
-from slotwise.model.instance import Instance, ShareUsage
-from slotwise.model.job import Application, Job
+from slotwise.model.formats.changes import loads_changes
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.validate import validate_schedule

@@ -6,10 +6,7 @@ from dataclasses import replace
 
 import pytest
 from fairshare.lab import SLOTS_ONLY, instance, jobs
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Params, Queue, RunningJob
 from slotwise.solver.fairshare.dispatch_order import order_policy
 
 

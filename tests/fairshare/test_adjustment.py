@@ -4,12 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from slotwise import Cluster, Host, InputError, Instance, Job, Params, Queue, RunningJob
 from slotwise.cli.main import app
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.fairshare.accounts import Consumption, MemoryAdjustment, load_adjustment
 from slotwise.solver.fairshare.dispatch_order import held_memory
 from typer.testing import CliRunner

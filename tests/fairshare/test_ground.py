@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 from fairshare.lab import Lab
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue, UserGroup
+from slotwise import Cluster, Host, Instance, Job, Params, Queue, RunningJob, UserGroup
 from slotwise.model.formats.text import user_shares
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.fairshare.accounts import Consumption, Factors, dynamic_priority
 from slotwise.solver.fairshare.dispatch_order import order_policy
 

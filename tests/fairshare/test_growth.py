@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 from loop_lab import HOUR, host, instance, job, run, running
-from slotwise.model.configuration import HostPartition, Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.solver.scheduler.records import Simulation
+from slotwise import HostPartition, Instance, Params, Queue, Simulation
 
 SLOTS_ONLY = Params(cpu_time_factor=0, run_time_factor=0, run_job_factor=1)
 SHARES = (("u1", 1), ("u2", 10))

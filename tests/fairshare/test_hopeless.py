@@ -6,10 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job, Queue
 from slotwise.solver.availability.resources import BoolArray, IntArray
 from slotwise.solver.fairshare.dispatch_policy import FirstCome
 from slotwise.solver.fairshare.queue_order import JobKind

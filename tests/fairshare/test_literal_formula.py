@@ -10,8 +10,7 @@ import pytest
 from fairshare.lab import instance
 from fairshare.literal import History, Weights, first_user
 from sampling import some
-from slotwise.model.configuration import Params, Queue, UserGroup
-from slotwise.model.job import Job
+from slotwise import Job, Params, Queue, UserGroup
 from slotwise.solver.fairshare.dispatch_order import order_policy
 
 FLAT = {"a": (1, {}), "b": (1, {}), "c": (2, {}), "d": (1, {})}

@@ -10,9 +10,7 @@ from dataclasses import replace
 
 import pytest
 from fairshare.lab import Lab, cluster
-from slotwise.model.configuration import HostPartition, Params, Queue, UserGroup
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import HostPartition, Instance, Job, Params, Queue, UserGroup
 
 CYCLE, WARM, END = 120, 4 * 3600, 12 * 3600
 FLAT = (("a", 6), ("b", 3), ("c", 1))

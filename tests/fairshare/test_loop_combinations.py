@@ -8,9 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
-from slotwise.model.changes import Change, HostStatus, Resize
-from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, UserGroup
-from slotwise.model.instance import Instance
+from slotwise import (
+    Change,
+    HostPartition,
+    HostStatus,
+    Instance,
+    Limit,
+    Params,
+    Queue,
+    Resize,
+    Scope,
+    UserGroup,
+)
 from slotwise.model.share_rules import share_problems
 from slotwise.model.shares import partition_hosts, queue_sets
 from slotwise.solver.fairshare.accounts import Consumption, Factors, dynamic_priority

@@ -5,12 +5,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import pytest
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import HostPartition, Params, Queue, UserGroup
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise import (
+    Cluster,
+    Host,
+    HostPartition,
+    HostRequest,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    RunningJob,
+    Simulation,
+    UserGroup,
+)
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.records import Simulation
 from slotwise.solver.scheduler.simulation import simulate
 
 MINUTE, HOUR = 60, 3600

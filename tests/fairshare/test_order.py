@@ -4,10 +4,17 @@ from dataclasses import replace
 
 import pytest
 from fairshare.lab import SLOTS_ONLY, cluster, instance, jobs, offered
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import HostPartition, Queue, UserGroup
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise import (
+    Cluster,
+    Host,
+    HostPartition,
+    HostRequest,
+    Instance,
+    Job,
+    Queue,
+    RunningJob,
+    UserGroup,
+)
 from slotwise.solver.fairshare.dispatch_order import order_policy
 
 

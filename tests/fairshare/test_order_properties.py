@@ -7,9 +7,7 @@ import pytest
 from fairshare.lab import Lab, cluster, instance, jobs
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.configuration import HostPartition, Params, Queue, UserGroup
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import HostPartition, Instance, Job, Params, Queue, RunningJob, UserGroup
 from slotwise.model.shares import queue_sets
 from slotwise.solver.fairshare.accounts import ShareTree
 from slotwise.solver.fairshare.dispatch_order import order_policy

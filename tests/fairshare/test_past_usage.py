@@ -9,11 +9,20 @@ import pytest
 from fairshare.lab import cluster
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, dump_json, load_with_warnings, loads
-from slotwise.model.instance import Instance, PoolUsage, ShareUsage
-from slotwise.model.job import Job, RunningJob
+from slotwise import (
+    InputError,
+    Instance,
+    Job,
+    Params,
+    PoolUsage,
+    Queue,
+    RunningJob,
+    ShareUsage,
+    dump,
+    dump_json,
+    loads,
+)
+from slotwise.model.formats import load_with_warnings
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import queue_levels
 from slotwise.solver.scheduler.methods import settings_for

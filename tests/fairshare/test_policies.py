@@ -3,10 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from slotwise.instances import example, examples
-from slotwise.model.formats import load
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Instance, Job, example, examples, load
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.scheduler.simulation import simulate
 

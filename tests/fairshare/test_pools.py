@@ -9,10 +9,7 @@ from fairshare.lab import Lab, cluster
 from hypothesis import given
 from hypothesis import strategies as st
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Limit, Queue, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise import Cluster, Host, HostRequest, Instance, Job, Limit, Queue, RunningJob, Scope
 from slotwise.model.shares import SlotPool, pools
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.stages import PoolUse, entitlements, host_slots, surplus

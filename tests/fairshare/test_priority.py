@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.configuration import Params, Queue
+from slotwise import Params, Queue
 from slotwise.model.display import HOUR
 from slotwise.solver.fairshare.accounts import Consumption, Factors, Meter, dynamic_priority
 

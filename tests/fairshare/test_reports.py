@@ -8,13 +8,9 @@ from pathlib import Path
 import pytest
 import typer
 from fairshare.lab import Lab, cluster
+from slotwise import Instance, Job, Queue, UserGroup, example, load
 from slotwise.cli.main import app as main_app
 from slotwise.cli.show import show
-from slotwise.instances import example
-from slotwise.model.configuration import Queue, UserGroup
-from slotwise.model.formats import load
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import ShareSeries, share_levels
 from typer.testing import CliRunner

@@ -5,12 +5,24 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from fairshare.lab import cluster
-from slotwise.model.cluster import Cluster, Host, HostGroup
-from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, UserGroup
-from slotwise.model.errors import InputError
-from slotwise.model.formats import load, loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise import (
+    Cluster,
+    Host,
+    HostGroup,
+    HostPartition,
+    HostRequest,
+    InputError,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    RunningJob,
+    Scope,
+    UserGroup,
+    load,
+    loads,
+)
 from slotwise.model.share_rules import share_problems, share_warnings
 from slotwise.model.shares import Groups, partition_hosts, share_tree
 

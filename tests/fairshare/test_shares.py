@@ -1,7 +1,7 @@
 """Share assignments, share trees, and who is considered where."""
 
 import pytest
-from slotwise.model.configuration import UserGroup
+from slotwise import UserGroup
 from slotwise.model.shares import Groups, ShareLookup, share_tree
 from slotwise.solver.fairshare.accounts import Change, Factors, ShareTree
 

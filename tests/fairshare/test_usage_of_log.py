@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import pytest
 from fairshare.lab import cluster
-from slotwise.model.configuration import Params, Queue, UserGroup
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Instance, Job, Params, Queue, RunningJob, UserGroup
 from slotwise.model.sources.finished_jobs import FinishedJob
 from slotwise.solver.fairshare.reports import PastUsage
 

@@ -7,10 +7,7 @@ from dataclasses import replace
 
 import pytest
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import HostPartition, Queue, UserGroup
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, HostPartition, Instance, Job, Queue, UserGroup
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.workload import Workload, canonical
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.backtest import (

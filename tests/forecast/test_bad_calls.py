@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import slotwise as sw
 from forecast_lab import past_of
-from slotwise.solver.forecast.history import History
+from slotwise import History
 
 HISTORY = History(past_of(*((0, 100, 2, 90 * n, 90 * n, 90 * n + 50) for n in range(-30, -1))))
 BAD = [

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slotwise import Calibration
 from slotwise.solver.forecast.forecast import (
     DOUBT,
     FLOOR,
     LEAST,
     UNCALIBRATED,
     WINDOW,
-    Calibration,
     Calibrator,
     score,
 )

@@ -13,12 +13,8 @@ from event_lines import job_new, job_start, job_status
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.cluster import Cluster, Host
+from slotwise import Cluster, Host, InputError, Instance, Job, RunningJob, read_history
 from slotwise.model.display import WEEK
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.solver.forecast.history import read_history
 from slotwise.solver.forecast.jobs import NO_LIMIT
 from slotwise.solver.forecast.of_instance import forecast
 

@@ -10,14 +10,10 @@ import pytest
 import slotwise as sw
 from forecast_lab import cluster, coming_of, past_jobs, past_of, site_history
 from sampling import pairwise, some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Limit, Queue, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, History, Host, Instance, Job, Limit, Queue, RunningJob, Scope
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.arrivals import NOBODY, FutureArrivals, NoArrivals
 from slotwise.solver.forecast.forecast import Drawn, forecast_world, starts_at_limits
-from slotwise.solver.forecast.history import History
 from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
 from slotwise.solver.forecast.jobs import NO_START, keys_of
 from slotwise.solver.forecast.moment import pool_world

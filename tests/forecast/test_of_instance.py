@@ -9,12 +9,18 @@ import pytest
 import slotwise as sw
 from forecast_lab import cluster, past_of, site_history
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.errors import InputError
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.solver.forecast.history import History, without_own
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
+    History,
+    Host,
+    InputError,
+    Instance,
+    Job,
+    Queue,
+    RunningJob,
+)
+from slotwise.solver.forecast.history import without_own
 from slotwise.solver.forecast.jobs import NO_START, keys_of
 from slotwise.solver.forecast.moment import asked_jobs, pool_world, waiting_names
 from slotwise.solver.forecast.of_instance import forecast

@@ -7,13 +7,9 @@ from dataclasses import replace
 import pytest
 from forecast_lab import cluster, coming_of, past_jobs, site_history
 from sampling import pairwise, some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, History, Host, Instance, Job, Queue, RunningJob
 from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.forecast import starts_at_limits
-from slotwise.solver.forecast.history import History
 from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
 from slotwise.solver.forecast.of_instance import forecast
 from slotwise.solver.scheduler import cycle as cycle_module

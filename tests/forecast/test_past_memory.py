@@ -8,10 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job, Params, Queue
 from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.hosts import SimulatedLog
 from slotwise.solver.forecast.jobs import NO_START

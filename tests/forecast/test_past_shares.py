@@ -9,11 +9,20 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sampling import some
-from slotwise.model.changes import DOWN, OK, HostStatus
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import HostPartition, Params, Queue
-from slotwise.model.instance import Instance, ShareUsage
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise import (
+    Cluster,
+    Host,
+    HostPartition,
+    HostRequest,
+    HostStatus,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    RunningJob,
+    ShareUsage,
+)
+from slotwise.model.changes import DOWN, OK
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 from slotwise.solver.forecast.backtest import answer
 from slotwise.solver.forecast.hosts import SimulatedLog

@@ -10,7 +10,7 @@ from forecast_lab import cluster, site_history
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.job import Job
+from slotwise import Job
 from slotwise.solver.forecast.arrivals import load_of, overload_of
 from slotwise.solver.forecast.history import Ended, history_of
 from slotwise.solver.forecast.jobs import NO_START

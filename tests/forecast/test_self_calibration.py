@@ -6,15 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Calibration, Cluster, History, Host, InputError, Instance, Job, Params, Queue
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.backtest import Replayed, backtest, calibration_of
-from slotwise.solver.forecast.forecast import UNCALIBRATED, Calibration
-from slotwise.solver.forecast.history import Ended, History, history_of, numbered
+from slotwise.solver.forecast.forecast import UNCALIBRATED
+from slotwise.solver.forecast.history import Ended, history_of, numbered
 from slotwise.solver.forecast.hosts import SimulatedLog
 from slotwise.solver.forecast.of_instance import check_drawing, forecast, past_of_history
 from slotwise.solver.replay import replay

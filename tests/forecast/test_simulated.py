@@ -7,10 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job, Params, Queue
 from slotwise.solver.forecast.backtest import accuracies, answer, backtest
 from slotwise.solver.forecast.hosts import SimulatedLog
 from slotwise.solver.scheduler.methods import settings_for

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slotwise import Cluster, Host, InputError, Instance
 from slotwise.cli.main import app
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
 from slotwise.model.sources.acct import Requirements, parse_acct, read_acct, split
 from slotwise.model.sources.trace import from_acct, from_swf
 from slotwise.model.workload import Workload

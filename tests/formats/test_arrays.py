@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.formats.encode import dump, dump_json, to_document
 from slotwise.model.formats.reader import loads
 from slotwise.model.formats.submit import submission

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from slotwise.model.errors import InputError
-from slotwise.model.formats import from_document, load, loads
+from slotwise import InputError, from_document, load, loads
 
 _CASES = yaml.safe_load(Path(__file__).with_name("broken_instances.yaml").read_text("utf-8"))
 

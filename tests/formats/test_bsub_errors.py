@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.errors import InputError
-from slotwise.model.formats import loads
+from slotwise import InputError, Instance, loads
 from slotwise.model.formats.submit import submitted_job
-from slotwise.model.instance import Instance
 
 INSTANCE = """format: slotwise/1
 hosts: [{name: a, slots: 4}]

@@ -13,12 +13,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.cli.main import app
-from slotwise.model.changes import (
-    STATUSES,
+from slotwise import (
     Change,
     EarlyEnd,
+    HostRequest,
     HostStatus,
+    InputError,
+    Instance,
+    Job,
     Kill,
     LoadReport,
     Modification,
@@ -27,12 +29,13 @@ from slotwise.model.changes import (
     QueueSwitch,
     Release,
     Resize,
+    dump_changes,
+    from_document,
 )
-from slotwise.model.errors import InputError
-from slotwise.model.formats import changes_schema, from_document
-from slotwise.model.formats.changes import dump_changes, loads_changes, require_sound_changes
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job
+from slotwise.cli.main import app
+from slotwise.model.changes import STATUSES
+from slotwise.model.formats import changes_schema
+from slotwise.model.formats.changes import loads_changes, require_sound_changes
 from typer.testing import CliRunner
 
 SITE: dict[str, Any] = {

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from slotwise.model.changes import Change, Modification, NewJob
-from slotwise.model.errors import InputError
-from slotwise.model.formats import bsub, from_document
+from slotwise import Change, InputError, Modification, NewJob, dump_changes, from_document
+from slotwise.model.formats import bsub
 from slotwise.model.formats.bsub import parse_bsub, read_bsub
-from slotwise.model.formats.changes import ModifyEntry, dump_changes, loads_changes
+from slotwise.model.formats.changes import ModifyEntry, loads_changes
 from slotwise.model.formats.units import Clock
 
 SITE: dict[str, Any] = {

@@ -11,15 +11,13 @@ from typing import Any
 
 import pytest
 import yaml
-from slotwise.model.errors import InputError
+from slotwise import InputError, Job, RunningJob, from_document
 from slotwise.model.formats import document as d
-from slotwise.model.formats import from_document
 from slotwise.model.formats import jobs as columns
 from slotwise.model.formats.encode import to_document
 from slotwise.model.formats.jobs import EntryColumns, take_columns
 from slotwise.model.formats.reader import loads_with_warnings
 from slotwise.model.generate import generate
-from slotwise.model.job import Job, RunningJob
 
 _COMPLETE = Path(__file__).parent / "complete.yaml"
 VALUES: tuple[Any, ...] = (

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from slotwise import InputError, example, load, loads
+from slotwise import examples as names
 from slotwise.cli.check import check, examples, generate, schema
 from slotwise.cli.importer import app as importer
-from slotwise.instances import example
-from slotwise.instances import examples as names
-from slotwise.model.errors import InputError
-from slotwise.model.formats import json_schema, load, loads
+from slotwise.model.formats import json_schema
 from typer.testing import CliRunner, Result
 
 _SNAPSHOT = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"

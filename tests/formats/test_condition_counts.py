@@ -6,10 +6,8 @@ import operator
 from collections.abc import Callable
 
 import pytest
-from slotwise.model.cluster import Cluster, Host
+from slotwise import Cluster, Host, Instance, Job
 from slotwise.model.formats.rules import condition_problems
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 
 SIGNS: dict[str, Callable[[int, int], bool]] = {
     "": operator.eq,

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 import yaml
 from lsf.lab import queue, write
-from slotwise.model.errors import InputError
-from slotwise.model.formats import from_document, json_schema, load, load_with_warnings, loads
+from slotwise import InputError, from_document, load, loads
+from slotwise.model.formats import json_schema, load_with_warnings
 from slotwise.model.formats.sniff import KINDS
 from slotwise.model.sources.acct import read_acct
 from slotwise.model.sources.swf import read_swf

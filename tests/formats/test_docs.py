@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from slotwise.model.formats import json_schema, loads
+from slotwise import loads
+from slotwise.model.formats import json_schema
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "instances.md").read_text("utf-8")
 

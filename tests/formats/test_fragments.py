@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.model.formats import dump, loads
-from slotwise.model.instance import Instance
+from slotwise import Instance, dump, loads
 
 HEAD = """format: slotwise/1
 hosts: [{HOST_NAME: "host[A-D]", MXJ: 4}]

@@ -12,11 +12,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, from_document, load, loads
+from slotwise import InputError, Instance, Job, dump, from_document, load, loads
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.model.sources.trace import from_snapshot
 
 _HERE = Path(__file__).parent

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.model.formats import dump, loads
+from slotwise import Instance, Job, dump, loads
 from slotwise.model.formats.rules import LimitScale
 from slotwise.model.formats.submit import submitted_job
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.solver.scheduler.simulation import simulate
 
 HOUR, MINUTE = 3600, 60

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, loads
+from slotwise import InputError, dump, loads
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.names import expand_range
 from slotwise.model.resreq import ResreqError, parse

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import slotwise as sw
 from sampling import some
+from slotwise import InputError, loads
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
-from slotwise.model.formats import loads, names, text
+from slotwise.model.formats import names, text
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.input_limits import InputLimits, limited, limits
 from slotwise.model.resreq import parse

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, loads, loads_with_warnings
+from slotwise import InputError, Instance, dump, loads
+from slotwise.model.formats import loads_with_warnings
 from slotwise.model.formats.submit import submitted_job
-from slotwise.model.instance import Instance
 from slotwise.solver.planning import plan
 
 HEAD = "format: slotwise/1\nhosts: [{name: 'h[1-2]', slots: 4, mem: 8G}]\n"

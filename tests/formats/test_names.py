@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slotwise import HostRequest
 from slotwise.model.formats.names import allocation, compress, host_requests, names, tokens
-from slotwise.model.job import HostRequest
 
 
 @pytest.mark.parametrize(

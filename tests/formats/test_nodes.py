@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
+from slotwise import dump, load, loads
 from slotwise.cli.main import app
-from slotwise.model.formats import dump, load, loads
 from slotwise.model.plan import FORMATTERS
 from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from event_lines import job_new, job_start, job_status
 from sampling import some
+from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.model.sources.acct import parse_acct
 from slotwise.model.sources.log_lines import MAX_NUMBER, BadRecords
 from slotwise.model.sources.lsf_state.bqueues import read_bhosts, read_bqueues

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.formats import source_text
 from slotwise.model.input_limits import InputLimits, limited
 

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from slotwise.instances import example
+from slotwise import InputError, example, load
 from slotwise.model.duration import expected_finish
-from slotwise.model.errors import InputError
-from slotwise.model.formats import load
 from slotwise.model.sources.trace import from_snapshot, load_pool
 
 _FILE = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, load, load_with_warnings, loads, loads_with_warnings
-from slotwise.model.job import HostRequest
+from slotwise import HostRequest, InputError, dump, load, loads
+from slotwise.model.formats import load_with_warnings, loads_with_warnings
 
 BASE = 'format: slotwise/1\nhosts:\n  - {name: "n[1-4]", slots: 4}\n'
 

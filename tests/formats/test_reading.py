@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.formats.reading import (
     digest,
     file_bytes,

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from slotwise import Cluster, Host, InputError, Instance, Job, load
 from slotwise.cli.main import app
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.errors import InputError
-from slotwise.model.formats import load
 from slotwise.model.formats.file_format import Contents, ReadOptions
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.model.sources import registry
 from typer.testing import CliRunner
 

@@ -13,10 +13,8 @@ from format_cases import instances
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, dump_json, from_document, load, loads, to_document
+from slotwise import InputError, Instance, dump, dump_json, from_document, load, loads, to_document
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
 
 COMPLETE = load(Path(__file__).with_name("complete.yaml"))
 #: Host partitions and queue-level fairshare exclude each other.

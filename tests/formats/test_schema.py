@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from slotwise.instances import description, example, examples
-from slotwise.model.errors import InputError
-from slotwise.model.formats import json_schema, load_with_warnings, to_document
+from slotwise import InputError, example, examples, to_document
+from slotwise.instances import description
+from slotwise.model.formats import json_schema, load_with_warnings
 from slotwise.model.formats.source_text import parse
 
 _HERE = Path(__file__).parent

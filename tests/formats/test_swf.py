@@ -9,7 +9,7 @@ import traces
 from hypothesis import given
 from hypothesis import strategies as st
 from sampling import some
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.input_limits import InputLimits, limited
 from slotwise.model.sources.log_lines import log_lines
 from slotwise.model.sources.swf import COLUMNS, parse_swf, read_swf

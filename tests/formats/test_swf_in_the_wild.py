@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from slotwise import InputError, Instance
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.model.formats.file_format import DefaultLimit, ReadOptions
-from slotwise.model.instance import Instance
 from slotwise.model.sources.swf import (
     ONLY_PARTS,
     PARTS,

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from slotwise.model.cluster import Thresholds
-from slotwise.model.configuration import Scope
+from slotwise import Scope, Thresholds
 from slotwise.model.formats import text
 
 

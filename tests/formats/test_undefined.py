@@ -6,8 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from slotwise.model.errors import InputError
-from slotwise.model.formats import from_document
+from slotwise import InputError, from_document
 
 #: Everything that is referred to below is defined here; each case breaks its definition.
 WHOLE: dict[str, Any] = {

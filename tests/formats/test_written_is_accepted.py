@@ -16,13 +16,12 @@ import pytest
 import slotwise as sw
 from lsf.lab import MORNING
 from sampling import some
+from slotwise import InputError, Instance, dump, dump_json, from_document, loads, to_document
 from slotwise.cli.main import app
 from slotwise.instances import site
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, dump_json, from_document, json_schema, loads, to_document
+from slotwise.model.formats import json_schema
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
 from slotwise.model.sources.acct import read_acct
 from slotwise.model.sources.trace import from_acct, from_swf, load_pool
 from slotwise.model.workload import Workload

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 
 import slotwise as sw
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.formats.sealed import Engine, unseal_checkpoint
 from slotwise.model.generate import generate
 from slotwise.model.workload import Workload

@@ -26,6 +26,7 @@ from typing import Any
 
 import slotwise as sw
 import yaml
+from slotwise import InputError, dump, dump_json, from_document, loads
 from slotwise.cli.report.data import report_of_bare_plan, report_of_plan
 from slotwise.cli.report.page import page
 from slotwise.cli.selection import ViewOptions
@@ -34,8 +35,7 @@ from slotwise.cli.views.jobs import bjobs
 from slotwise.cli.views.queues import bqueues
 from slotwise.cli.views.users import bhpart
 from slotwise.instances import site
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, dump_json, from_document, loads, names, text, units
+from slotwise.model.formats import names, text, units
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.plan_file import bare_instance, read_plan

@@ -28,10 +28,9 @@ if __name__ == "__main__":  # Python looks beside a program, and what it uses li
 
 from forked import slotwise
 from fuzz.hostile import bent, mutated
+from slotwise import InputError, dump, dump_json, from_document, loads
 from slotwise.instances import site
 from slotwise.model.display import iso_time
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, dump_json, from_document, loads
 
 DATA = Path(__file__).parent.parent / "data"
 METHODS = ("greedy", "time-based", "optimal")

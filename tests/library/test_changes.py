@@ -10,7 +10,7 @@ import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.changes import (
+from slotwise import (
     EarlyEnd,
     HostStatus,
     Kill,
@@ -21,8 +21,9 @@ from slotwise.model.changes import (
     QueueSwitch,
     Release,
     Resize,
+    dump_changes,
 )
-from slotwise.model.formats.changes import dump_changes, loads_changes
+from slotwise.model.formats.changes import loads_changes
 
 INSTANCE = sw.instance(
     [sw.Host("h1", 4), sw.Host("h2", 4)],

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.model.cluster import Cluster, Host, HostGroup
-from slotwise.model.formats import dump, loads
-from slotwise.model.job import HostRequest, Job
+from slotwise import Cluster, Host, HostGroup, HostRequest, Job, dump, loads
 
 
 def nodes(machine: str) -> list[Host]:

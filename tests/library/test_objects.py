@@ -7,6 +7,7 @@ import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any, get_args
 
@@ -20,6 +21,14 @@ JOINT = sw.load(sw.example("joint-wins"))
 TYPES = {"Change", "Method", "ObjectiveName", "OnProgress", "Reservation", "Status"}
 
 
+#: What one of everything that a call returns is called.
+NAMES = (
+    *("instance", "plan", "planned job", "greedy plan", "comparison", "explanation", "answer"),
+    *("simulation", "metrics", "violations", "progress"),
+)
+
+
+@cache
 def results() -> dict[str, Any]:
     """One of everything that a call returns."""
     plan = sw.plan(JOINT, effort=1)
@@ -39,12 +48,13 @@ def results() -> dict[str, Any]:
     }
 
 
-RESULTS = results()
+def test_all_results_have_a_name() -> None:
+    assert tuple(results()) == NAMES
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_results_survive_pickling(name: str) -> None:
-    value = RESULTS[name]
+    value = results()[name]
     assert value
     again = pickle.loads(pickle.dumps(value))
     assert again == value
@@ -71,9 +81,9 @@ def test_calls_can_be_sent_to_other_processes() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: RESULTS["plan"]["jub1"], "unknown job 'jub1'"),
-        (lambda: RESULTS["simulation"]["jub1"], "unknown job 'jub1'"),
-        (lambda: RESULTS["comparison"]["jub1"], "unknown job 'jub1'"),
+        (lambda: results()["plan"]["jub1"], "unknown job 'jub1'"),
+        (lambda: results()["simulation"]["jub1"], "unknown job 'jub1'"),
+        (lambda: results()["comparison"]["jub1"], "unknown job 'jub1'"),
         (lambda: sw.explain(HEADLINE, "job6"), "did you mean 'job5'?"),
         (lambda: HEADLINE.queue("paralel"), "did you mean 'parallel'?"),
         (lambda: sw.example("hedline"), "did you mean 'headline'?"),
@@ -112,7 +122,7 @@ def test_limits_must_be_numbers(value: Any) -> None:
 
 @pytest.mark.parametrize("name", ["plan", "greedy plan", "comparison", "simulation"])
 def test_it_has_a_length_and_a_frame(name: str) -> None:
-    value = RESULTS[name]
+    value = results()[name]
     rows = list(value)
     frame = value.to_frame()
     assert len(value) == len(rows) == len(frame) >= 2
@@ -157,7 +167,7 @@ def _read(html: str) -> _Reader:
     "name", ["plan", "greedy plan", "comparison", "simulation", "explanation", "answer"]
 )
 def test_it_shows_itself_in_a_notebook(name: str) -> None:
-    value = RESULTS[name]
+    value = results()[name]
     reader = _read(value._repr_html_())
     assert set(reader.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     text = " ".join(reader.words)
@@ -174,9 +184,9 @@ def test_what_a_notebook_shows_is_escaped() -> None:
         (sw.PlannedJob(evil, 0, 60, {evil: 1}, waits_for=evil),),
         (sw.Unplaced(evil, evil),),
     )  # fmt: skip
-    simulation = RESULTS["simulation"]
+    simulation = results()["simulation"]
     bad = replace(simulation, jobs=(replace(simulation.jobs[0], job=evil, reason=evil),))
-    comparison = RESULTS["comparison"]
+    comparison = results()["comparison"]
     row = replace(comparison.jobs[0], job=evil, possible_on={evil: 1})
     for value in (plan, bad, replace(comparison, jobs=(row,))):
         html = value._repr_html_()
@@ -261,7 +271,7 @@ def test_plans_in_threads_are_those_in_turn() -> None:
 def test_one_instance_is_planned_in_two_threads_at_once() -> None:
     with ThreadPoolExecutor(2) as pool:
         both = list(pool.map(lambda _: sw.plan(JOINT, effort=1), range(2)))
-    assert both[0] == both[1] == RESULTS["plan"]
+    assert both[0] == both[1] == results()["plan"]
 
 
 def test_what_the_model_is_made_of_is_exported() -> None:

@@ -12,9 +12,8 @@ import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.cluster import ComputeUnit
+from slotwise import ComputeUnit, StartAnswer
 from slotwise.model.generate import generate
-from slotwise.solver.advice.what_if import StartAnswer
 from slotwise.solver.scheduler.cycle_state import CycleState
 from slotwise.solver.scheduler.job_state import JobState
 from slotwise.solver.scheduler.next_cycle import NextCycle, plan_of

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from sampling import some
-from slotwise.model.configuration import Scope
+from slotwise import Scope
 from slotwise.model.formats.objects import examine_objects
 from slotwise.model.input_limits import limited
 

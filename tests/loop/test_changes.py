@@ -8,29 +8,29 @@ from itertools import pairwise
 import pytest
 from loop_lab import MINUTE, host, instance, job, run, running
 from sampling import some
-from slotwise.model.changes import (
-    STATUSES,
+from slotwise import (
     Change,
     EarlyEnd,
     HostStatus,
+    InputError,
+    Instance,
     Kill,
     LoadReport,
     Modification,
     Moved,
     NewJob,
+    Params,
+    Queue,
     QueueSwitch,
     Release,
     Resize,
-    status_after,
+    Simulation,
+    Thresholds,
+    measure,
 )
-from slotwise.model.cluster import Thresholds
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
+from slotwise.model.changes import STATUSES, status_after
 from slotwise.solver.scheduler.checkpoints import load, save
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.metrics import measure
-from slotwise.solver.scheduler.records import Simulation
 from slotwise.solver.scheduler.simulation import Session
 
 TWO_QUEUES = (Queue("q", priority=5), Queue("fast", priority=9, run_limit=20 * MINUTE))

@@ -17,10 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import workloads
+from slotwise import InputError, Instance
 from slotwise.cli.output import Checkpoints
-from slotwise.model.errors import InputError
 from slotwise.model.formats.sealed import read_checkpoint, seal_checkpoint, unseal_checkpoint
-from slotwise.model.instance import Instance
 from slotwise.solver.replay import POLICIES, Checkpoint, Replay
 from slotwise.solver.scheduler.checkpoints import load, save
 from slotwise.solver.scheduler.methods import settings_for

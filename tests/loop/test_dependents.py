@@ -9,17 +9,12 @@ from typing import Any
 import pytest
 from precedence_cases import case, holds
 from sampling import some
-from slotwise.model.changes import Kill, Modification
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Kill, Modification, Params, RunningJob, measure
 from slotwise.model.pending import Pending
 from slotwise.solver.scheduler import checkpoints
 from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.history import snapshot_at, snapshot_of
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.metrics import measure
 from slotwise.solver.scheduler.simulation import Session, simulate
 
 pytestmark = pytest.mark.behaviour("DEP-04")

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import slotwise as sw
 from sampling import pairwise
+from slotwise import Instance, RunningJob
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import RunningJob
 from slotwise.solver.scheduler.job_state import JobState
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session

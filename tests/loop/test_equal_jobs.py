@@ -7,10 +7,7 @@ from dataclasses import asdict
 
 import pytest
 from sampling import pairwise, some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job, Params, Queue
 from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
 from slotwise.solver.scheduler.cycle_state import CycleState
 from slotwise.solver.scheduler.simulation import simulate

@@ -6,11 +6,8 @@ from dataclasses import replace
 
 import pytest
 from loop_lab import HOUR, MINUTE, estimates, held, host, instance, job, run, running
-from slotwise.model.configuration import HostPartition, Params, Queue
-from slotwise.model.errors import InputError
-from slotwise.model.formats import loads
+from slotwise import HostPartition, InputError, Instance, Params, Queue, loads
 from slotwise.model.formats.encode import to_document
-from slotwise.model.instance import Instance
 from slotwise.solver import planning
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.validate import validate

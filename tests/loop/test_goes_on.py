@@ -6,12 +6,21 @@ import random
 from dataclasses import replace
 
 import pytest
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, dump_json, loads
-from slotwise.model.instance import BorrowedSlots, HeldHosts, Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import (
+    BorrowedSlots,
+    Cluster,
+    HeldHosts,
+    Host,
+    InputError,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    RunningJob,
+    dump,
+    dump_json,
+    loads,
+)
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.history import snapshot
 from slotwise.solver.scheduler.methods import settings_for

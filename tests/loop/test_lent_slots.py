@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 from loop_lab import HOUR, MINUTE, cluster, estimates, held, host, instance, job, run, running
-from slotwise.model.cluster import ComputeUnit
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
+from slotwise import ComputeUnit, Instance, Params, Queue
 from slotwise.solver.planning import plan as plan_of
 
 FILLED = Queue("q", 40, slot_reserve=1000, backfill=True, exclusive="Y")

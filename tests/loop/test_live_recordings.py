@@ -15,14 +15,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from slotwise import Instance, Simulation
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.instance import Instance
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.assemble import assemble
 from slotwise.model.sources.lsf_state.event_log import cut
 from slotwise.model.sources.lsf_state.log_records import Started, Submitted, read_events
 from slotwise.model.sources.lsf_state.seen import Seen
-from slotwise.solver.scheduler.records import Simulation
 from slotwise.solver.scheduler.simulation import simulate
 
 ROOT = Path(__file__).parents[2]

@@ -19,22 +19,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
+from slotwise import Cluster, Host, InputError, Instance, Job, JobRecord, Simulation, measure
 from slotwise.cli.output import write_records
 from slotwise.model import compact
-from slotwise.model.cluster import Cluster, Host
 from slotwise.model.compact import IntTable, Joined, NamePlaces, narrow
-from slotwise.model.errors import InputError
 from slotwise.model.formats.file_format import ReadOptions
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.model.sources.swf import RecordedStarts, SwfJobs
 from slotwise.model.sources.trace import SwfLogFile
 from slotwise.model.workload import Workload
 from slotwise.solver.scheduler.events import EventQueue
 from slotwise.solver.scheduler.job_state import EndedJobs, JobState
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.metrics import SlotSpans, compare_waits, measure
-from slotwise.solver.scheduler.records import JobRecord, Simulation
+from slotwise.solver.scheduler.metrics import SlotSpans, compare_waits
 from slotwise.solver.scheduler.simulation import Session, simulate
 
 quick = examples(40)

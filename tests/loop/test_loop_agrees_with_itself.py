@@ -13,8 +13,7 @@ from random import Random
 import pytest
 from combined_loop import changes_of, workload
 from sampling import pairwise, some
-from slotwise.model.changes import Change
-from slotwise.model.instance import Instance
+from slotwise import Change, Instance
 from slotwise.solver.scheduler.checkpoints import load, save
 from slotwise.solver.scheduler.cycle import Cycle
 from slotwise.solver.scheduler.methods import settings_for

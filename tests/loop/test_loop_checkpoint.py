@@ -11,11 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.errors import InputError
+from slotwise import Cluster, Host, InputError, Instance, Job
 from slotwise.model.formats.sealed import CHECKPOINT, seal_checkpoint
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.solver.scheduler.checkpoints import load, save
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.simulation import Session, simulate

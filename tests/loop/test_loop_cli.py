@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_lab import host, instance, job
 from sampling import some
+from slotwise import InputError, Params, Queue, dump
 from slotwise.cli.main import app
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump
 from slotwise.solver.availability.demand import TermCapacity, TermDemand
 from slotwise.solver.placement import fits, place
 from slotwise.solver.placement.choose import fits_plain, is_plain, place_plain

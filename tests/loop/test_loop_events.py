@@ -6,11 +6,19 @@ from dataclasses import replace
 
 import pytest
 from loop_lab import HOUR, MINUTE, cluster, held, host, instance, job, run, running
-from slotwise.model.changes import HostStatus, LoadReport, Resize
-from slotwise.model.cluster import ResourceDefinition, SharedResource, Thresholds
-from slotwise.model.configuration import Params, Queue, ReservationUsage
-from slotwise.model.errors import InputError
-from slotwise.model.instance import AdvanceReservation
+from slotwise import (
+    AdvanceReservation,
+    HostStatus,
+    InputError,
+    LoadReport,
+    Params,
+    Queue,
+    ReservationUsage,
+    Resize,
+    ResourceDefinition,
+    SharedResource,
+    Thresholds,
+)
 
 
 @pytest.mark.behaviour("LOP-01", "LOP-04")

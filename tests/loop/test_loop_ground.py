@@ -11,18 +11,24 @@ from typing import Any
 
 import pytest
 from loop_lab import held, run
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
+from slotwise import (
+    Cluster,
+    Host,
+    HostRequest,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    RunningJob,
+    Simulation,
+)
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.solver.availability.free_now import Residual
 from slotwise.solver.availability.resources import SLOTS, Amounts
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.records import Simulation
 from slotwise.solver.scheduler.reserving import reserve_greedily
 from slotwise.solver.scheduler.simulation import Session
 

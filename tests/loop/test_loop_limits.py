@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from loop_lab import HOUR, cluster, host, instance, job, run, running
-from slotwise.model.cluster import SharedResource
-from slotwise.model.configuration import Limit, Queue, Scope
+from slotwise import Limit, Queue, Scope, SharedResource
 
 RESERVE = Queue("q", 40, slot_reserve=1000)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, held, host, instance, job, run, running
-from slotwise.model.cluster import ResourceDefinition, SharedResource
-from slotwise.model.configuration import Params, Queue
+from slotwise import Params, Queue, ResourceDefinition, SharedResource
 from slotwise.model.formats import loads_with_warnings
 
 RESERVE = Queue("q", 40, resource_reserve=1000)

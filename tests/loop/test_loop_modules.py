@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.formats import dump, loads, loads_with_warnings
-from slotwise.model.instance import Instance
+from slotwise import Instance, dump, loads
+from slotwise.model.formats import loads_with_warnings
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate

@@ -15,13 +15,10 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run
+from slotwise import HostStatus, InputError, Queue, Resize, measure
 from slotwise.cli.main import app
-from slotwise.model.changes import HostStatus, Resize
-from slotwise.model.configuration import Queue
-from slotwise.model.errors import InputError
 from slotwise.solver.scheduler.checkpoints import save
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.metrics import measure
 from slotwise.solver.scheduler.simulation import Session, simulate
 from typer.testing import CliRunner
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
 from sampling import some
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
+from slotwise import Instance, Queue
 from slotwise.solver.validate import validate_schedule
 
 RESERVE = Queue("q", 40, slot_reserve=1000, backfill=True)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Instance, Job
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate_schedule
 

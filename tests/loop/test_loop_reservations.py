@@ -7,12 +7,20 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, estimates, held, host, instance, job, run, running
-from slotwise.model.changes import Resize
-from slotwise.model.cluster import ComputeUnit, HostGroup
-from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope
-from slotwise.model.errors import InputError
-from slotwise.model.instance import AdvanceReservation
-from slotwise.model.job import Application, HostRequest
+from slotwise import (
+    AdvanceReservation,
+    Application,
+    ComputeUnit,
+    HostGroup,
+    HostPartition,
+    HostRequest,
+    InputError,
+    Limit,
+    Params,
+    Queue,
+    Resize,
+    Scope,
+)
 
 RESERVE = Queue("q", 40, slot_reserve=1000)
 

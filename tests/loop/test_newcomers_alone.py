@@ -6,10 +6,7 @@ import random
 
 import pytest
 from sampling import pairwise, some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job, Params, Queue
 from slotwise.solver.scheduler.cycle import Cycle
 from slotwise.solver.scheduler.simulation import simulate
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from random_instances import instances
 from sampling import some
+from slotwise import Instance
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
 from slotwise.solver.advice.what_if import WhatIfPlanner
 from slotwise.solver.scheduler.next_cycle import NextCycle
 

@@ -10,8 +10,7 @@ import pytest
 from enumerator import Asked, terms_of
 from loop_lab import host, instance, job, running
 from sampling import some
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Job
+from slotwise import AdvanceReservation, Instance, Job
 from slotwise.model.pending import Pending
 from slotwise.solver.scheduler.history import Snapshot, snapshot_of
 

@@ -8,10 +8,23 @@ from typing import Any
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, cluster, host, instance, job, running
-from slotwise.model.cluster import ComputeUnit, SharedResource, Thresholds
-from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User, UserGroup
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest, Job, JobGroup
+from slotwise import (
+    AdvanceReservation,
+    ComputeUnit,
+    HostPartition,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    Scope,
+    SharedResource,
+    Thresholds,
+    User,
+    UserGroup,
+)
+from slotwise.model.job import JobGroup
 from slotwise.model.pending import LOAD_WORDS, Pending, bjobs_text
 from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver.scheduler.history import snapshot_of

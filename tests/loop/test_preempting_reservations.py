@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import pytest
 from loop_lab import cluster, host, instance, job, run, running
-from slotwise.model.cluster import ComputeUnit
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
+from slotwise import ComputeUnit, Instance, Params, Queue
 from slotwise.solver.scheduler.simulation import simulate
 
 PREEMPTIVE = Queue("q", 50, preemptive=("lo",))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.workload import Workload
 from slotwise.solver.forecast.backtest import Replayed, backtest
 from slotwise.solver.replay import (

@@ -13,11 +13,9 @@ import pytest
 import slotwise as sw
 from loop_lab import MINUTE, host, instance, job, running
 from sampling import some
+from slotwise import HostStatus, InputError, dump
 from slotwise.cli.main import app
 from slotwise.cli.simulate import WAITS, fit_text, wait_table
-from slotwise.model.changes import HostStatus
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump
 from slotwise.model.resreq.partly import hostless
 from slotwise.model.sources.acct import read_acct
 from slotwise.model.sources.log_lines import BadRecords

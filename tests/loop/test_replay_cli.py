@@ -9,13 +9,14 @@ import pty
 import signal
 import subprocess
 import sys
+from itertools import islice
 
 import pytest
 import traces
 import typer
 from sampling import some
+from slotwise import InputError
 from slotwise.cli.replay import replay
-from slotwise.model.errors import InputError
 from slotwise.solver.replay import Replay
 from typer.testing import CliRunner
 
@@ -139,21 +140,24 @@ def test_stopped_by_a_signal_and_resumed(tmp_path, signal_after, number, policy)
     """Exit code 3, no jobs file, and then the very bytes of a run in one piece."""
     out, whole, state = tmp_path / "out.csv", tmp_path / "whole.csv", tmp_path / "state.json"
     handlers = [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
-    undo = signal_after(number, 100)
-    stopped = run(KTH, "--policy", policy, "--jobs", out, "--checkpoint", state)
+    log = tmp_path / "log.swf"
+    with gzip.open(KTH, "rt") as file:
+        log.write_text("".join(islice(file, 5000)))
+    undo = signal_after(number, 10)
+    stopped = run(log, "--policy", policy, "--jobs", out, "--checkpoint", state)
     undo()
     assert stopped.exit_code == 3
     assert stopped.stdout == ""
     assert f"go on with --resume {state}" in stopped.stderr
     assert not out.exists()
     assert handlers == [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
-    resumed = run(KTH, "--resume", state, "--jobs", out)
-    straight = run(KTH, "--policy", policy, "--jobs", whole)
+    resumed = run(log, "--resume", state, "--jobs", out)
+    straight = run(log, "--policy", policy, "--jobs", whole)
     assert resumed.exit_code == straight.exit_code == 0
     assert out.read_bytes() == whole.read_bytes()
     assert resumed.stdout == straight.stdout
     assert f"made with --policy {policy}, not fcfs" in refused(
-        KTH, "--resume", state, "--policy", "fcfs"
+        log, "--resume", state, "--policy", "fcfs"
     )
 
 

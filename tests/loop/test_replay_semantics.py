@@ -1,7 +1,7 @@
 """The rules that decide a schedule, each on a queue small enough to follow by hand."""
 
 import pytest
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.formats.sealed import CHECKPOINT
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay

@@ -6,12 +6,10 @@ from typing import get_args
 
 import pytest
 from sampling import some
+from slotwise import Instance, Plan, Reservation
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.plan import Plan
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler import cycle, cycle_state, reserved_profile
-from slotwise.solver.scheduler.methods import Reservation
 from slotwise.solver.scheduler.simulation import simulate
 
 

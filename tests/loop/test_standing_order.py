@@ -7,10 +7,7 @@ from dataclasses import replace
 
 import pytest
 from sampling import pairwise, some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue, UserGroup
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Params, Queue, RunningJob, UserGroup
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 from slotwise.solver.fairshare.priority_order import next_reordering
 from slotwise.solver.scheduler.simulation import simulate

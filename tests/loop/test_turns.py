@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from equal_instances import Change, drawn, one_after_another, queue, queues, reserved, same
 from sampling import pairwise, some
-from slotwise.model.instance import Instance
+from slotwise import Instance
 from slotwise.solver.scheduler.cycle import Cycle
 from slotwise.solver.scheduler.simulation import simulate
 

@@ -7,10 +7,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, held, host, instance, job, run, running
-from slotwise.model.changes import Resize
-from slotwise.model.cluster import ComputeUnit
-from slotwise.model.configuration import Queue
-from slotwise.model.job import HostRequest, RunningJob
+from slotwise import ComputeUnit, HostRequest, Queue, Resize, RunningJob
 
 FIRST = HostRequest("A", first=True), HostRequest("B")
 RESERVES = (Queue("q", slot_reserve=1000),)

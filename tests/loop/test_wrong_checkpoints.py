@@ -15,7 +15,7 @@ import pytest
 import slotwise as sw
 from fuzz.checkpoints import checkpoints, some_log
 from sampling import some
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.formats.sealed import CHECKPOINT, Engine, seal, taking_over, unseal
 from slotwise.model.generate import generate
 from slotwise.solver.replay import Checkpoint, Replay

@@ -6,9 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from slotwise.model.errors import InputError
+from slotwise import InputError, Instance
 from slotwise.model.formats.lsf import Site, site_document
-from slotwise.model.instance import Instance
 
 #: A Monday.
 MORNING = datetime.fromisoformat("2026-03-02T09:00:00+01:00")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 from lsf.lab import MORNING
+from slotwise import InputError
 from slotwise.instances import site
-from slotwise.model.errors import InputError
 from slotwise.model.formats.lsf import site_document
 
 _CASES = yaml.safe_load(Path(__file__).with_name("broken_sites.yaml").read_text("utf-8"))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from forked import slotwise
 from lsf.lab import CLUSTER, queue, write
-from slotwise.model.formats import load
-from slotwise.model.formats import loads as load_text
+from slotwise import load
+from slotwise import loads as load_text
 
 _DOC = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
 _COMMANDS = [

@@ -15,11 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from lsf.lab import CLUSTER, MORNING, queue, write
+from slotwise import InputError, Instance
 from slotwise.instances import site
-from slotwise.model.errors import InputError
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.sniff import kind_of_text
-from slotwise.model.instance import Instance
 
 _REAL = Path(__file__).parents[1] / "data" / "lsf"
 _FILES = sorted(

@@ -7,12 +7,8 @@ from typing import Any
 
 import pytest
 from lsf.lab import CLUSTER, MORNING, NIGHT, complaints, instance, params, queue, read
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, loads
+from slotwise import Cluster, Host, InputError, Instance, Job, dump, loads
 from slotwise.model.formats.submit import submitted_job
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.model.omissions import Omission
 from slotwise.solver.resolve import Resolver
 from slotwise.solver.rules.scopes import Scopes

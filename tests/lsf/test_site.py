@@ -9,19 +9,11 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from lsf.lab import MORNING
+from slotwise import Instance, Problem, dump, dump_json, from_document, loads, to_document
 from slotwise.instances import site
-from slotwise.model.errors import Problem
-from slotwise.model.formats import (
-    dump,
-    dump_json,
-    from_document,
-    load_with_warnings,
-    loads,
-    to_document,
-)
+from slotwise.model.formats import load_with_warnings
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.lsf.site import SECTIONS
-from slotwise.model.instance import Instance
 
 pytestmark = pytest.mark.behaviour("CFG-01")
 CLUSTERS = ("harbour", "quay")

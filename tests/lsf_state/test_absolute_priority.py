@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from slotwise import Instance, loads
 from slotwise.cli.import_snapshot import Listings, Printed, make_instance
 from slotwise.cli.main import app
 from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
 from slotwise.model.sources.lsf_state.values import Text
 from typer.testing import CliRunner
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from sampling import some
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.sources.lsf_state import values
 from slotwise.model.sources.lsf_state.assemble import moment_of
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs

@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from slotwise import HostGroup, InputError, Instance, Scope, User, UserGroup, load
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.cli.main import app
-from slotwise.model.cluster import HostGroup
-from slotwise.model.configuration import Scope, User, UserGroup
-from slotwise.model.errors import InputError
-from slotwise.model.formats import load
-from slotwise.model.instance import Instance
 from slotwise.model.sources.lsf_state.facts import read_facts
 from slotwise.model.sources.lsf_state.values import Text
 from typer.testing import CliRunner

@@ -10,10 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump_json, loads
+from slotwise import InputError, Instance, dump_json, loads
 from slotwise.model.formats.sniff import kind_of_text
-from slotwise.model.instance import Instance
 from slotwise.model.sources.acct import parse_acct, split
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.assemble import assemble, moment_of

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from slotwise import Gpus, Instance
 from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.cluster import Gpus
-from slotwise.model.instance import Instance
 from slotwise.model.sources.lsf_state.gpus import allocated, of_block, read_gpus
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from event_lines import job_new as _new
+from slotwise import Job, loads
 from slotwise.cli.main import app
-from slotwise.model.formats import loads
-from slotwise.model.job import Job
 from slotwise.model.sources.acct import read_acct
 from typer.testing import CliRunner
 

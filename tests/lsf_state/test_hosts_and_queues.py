@@ -7,10 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
+from slotwise import Cluster, Host, InputError, Instance, Queue
 from slotwise.model.sources.lsf_state.assemble import assemble
 from slotwise.model.sources.lsf_state.bjobs import SeenJob
 from slotwise.model.sources.lsf_state.bqueues import (

@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from slotwise import Instance
 from slotwise.cli.import_snapshot import FACTS, Printed, make_instance
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.instance import Instance
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.scheduler.simulation import simulate
 

@@ -12,9 +12,9 @@ import pytest
 from event_lines import job_new as _new
 from event_lines import job_start as _start
 from event_lines import job_status as _status
+from slotwise import InputError, Problem, load, loads
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError, Problem, report
-from slotwise.model.formats import load, loads
+from slotwise.model.errors import report
 from slotwise.model.formats.sniff import kind_of
 from slotwise.model.input_limits import limited
 from slotwise.model.sources.acct import FinishedJob, read_acct
@@ -543,7 +543,7 @@ def test_a_long_log_takes_the_memory_of_its_busiest_moment() -> None:
                 yield _status(n - 10, 102 + n, 64)
 
     peaks = []
-    for jobs in (400, 2400):
+    for jobs in (1000, 6000):
         tracemalloc.start()
         moment = cut(parse_events(lines(jobs), BadRecords(), {}), None)
         peaks.append(tracemalloc.get_traced_memory()[1])

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from event_lines import job_new, job_start
+from slotwise import Instance, load
 from slotwise.cli.main import app
-from slotwise.model.formats import load
 from slotwise.model.formats.names import Domains
-from slotwise.model.instance import Instance
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.event_log import cut
 from slotwise.model.sources.lsf_state.log_records import parse_events

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from event_lines import job_new, job_start, job_status
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue, UserGroup
-from slotwise.model.instance import Instance
+from slotwise import Cluster, Host, Instance, Queue, UserGroup
 from slotwise.model.sources.acct import parse_acct
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.assemble import Assembled, assemble

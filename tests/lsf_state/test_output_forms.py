@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lsf.lab import CLUSTER, HOSTS
 from lsf_state.output_forms import FORMS, OTHERS, Form
+from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.model.formats.sniff import kind_of_text
 from typer.testing import CliRunner
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from forked import slotwise
-from slotwise.model.formats import dump, load, loads
+from slotwise import dump, load, loads
 from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
 from slotwise.model.sources.lsf_state.bjobs import SeenJob
 from slotwise.model.sources.lsf_state.bqueues import SeenHost, SeenQueue

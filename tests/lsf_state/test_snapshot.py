@@ -10,12 +10,9 @@ from pathlib import Path
 
 import pytest
 from sampling import some
+from slotwise import Gpus, InputError, Instance, dump, load, loads
 from slotwise.cli.main import app
-from slotwise.model.cluster import Gpus
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, load, loads
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
 from typer.testing import CliRunner
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"
@@ -410,7 +407,10 @@ def test_the_commands_are_run(path: Path) -> None:
     ]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
-    assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-gpu -l", "-r", "-s"]
+    assert (path / "calls").read_text().splitlines() == [
+        *("-u all", "-l", "-gpu -l", "-r", "-s"),
+        "-u all",  # -aps
+    ]
 
 
 def test_an_older_bjobs_without_json(path: Path) -> None:

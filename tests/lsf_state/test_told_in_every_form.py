@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise import InputError, Instance, Job
 from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.errors import InputError
 from slotwise.model.formats.submit import refusals, submitted_job
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.model.omissions import Omission
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.sources.lsf_state.bqueues import read_bqueues

@@ -7,8 +7,8 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from slotwise import Instance
 from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.instance import Instance
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 

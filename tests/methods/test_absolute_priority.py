@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
+from slotwise import Instance, Method, Params, Queue
 from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
 from slotwise.model.job import JobGroup
-from slotwise.model.plan import Method
 from slotwise.solver.scheduler.continuation import simulated_starts
 
 pytestmark = pytest.mark.behaviour("APS-01")

@@ -10,13 +10,9 @@ from random import Random
 import pytest
 from loop_lab import HOUR, MINUTE, host, job
 from loop_lab import instance as small
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import Plan
+from slotwise import Instance, Job, Params, Plan, Planner, Queue, RunningJob
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.explain import explain
-from slotwise.solver.planner.planner import Planner
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate

@@ -9,7 +9,7 @@ from brute_force import lexicographic_starts, time_based_starts, unplaced
 from hypothesis import given
 from hypothesis_profiles import examples
 from random_instances import instances
-from slotwise.model.instance import Instance
+from slotwise import Instance
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate

@@ -9,14 +9,23 @@ from typing import cast
 import pytest
 from array_cases import case, lexicographic, plans
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Limit, Queue, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob, elements, parse_array
-from slotwise.model.objective import ObjectiveName
-from slotwise.model.plan import Method, Plan, PlannedJob
+from slotwise import (
+    Cluster,
+    Host,
+    Instance,
+    Job,
+    Limit,
+    Method,
+    ObjectiveName,
+    Plan,
+    PlannedJob,
+    Planner,
+    Queue,
+    RunningJob,
+    Scope,
+)
+from slotwise.model.job import elements, parse_array
 from slotwise.solver.fairshare.priority_order import priority_order
-from slotwise.solver.planner.planner import Planner
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.scheduler import reserving

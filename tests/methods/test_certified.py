@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from judging import job, problem
-from slotwise.model.plan import Plan
+from slotwise import Plan
 from slotwise.solver import planning
 from slotwise.solver.certify import certified
 from slotwise.solver.planning import plan

@@ -7,11 +7,18 @@ from dataclasses import replace
 
 import pytest
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Application, Job, RunningJob
-from slotwise.model.plan import Method, Plan
+from slotwise import (
+    Application,
+    Cluster,
+    Host,
+    Instance,
+    Job,
+    Method,
+    Params,
+    Plan,
+    Queue,
+    RunningJob,
+)
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler import later_attempts

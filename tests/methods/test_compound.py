@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from judging import host, job, problem, running
 from random_instances import MINUTE, instances
-from slotwise.model.cluster import Cluster
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Instance, Job, loads
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 

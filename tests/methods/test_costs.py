@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ortools.sat.python import cp_model
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job
 from slotwise.model.objective import Cost, objective_named, objectives, weight_of
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp.model import PlacementModel

@@ -7,11 +7,7 @@ from dataclasses import replace
 import pytest
 from precedence_cases import case, lexicographic, plans
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import Method, Plan
+from slotwise import Cluster, Host, Instance, Job, Method, Plan, Queue, RunningJob
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 from slotwise.solver.precedence import NEVER_SATISFIED, NOT_YET

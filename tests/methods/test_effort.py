@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.generate import generate
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise.model.formats import loads
+from slotwise import loads
 from slotwise.solver.validate import validate
 
 METHODS = ("greedy", "time-based", "optimal", "milp")

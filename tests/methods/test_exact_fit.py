@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from sampling import pairwise, some
-from slotwise.solver.advice.ask import Choices
+from slotwise import Choices
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.first_fit import plan_first_fit, with_exact_fits
 from slotwise.solver.placement.holding import NOT_ALL_KNOWN

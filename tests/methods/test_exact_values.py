@@ -12,11 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.plan import Plan
+from slotwise import Cluster, Host, InputError, Instance, Job, Plan
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 

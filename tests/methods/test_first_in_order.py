@@ -9,11 +9,8 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.errors import InputError
+from slotwise import Cluster, Host, InputError, Instance, Job, RunningJob
 from slotwise.model.formats.plan_file import read_plan
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.validate import validate
 

@@ -7,12 +7,21 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from slotwise.model.cluster import Cluster, Gpus, Host
-from slotwise.model.configuration import Params, Queue, ReservationUsage
+from slotwise import (
+    Application,
+    Cluster,
+    Gpus,
+    Host,
+    Instance,
+    Job,
+    Params,
+    Plan,
+    PlannedJob,
+    Queue,
+    ReservationUsage,
+    RunningJob,
+)
 from slotwise.model.gpu_request import gpu_options, gpu_request
-from slotwise.model.instance import Instance
-from slotwise.model.job import Application, Job, RunningJob
-from slotwise.model.plan import Plan, PlannedJob
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 

@@ -7,11 +7,8 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from judging import host, job, problem, running
+from slotwise import Cluster, ComputeUnit, Host, Instance, Job, Params, Queue
 from slotwise.cli.render import plan_output
-from slotwise.model.cluster import Cluster, ComputeUnit, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
+from slotwise import Instance, Queue
 from slotwise.model.service_class import (
     Guarantee,
     GuaranteedAmount,

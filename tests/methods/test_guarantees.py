@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run, running
+from slotwise import Instance
 from slotwise.cli.main import app
 from slotwise.model.formats.encode import to_document
-from slotwise.model.instance import Instance
 from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from typer.testing import CliRunner
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from random_instances import instances
-from slotwise.model.instance import Instance
+from slotwise import Instance
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.joint_placement import JointPlacement
 from slotwise.solver.planning import plan

@@ -8,11 +8,7 @@ from random import Random
 
 import pytest
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob, loads
 from slotwise.model.sources.trace import load_pool
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate

@@ -13,12 +13,21 @@ from judging import job as asked
 from judging import problem as judged
 from loop_lab import HOUR, MINUTE, cluster, host, instance, job, running
 from sampling import some
-from slotwise.model.cluster import ComputeUnit, Gpus, SharedResource
-from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope
-from slotwise.model.formats import dump, loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import RunningJob
-from slotwise.model.plan import PlannedJob
+from slotwise import (
+    ComputeUnit,
+    Gpus,
+    Instance,
+    Limit,
+    Params,
+    PlannedJob,
+    Queue,
+    ReservationUsage,
+    RunningJob,
+    Scope,
+    SharedResource,
+    dump,
+    loads,
+)
 from slotwise.solver.planning import plan
 from slotwise.solver.resolve import Resolver
 from slotwise.solver.rules.rule_book import unsupported_rules

@@ -14,13 +14,21 @@ import numpy as np
 import pytest
 from literal_guard import LiteralGuard
 from sampling import some
-from slotwise import library
-from slotwise.model.cluster import Cluster, Host, SharedResource
-from slotwise.model.configuration import Limit, Params, Queue, Scope
+from slotwise import (
+    Cluster,
+    Host,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    PlannedJob,
+    Queue,
+    RunningJob,
+    Scope,
+    SharedResource,
+    library,
+)
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import PlannedJob
 from slotwise.solver.availability import usage
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
 from slotwise.solver.availability.running_profile import RunningProfile

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
+from slotwise import Instance, loads
 from slotwise.solver.optimal.claims import BY_LIMIT
 from slotwise.solver.planning import plan
 from slotwise.solver.rules.rule_book import STOPPED_BY_WINDOWS

@@ -9,9 +9,7 @@ import pytest
 import slotwise as sw
 from judging import host, job, problem, running
 from sampling import some
-from slotwise.model.configuration import Limit, Queue, Scope, User, UserGroup
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Instance, Job, Limit, Queue, Scope, User, UserGroup
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate_schedule
 

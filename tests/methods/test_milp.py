@@ -14,8 +14,7 @@ from brute_force import least_total_start
 from hypothesis import assume, given
 from hypothesis_profiles import examples
 from random_instances import instances
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
+from slotwise import Instance, loads
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp import model as backend
 from slotwise.solver.milp.joint import TooManyCandidates, closure

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from mixed_cases import Everything, case
 from sampling import some
-from slotwise.model.instance import Instance
-from slotwise.model.plan import Method, Plan
+from slotwise import Instance, Method, Plan
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate

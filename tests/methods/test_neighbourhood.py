@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from sampling import some
+from slotwise import Instance
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
 from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs

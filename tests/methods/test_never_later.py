@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise.model.formats import loads
+from slotwise import loads
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate

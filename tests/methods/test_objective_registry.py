@@ -8,21 +8,9 @@ from fractions import Fraction
 from typing import Any, get_args
 
 import pytest
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.errors import InputError
+from slotwise import Cluster, Host, InputError, Instance, Job, Method, ObjectiveName, Status
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.objective import (
-    Cost,
-    Objective,
-    ObjectiveName,
-    forget,
-    objective_named,
-    objectives,
-    register,
-)
-from slotwise.model.plan import Method, Status
+from slotwise.model.objective import Cost, Objective, forget, objective_named, objectives, register
 from slotwise.solver import planning
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from random_instances import instances
-from slotwise.model.instance import Instance
+from slotwise import Instance
 from slotwise.model.objective import objectives
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate

@@ -9,11 +9,17 @@ import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, host, job, running
 from loop_lab import instance as small
-from slotwise.model.cluster import SharedResource, Thresholds
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.formats import loads
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import (
+    AdvanceReservation,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    RunningJob,
+    SharedResource,
+    Thresholds,
+    loads,
+)
 from slotwise.model.shares import HostPartition
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan

@@ -10,9 +10,7 @@ from random import Random
 import pytest
 from loop_lab import host
 from loop_lab import instance as small
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import Plan
+from slotwise import Instance, Job, Plan, RunningJob
 from slotwise.model.shares import HostPartition
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan

@@ -6,10 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from slotwise.model.cluster import Cluster, Host, SharedResource
-from slotwise.model.configuration import Limit, Queue, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Limit, Queue, RunningJob, Scope, SharedResource
 from slotwise.model.shares import HostPartition
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.continuation import simulated_starts

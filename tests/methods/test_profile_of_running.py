@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import slotwise as sw
+from slotwise import Instance, RunningJob
 from slotwise.model.duration import expected_finish
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import RunningJob
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.problem import profile_of_running
 from slotwise.solver.resolve import Resolver

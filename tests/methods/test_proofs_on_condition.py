@@ -14,13 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from slotwise import load, loads
+from slotwise import InputError, Instance, Plan, PlannedArray, PlannedJob, RunningJob, load, loads
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.model.formats.plan_file import plan_record, read_plan
-from slotwise.model.instance import Instance
-from slotwise.model.job import RunningJob
-from slotwise.model.plan import Plan, PlannedArray, PlannedJob, proof_text
+from slotwise.model.plan import proof_text
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.advice.explain import explain

@@ -6,9 +6,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from slotwise.model.cluster import Cluster, Host
+from slotwise import Cluster, Host, Instance
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
 from slotwise.solver.scheduler import reserved_profile

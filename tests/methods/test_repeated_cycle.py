@@ -6,11 +6,8 @@ from dataclasses import replace
 
 import pytest
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
+from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.placement.earliest import Start
 from slotwise.solver.scheduler import reserving
 from slotwise.solver.scheduler.cycle_state import RepeatedCycle

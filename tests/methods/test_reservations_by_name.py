@@ -10,10 +10,8 @@ import pytest
 import slotwise as sw
 from reserved_enumerator import earliest_starts, reserved_instance
 from sampling import some
+from slotwise import AdvanceReservation, Cluster, Host, Instance, Job, RunningJob
 from slotwise.cli.main import app
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.rules.reservations import (
     AFTER_OPEN,
     BY_RUN_LIMIT,

@@ -12,13 +12,9 @@ import pytest
 from loop_lab import MINUTE, host, job, running
 from loop_lab import instance as small
 from sampling import some
-from slotwise.model.cluster import Gpus, Thresholds
-from slotwise.model.configuration import Queue
+from slotwise import AdvanceReservation, Gpus, HostRequest, Instance, Plan, Queue, Thresholds
 from slotwise.model.display import clock_text
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest
 from slotwise.model.omissions import Omission
-from slotwise.model.plan import Plan
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from judging import host, job, problem, racks, running
 from random_instances import MINUTE, instances
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.formats import loads
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest
-from slotwise.model.plan import Plan
+from slotwise import AdvanceReservation, Cluster, Host, HostRequest, Instance, Plan, Queue, loads
 from slotwise.solver.placement.earliest import allocate_start, earliest_start, start_at
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem

@@ -10,12 +10,8 @@ from agreement_cases import KINDS, MINUTE, draft
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Limit, Queue, Scope
+from slotwise import Cluster, Host, Instance, Job, Limit, Plan, Queue, RunningJob, Scope
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import Plan
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem

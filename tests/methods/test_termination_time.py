@@ -7,14 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from slotwise import Cluster, Host, Instance, Job, Params, PlannedJob, Queue, RunningJob, loads
 from slotwise.cli.main import app
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
 from slotwise.model.duration import expected_finish, last_start
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import PlannedJob
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate

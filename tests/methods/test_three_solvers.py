@@ -9,8 +9,7 @@ import pytest
 from agreement_cases import KINDS, case
 from brute_force import starts_by_the_minute
 from sampling import some
-from slotwise.model.instance import Instance
-from slotwise.model.plan import Plan
+from slotwise import Instance, Plan
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 

@@ -12,12 +12,18 @@ from hypothesis import given
 from hypothesis_profiles import examples
 from judging import host, job, problem, racks, running
 from random_instances import instances
-from slotwise.model.cluster import Cluster
-from slotwise.model.configuration import Params, Queue
+from slotwise import (
+    Application,
+    Cluster,
+    HostRequest,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    RunningJob,
+    loads,
+)
 from slotwise.model.duration import expected_duration, expected_finish
-from slotwise.model.formats import loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import Application, HostRequest, Job, RunningJob
 from slotwise.model.plan import FORMATTERS, AllocationFormatter, lsf_allocation
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan

@@ -13,11 +13,9 @@ from itertools import product
 import pytest
 import slotwise as sw
 from sampling import pairwise, some
+from slotwise import Instance, Job, Method, ObjectiveName, Plan
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.objective import ObjectiveName
-from slotwise.model.plan import NOT_EXAMINED, Method, Plan
+from slotwise.model.plan import NOT_EXAMINED
 from slotwise.solver import planning
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.compare import compare

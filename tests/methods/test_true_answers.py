@@ -8,12 +8,25 @@ from typing import Any
 import pytest
 from judging import entry, faults, host, job, problem, racks, running
 from sampling import some
-from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource, Thresholds
-from slotwise.model.configuration import HostPartition, Limit, Queue, ReservationUsage, Scope
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
+    ComputeUnit,
+    Host,
+    HostPartition,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Plan,
+    Queue,
+    ReservationUsage,
+    RunningJob,
+    Scope,
+    SharedResource,
+    Thresholds,
+)
 from slotwise.model.objective import objectives
-from slotwise.model.plan import Plan
 from slotwise.solver.planning import plan as solve
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import slotwise as sw
 from judging import job, problem, racks, running
-from slotwise.model.configuration import Queue
+from slotwise import Queue
 
 BUSY = (running("r", {"A": 3, "B": 3, "C": 1}),)
 

@@ -7,14 +7,23 @@ from pathlib import Path
 
 import pytest
 from sampling import some
+from slotwise import (
+    Cluster,
+    ComputeUnit,
+    Host,
+    HostRequest,
+    InputError,
+    Instance,
+    Job,
+    Limit,
+    PlannedJob,
+    ReservationUsage,
+    SharedResource,
+    dump,
+    dump_json,
+    loads,
+)
 from slotwise.cli.main import app
-from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
-from slotwise.model.configuration import Limit, ReservationUsage
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, dump_json, loads
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job
-from slotwise.model.plan import PlannedJob
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler import simulation
 from slotwise.solver.validate import validate

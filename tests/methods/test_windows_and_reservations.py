@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 from judging import host, job, problem, racks, running
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
+    Instance,
+    Method,
+    Params,
+    Queue,
+    ReservationUsage,
+    SharedResource,
+)
 from slotwise.cli.comparison import comparison_output
 from slotwise.cli.render import plan_output
-from slotwise.model.cluster import Cluster, SharedResource
-from slotwise.model.configuration import Params, Queue, ReservationUsage
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.plan import Method
 from slotwise.model.reservation import reservation
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan

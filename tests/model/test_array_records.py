@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slotwise import InputError, Job, loads
 from slotwise.model.dependency import (
     JobIndex,
     JobReference,
@@ -17,11 +18,9 @@ from slotwise.model.dependency import (
     parse_dependency,
     waiting_order,
 )
-from slotwise.model.errors import InputError
 from slotwise.model.formats import jobs as job_builder
-from slotwise.model.formats import loads
 from slotwise.model.input_limits import InputLimits, limited
-from slotwise.model.job import Job, parse_spec, ranges_of
+from slotwise.model.job import parse_spec, ranges_of
 from slotwise.solver.precedence import Precedence
 
 MOST = InputLimits().elements

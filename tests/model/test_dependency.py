@@ -7,6 +7,7 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slotwise import Job
 from slotwise.model.dependency import (
     AllOf,
     AnyOf,
@@ -23,7 +24,6 @@ from slotwise.model.dependency import (
     waiting_order,
     written,
 )
-from slotwise.model.job import Job
 
 pytestmark = pytest.mark.behaviour("DEP-01")
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.instances import example
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump_json, load, loads_with_warnings
+from slotwise import InputError, dump_json, example, load
+from slotwise.model.formats import loads_with_warnings
 from slotwise.model.generate import SLOTS, generate
 
 

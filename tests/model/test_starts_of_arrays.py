@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.cluster import Cluster, Host
+from slotwise import Cluster, Host, Instance, PlannedArray, PlannedJob
 from slotwise.model.display import WrittenTimes
-from slotwise.model.instance import Instance
-from slotwise.model.plan import PlannedArray, PlannedJob, profile_text
+from slotwise.model.plan import profile_text
 
 CLOCK = WrittenTimes(Instance(Cluster((Host("a", 4),))))
 

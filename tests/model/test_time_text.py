@@ -6,10 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from slotwise import InputError, loads
 from slotwise.cli.main import app
 from slotwise.model.display import clock_text, iso_time, wall_clock
-from slotwise.model.errors import InputError
-from slotwise.model.formats import loads
 from typer.testing import CliRunner
 
 #: Two jobs one after the other on one slot, each of 28,500 years.

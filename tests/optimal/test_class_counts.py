@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from random_instances import instances
 from sampling import some
-from slotwise.model.cluster import Cluster, ComputeUnit, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, ComputeUnit, Host, Instance, Job, Queue, RunningJob
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import lexicographic
 from slotwise.solver.optimal.joint_placement import JointPlacement

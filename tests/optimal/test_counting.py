@@ -6,10 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.lexicographic import JointProbe
 from slotwise.solver.optimal.refutation import Blocks, blocks_of

@@ -8,9 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 from sampling import some
+from slotwise import Instance, Job
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import start_model
 from slotwise.solver.optimal.first_fit import plan_first_fit

@@ -13,10 +13,17 @@ from typing import Any
 
 import pytest
 from judging import host, job, problem, racks, running
-from slotwise.model.cluster import Cluster, Host, SharedResource
-from slotwise.model.configuration import Limit, Queue, ReservationUsage, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest
+from slotwise import (
+    Cluster,
+    Host,
+    HostRequest,
+    Instance,
+    Limit,
+    Queue,
+    ReservationUsage,
+    Scope,
+    SharedResource,
+)
 from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp.model import PlacementModel

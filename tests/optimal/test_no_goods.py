@@ -7,10 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from random_instances import instances
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Limit, Queue, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job, Limit, Queue, Scope
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.joint_placement import JointPlacement

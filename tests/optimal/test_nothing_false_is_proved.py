@@ -15,10 +15,7 @@ from hypothesis import given
 from hypothesis_profiles import examples
 from random_instances import instances
 from sampling import some
-from slotwise.model.cluster import Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import Plan
+from slotwise import Host, Instance, Job, Plan, RunningJob
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.budget import Budget

@@ -9,10 +9,7 @@ from enumerated_plans import Table
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
 from slotwise.solver.optimal.lexicographic import JointProbe, has_one_place
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem

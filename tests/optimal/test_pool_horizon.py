@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from pool_problems import brute_force, pool_problems
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job
 from slotwise.solver.optimal.pool import PoolProblem, layers, optimise, pricing
 from slotwise.solver.optimal.pool.layers import InstantGrid
 from slotwise.solver.optimal.pool.pricing import achievable_starts

@@ -10,10 +10,7 @@ import pytest
 from enumerated_instances import instance as draw
 from enumerated_plans import Table
 from sampling import some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Queue, RunningJob
 from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import start_model

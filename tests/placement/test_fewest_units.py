@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from slotwise.model.cluster import Cluster, ComputeUnit, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, ComputeUnit, Host, Instance, Job, Queue
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.placement.earliest import Start, allocate_start, find_same_start
 from slotwise.solver.placement.holding import with_fewest_units

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from availability_cases import MEM, amount, demand, slots, steps, table, takes
 from placement_cases import unit_demand
-from slotwise.model.cluster import Host, SharedResource
+from slotwise import Host, SharedResource
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.availability.profile import FOREVER, Profile
 from slotwise.solver.availability.resources import (

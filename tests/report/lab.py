@@ -7,10 +7,8 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+from slotwise import Cluster, ComputeUnit, Host, Instance, Job, RunningJob
 from slotwise.cli.report.data import Report, report_of_comparison
-from slotwise.model.cluster import Cluster, ComputeUnit, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.advice.explain import explain
 

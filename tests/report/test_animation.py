@@ -10,9 +10,9 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from report.lab import HOSTILE, compared, hostile_instance
+from slotwise import InputError
 from slotwise.cli.report.animation import MAX_HOSTS, animation_svg
 from slotwise.cli.report.data import report_of_plan
-from slotwise.model.errors import InputError
 from slotwise.model.generate import generate
 
 SVG = "{http://www.w3.org/2000/svg}"

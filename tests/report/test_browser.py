@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from report.lab import compared, data_of, hostile_instance
+from slotwise import Cluster, Host, Instance, Job, RunningJob
 from slotwise.cli.report.about import About
 from slotwise.cli.report.data import (
     Report,
@@ -25,10 +26,7 @@ from slotwise.cli.report.data import (
     report_of_simulation,
 )
 from slotwise.cli.report.page import page
-from slotwise.model.cluster import Cluster, Host
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.diagnosis.diagnose import diagnose
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.fairshare.reports import ShareSeries

@@ -7,6 +7,7 @@ import random
 import pytest
 import slotwise as sw
 from report.lab import HOUR, racks
+from slotwise import Cluster, Host, Instance, Job, RunningJob
 from slotwise.cli.report.bars import (
     MAX_STEPS,
     Bar,
@@ -27,9 +28,6 @@ from slotwise.cli.report.data import (
     report_of_simulation,
     use_over_time,
 )
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.advice.likely import free_over_time_of_each
 from slotwise.solver.scheduler.continuation import simulated_placements, simulated_starts

@@ -18,15 +18,22 @@ import slotwise as sw
 from forked import program, slotwise
 from report.lab import Elements, data_of
 from sampling import pairwise, some
+from slotwise import (
+    Cluster,
+    Host,
+    InputError,
+    Instance,
+    Job,
+    Plan,
+    PlanChange,
+    PlannedJob,
+    RunningJob,
+    Unplaced,
+)
 from slotwise.cli.report.page import saved_data
 from slotwise.cli.report.terminal import gantt_text
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.errors import InputError
 from slotwise.model.formats.plan_file import bare_instance, plan_record, read_plan
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
 from slotwise.model.omissions import Omission
-from slotwise.model.plan import Plan, PlanChange, PlannedJob, Unplaced
 
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 HEADLINE = str(sw.example("headline"))

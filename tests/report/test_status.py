@@ -7,22 +7,25 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from report.lab import compared
-from slotwise.cli.outlook_text import short_reason
-from slotwise.cli.report.about import About, command_of
-from slotwise.cli.report.data import Report
-from slotwise.cli.report.lsf_words import lsf_words
-from slotwise.cli.report.status import figures_of, status_of
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.solver.advice.diagnosis.diagnose import diagnose
-from slotwise.solver.advice.diagnosis.records import (
+from slotwise import (
+    Cluster,
     Diagnosis,
+    Host,
+    Instance,
+    Job,
     Remedy,
     RemedyCost,
+    RunningJob,
     WaitChange,
     WaitingJob,
 )
+from slotwise.cli.brief import command_of
+from slotwise.cli.outlook_text import short_reason
+from slotwise.cli.report.about import About
+from slotwise.cli.report.data import Report
+from slotwise.cli.report.lsf_words import lsf_words
+from slotwise.cli.report.status import figures_of, status_of
+from slotwise.solver.advice.diagnosis.diagnose import diagnose
 
 HOUR = 3600
 

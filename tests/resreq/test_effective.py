@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.cluster import Cluster, Host, ResourceDefinition
-from slotwise.model.configuration import Params, Queue, ReservationUsage
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
-from slotwise.model.job import Application, Job
+from slotwise import (
+    Application,
+    Cluster,
+    Host,
+    InputError,
+    Instance,
+    Job,
+    Params,
+    Queue,
+    ReservationUsage,
+    ResourceDefinition,
+)
 from slotwise.model.resreq import Compound, effective_requirement, print_requirement
 from slotwise.solver.planning import plan
 

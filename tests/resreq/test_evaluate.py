@@ -7,7 +7,7 @@ import pytest
 from ground_cluster import cluster
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.cluster import Cluster, Host, ResourceDefinition
+from slotwise import Cluster, Host, ResourceDefinition
 from slotwise.model.resreq import (
     HostTable,
     ResreqError,

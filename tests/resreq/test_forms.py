@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.cluster import Cluster, Host, ResourceDefinition
-from slotwise.model.errors import InputError
+from slotwise import Cluster, Host, InputError, ResourceDefinition
 from slotwise.model.resreq import (
     HostTable,
     Options,

@@ -8,7 +8,7 @@ import pytest
 from ground_cluster import cluster
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.resreq import (
     HostTable,
     Requirement,

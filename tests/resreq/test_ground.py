@@ -15,11 +15,8 @@ from typing import Any
 
 import pytest
 from ground_cluster import cluster
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.errors import InputError
+from slotwise import InputError, Instance, Job, Params, Queue
 from slotwise.model.formats.names import host_requests
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.model.resreq import (
     HostTable,
     Requirement,

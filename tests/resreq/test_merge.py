@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.resreq import (
     Compound,
     Requirement,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.model.cluster import ResourceDefinition
+from slotwise import ResourceDefinition
 from slotwise.model.input_limits import limited
 from slotwise.model.resreq import (
     Compound,

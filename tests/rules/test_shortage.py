@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import slotwise as sw
 from loop_lab import host, instance, job, running
-from slotwise.model.configuration import Limit
+from slotwise import Limit
 from slotwise.model.pending import Pending, Reason, bjobs_text, over, sentence
 from slotwise.solver.pending_reasons import find_shortage
 from slotwise.solver.problem import PlanningProblem

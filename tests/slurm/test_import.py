@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise import InputError, Instance, from_document, to_document
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
-from slotwise.model.formats import from_document, to_document
-from slotwise.model.instance import Instance
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm import values
 from slotwise.model.sources.slurm.assemble import assemble

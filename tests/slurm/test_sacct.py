@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.formats.sniff import kind_of_text
 from slotwise.model.sources.acct import parse_acct, read_acct
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from slotwise.model.sources.slurm.sbatch import sbatch_submission
 
 from tests.slurm.test_import import instance_of, run, texts_of

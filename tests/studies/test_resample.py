@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sampling import some
-from slotwise.solver.scheduler.metrics import measure, slot_seconds
+from slotwise import Difference, measure
+from slotwise.solver.scheduler.metrics import slot_seconds
 from slotwise.solver.scheduler.simulation import simulate
-from slotwise.solver.studies.run import Difference, difference, draws, mean, outcome, percentile
+from slotwise.solver.studies.run import difference, draws, mean, outcome, percentile
 from slotwise.solver.studies.whatif import MEASURES, size_class, statistic
 from study_lab import WEEK, weeks_of_jobs
 

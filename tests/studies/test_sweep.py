@@ -23,8 +23,8 @@ import pytest
 import slotwise as sw
 from forked import program, slotwise
 from sampling import some
+from slotwise import InputError
 from slotwise.cli.sweep import CellFiles
-from slotwise.model.errors import InputError
 from slotwise.model.formats.sealed import CELL, seal
 from slotwise.model.formats.study import load_study
 from slotwise.solver.studies import workers as dask_cluster

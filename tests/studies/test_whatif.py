@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from slotwise.model.errors import InputError
-from slotwise.solver.scheduler.metrics import measure
+from slotwise import InputError, measure
 from slotwise.solver.studies.whatif import combinations, read_wishes
 from study_lab import weeks_of_jobs
 

@@ -48,7 +48,10 @@ def value(text: str, metrics: Mapping[str, float], pended: int) -> float:
 
 
 def order(instance: Any) -> list[Any]:
-    """The pending jobs by queue, absolute priority or job priority, and submission."""
+    """The pending jobs by queue, absolute priority or job priority, and submission.
+
+    Of equal queues those without absolute priority are one, at the place of the first of them.
+    """
     queues = {queue.name: queue for queue in instance.queues}
     parent = {
         name: queue
@@ -56,6 +59,8 @@ def order(instance: Any) -> list[Any]:
         if queue.aps_priority is not None
         for name in (queue.name, *queue.queue_group)
     }
+
+    place_of = {queue.name: index for index, queue in enumerate(instance.queues)}
 
     def grown(job: Any) -> int:
         growth = instance.params.job_priority_over_time
@@ -68,14 +73,18 @@ def order(instance: Any) -> list[Any]:
         own, queue = grown(job), queues[job.queue]
         head = parent.get(job.queue)
         if head is None:
-            return (-queue.priority, -own, job.queue_position)
+            equal = [q.name for q in instance.queues if q.priority == queue.priority]
+            first = min(place_of[name] for name in equal if name not in parent)
+            return (-queue.priority, first, -own, job.queue_position)
         text = str(head.aps_priority)
         assert not head.user_shares or "FS" not in text
         assert "MEM" not in text
         assert "SWAP" not in text
-        group = [queues[name].priority for name in (head.name, *head.queue_group)]
+        group = [queues[name] for name in (head.name, *head.queue_group)]
+        most = max(each.priority for each in group)
+        first = min(place_of[each.name] for each in group if each.priority == most)
         if job.aps is not None and job.aps.kind == "system":
-            return (-max(group), (0, -job.aps.value), job.submit)
+            return (-most, first, (0, -job.aps.value), job.submit)
         metrics = {
             "PROC": job.slots if job.max_slots is None else job.max_slots,
             "JPRIORITY": own,
@@ -83,7 +92,7 @@ def order(instance: Any) -> list[Any]:
         }
         worth = value(text, metrics, max(0, instance.now - job.submit))
         worth += job.aps.value if job.aps is not None else 0.0
-        return (-max(group), (1, -worth), job.submit)
+        return (-most, first, (1, -worth), job.submit)
 
     waiting: Sequence[Any] = instance.pending
     return sorted(waiting, key=place)

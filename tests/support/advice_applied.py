@@ -14,11 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 import slotwise as sw
-from slotwise.model.cluster import Thresholds
+from slotwise import Choice, Instance, Job, Thresholds
 from slotwise.model.formats.encode import to_document
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.solver.advice.ask import Choice
 from slotwise.solver.advice.diagnosis.probes import ChangedLine
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.scheduler.configured import run_as_configured

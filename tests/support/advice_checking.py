@@ -11,9 +11,7 @@ from dataclasses import replace
 
 from combined_enumerator import DAY, MINUTE, Amount, Case, Form, Row, Term
 from combined_instances import text_of
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.plan import Plan
+from slotwise import Instance, Job, Plan
 
 
 def with_instance(it: Case, instance: Instance) -> Case:

@@ -10,10 +10,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from slotwise.model.cluster import Cluster, ComputeUnit, Host, ResourceDefinition, SharedResource
-from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope, User
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
+    ComputeUnit,
+    Host,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    ReservationUsage,
+    ResourceDefinition,
+    RunningJob,
+    Scope,
+    SharedResource,
+    User,
+)
 
 MINUTE = 60
 Random = np.random.Generator

@@ -6,10 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job, Queue
 from slotwise.model.reservation import reservation
 from slotwise.solver.availability.calendar import Calendar
 from slotwise.solver.availability.demand import Availability, Demand, TermDemand

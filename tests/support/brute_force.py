@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
+from slotwise import Instance, Job, Plan, PlannedJob
 from slotwise.model.duration import expected_duration, expected_finish
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.plan import Plan, PlannedJob
 from slotwise.solver.validate import validate
 
 Placed = tuple[PlannedJob, ...]

@@ -15,11 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 
 import absolute_reference
-from slotwise.model.cluster import Host
-from slotwise.model.configuration import Limit, Scope
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Job
-from slotwise.model.plan import Plan
+from slotwise import AdvanceReservation, Host, Instance, Job, Limit, Plan, Scope
 
 MINUTE, DAY, NEVER = 60, 86_400, 1 << 40
 #: Minutes of every day at which something is open: [first, second).

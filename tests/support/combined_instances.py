@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from random import Random
 
 from combined_enumerator import MINUTE, Amount, Case, Term, Window
-from slotwise.model.cluster import (
+from slotwise import (
+    AdvanceReservation,
     Cluster,
     ComputeUnit,
     Host,
     HostGroup,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Queue,
     ResourceDefinition,
+    RunningJob,
+    Scope,
     SharedResource,
+    User,
 )
-from slotwise.model.configuration import Limit, Queue, Scope, User
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
 
 CU = ({}, {"maxcus": "1"}, {"maxcus": "2"}, {"balance": ""}, {"usablecuslots": "2"}, {"excl": ""})
 CU += ({"pref": "maxavail"}, {"pref": "minavail", "maxcus": "2"}, {"balance": "", "excl": ""})

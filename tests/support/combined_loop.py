@@ -11,24 +11,26 @@ from random import Random
 
 from combined_enumerator import MINUTE, Term
 from combined_instances import case, pending_job
-from slotwise.model.changes import (
+from slotwise import (
     Change,
+    Cluster,
     EarlyEnd,
+    HostPartition,
     HostStatus,
+    InputError,
+    Instance,
+    Job,
     Kill,
     LoadReport,
     Modification,
     Moved,
+    Params,
+    Queue,
     QueueSwitch,
     Release,
     Resize,
 )
-from slotwise.model.cluster import Cluster
-from slotwise.model.configuration import HostPartition, Params, Queue
-from slotwise.model.errors import InputError
 from slotwise.model.formats.objects import require_sound
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 
 
 def workload(seed: int) -> Instance:

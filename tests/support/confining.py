@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from slotwise.model.errors import InputError
+from slotwise import InputError
 from typer.testing import Result
 
 Run = Callable[..., Result]

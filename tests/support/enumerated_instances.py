@@ -5,10 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
-from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise import (
+    Cluster,
+    ComputeUnit,
+    Host,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    ReservationUsage,
+    RunningJob,
+    Scope,
+    SharedResource,
+)
 
 MINUTE = 60
 SELECT = ["type==X", "type==X && ncpus>0", "hname=='h1'", "hname!='h0'", "ncpus>1", "mem>=200"]

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 from enumerator import NEVER, Enumerator, Form, drops, length
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.plan import Plan
+from slotwise import Instance, Job, Plan
 
 #: A form and its start (seconds).
 Placed = tuple[Form, int]

@@ -18,10 +18,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from slotwise.model.cluster import Host
-from slotwise.model.configuration import Limit
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Host, Instance, Job, Limit
 
 MINUTE = 60
 NEVER = 1 << 40

@@ -11,11 +11,28 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
-from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User, UserGroup
-from slotwise.model.formats import dump, dump_json, loads
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Application, HostRequest, Job, RunningJob
+from slotwise import (
+    AdvanceReservation,
+    Application,
+    Cluster,
+    ComputeUnit,
+    Host,
+    HostPartition,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    RunningJob,
+    Scope,
+    SharedResource,
+    User,
+    UserGroup,
+    dump,
+    dump_json,
+    loads,
+)
 
 MINUTE = 60
 LATER = 100_000

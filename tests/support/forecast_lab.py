@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from slotwise.model.cluster import Cluster, ComputeUnit, Host
-from slotwise.model.configuration import Limit, Params, Queue, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import (
+    Cluster,
+    ComputeUnit,
+    History,
+    Host,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    RunningJob,
+    Scope,
+)
 from slotwise.model.workload import Workload
 from slotwise.solver.forecast.arrivals import FutureArrivals
-from slotwise.solver.forecast.history import Ended, History, history_of
+from slotwise.solver.forecast.history import Ended, history_of
 from slotwise.solver.forecast.jobs import AskedJobs, PastJobs, ints, keys_of
 from slotwise.solver.forecast.moment import PoolWorld
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
-from slotwise.model.cluster import (
+from slotwise import (
+    AdvanceReservation,
+    Application,
     Cluster,
     ComputeUnit,
     Host,
     HostGroup,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    ReservationUsage,
     ResourceDefinition,
+    RunningJob,
+    Scope,
     SharedResource,
     Thresholds,
+    User,
 )
-from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope, User
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Application, HostRequest, Job, RunningJob
 
 AMOUNT = st.floats(0, 1e9) | st.integers(0, 10**6).map(float)
 SECONDS = st.integers(1, 10**6)

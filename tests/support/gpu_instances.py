@@ -11,10 +11,7 @@ import numpy as np
 from enumerated_instances import instance, newer_instance
 from enumerated_plans import Placed, Table
 from enumerator import length
-from slotwise.model.cluster import Cluster, Gpus, Host
-from slotwise.model.configuration import Params
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Gpus, Host, Instance, Job, Params, RunningJob
 
 MINUTE = 60
 KINDS = [Gpus(1, "TeslaK80", 11264.0), Gpus(2, "TeslaK80", 11264.0), Gpus(2, "A100", 40960.0)]

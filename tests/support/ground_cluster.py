@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slotwise.model.cluster import Cluster, Host, ResourceDefinition, SharedResource
+from slotwise import Cluster, Host, ResourceDefinition, SharedResource
 
 COLUMNS = [
     "r15s",

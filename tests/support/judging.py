@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise import Cluster, ComputeUnit, Host, Instance, Job, Plan, PlannedJob, RunningJob
 from slotwise.model.duration import expected_duration
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import Plan, PlannedJob
 from slotwise.solver.validate import validate
 
 #: Where a job is: start and slots by host.

@@ -13,8 +13,7 @@ from random import Random
 
 from enumerated_instances import instance, newer_instance
 from enumerated_plans import Table
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Instance, Job, RunningJob
 
 MINUTE = 60
 #: Combinations of places beyond which an instance is drawn anew.

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
-from slotwise.solver.scheduler.records import Simulation
+from slotwise import Cluster, Host, Instance, Job, Params, Queue, RunningJob, Simulation
 from slotwise.solver.scheduler.simulation import simulate
 
 MINUTE, HOUR = 60, 3600

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 from random_instances import MINUTE, instances, pending_jobs
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
+from slotwise import Instance, Params, Queue
 
 METHODS = ("none", "greedy", "time-based", "optimal")
 

@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from slotwise.model.cluster import Cluster, Gpus, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Gpus, Host, Instance, Job, RunningJob
 
 #: (word, ids) of which all have to hold.
 Condition = tuple[tuple[str, str], ...]

@@ -11,14 +11,10 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from combined_enumerator import Case
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.plan import Plan
+from slotwise import Cluster, Host, Instance, Job, Plan, Simulation
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.continuation import simulated_starts
-from slotwise.solver.scheduler.records import Simulation
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate_schedule
 

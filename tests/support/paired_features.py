@@ -14,11 +14,25 @@ from typing import Any
 
 from combined_enumerator import MINUTE, Amount, Case, Term, Window
 from combined_instances import clock, text_of
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
+    ComputeUnit,
+    Gpus,
+    Host,
+    HostPartition,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    RunningJob,
+    Scope,
+    SharedResource,
+    User,
+)
 from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
-from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResource
-from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
 
 Values = dict[str, Any]
 

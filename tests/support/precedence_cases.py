@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, RunningJob
 
 #: ("done" | "started" | …, ids) · ("and" | "or", parts) · ("num…", ids of an array, k)
 Tree = tuple[Any, ...]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from slotwise.model.cluster import Cluster, ComputeUnit, Host
-from slotwise.model.configuration import Limit, Queue, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, ComputeUnit, Host, Instance, Job, Limit, Queue, RunningJob, Scope
 
 MINUTE = 60
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import AdvanceReservation, Cluster, Host, Instance, Job, Params, Queue, RunningJob
 
 MINUTE = 60
 #: A job with its slots by host and when it runs.

@@ -7,9 +7,8 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from combined_enumerator import Case
-from slotwise.model.errors import InputError
+from slotwise import InputError, Instance
 from slotwise.model.formats.objects import require_sound
-from slotwise.model.instance import Instance
 
 #: Parts of an instance that may lose members.
 _LISTS = ("pending", "running", "future", "limits", "users", "advance_reservations", "partitions")

@@ -5,10 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise import Cluster, Host, Instance, Job, Params, Queue, RunningJob
 
 #: Seconds of a step, so that nothing ends in the next second by chance.
 STEP = 60

@@ -1,0 +1,63 @@
+"""The answer for one job in two sentences: its start, what helps most; and lines to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .tables import paragraph
+
+if TYPE_CHECKING:
+    from ..model.display import WrittenTimes
+    from ..solver.advice.explain import Explanation
+
+
+def command_of(job: str, change: str) -> str:
+    """The command by which its user makes a change of a job; the change itself if none does.
+
+    An option of its own is all that bmod needs; a section of -R would need the whole string.
+    """
+    if change.startswith("with -"):
+        return f"bmod {change.removeprefix('with ')} {job}"
+    if change.startswith("in queue "):
+        return f"bswitch {change.removeprefix('in queue ')} {job}"
+    return change
+
+
+def brief_text(clock: WrittenTimes, found: Explanation, start: str, cautions: Iterable[str]) -> str:
+    """Two sentences, lines to paste, and what the answer omits.
+
+    start: when and where the job starts. cautions: sentences on what is omitted.
+    """
+    answer = found.answer
+    if answer.waits_for and answer.start is not None and answer.start != clock.instance.now:
+        it = "it " if answer.waits_for.startswith("needs ") else ""
+        start = f"{start}: {it}{answer.waits_for}"
+    sentence, lines = _help(clock, found)
+    text = paragraph(f"{start}.") + (paragraph(sentence) if sentence else "")
+    text += "".join(f"  {line}\n" for line in lines) + "".join(map(paragraph, cautions))
+    return text + (paragraph(clock.note) if clock.day is not None else "")
+
+
+def _help(clock: WrittenTimes, found: Explanation) -> tuple[str, tuple[str, ...]]:
+    """What starts the job earlier: a change by its user, else one by an administrator."""
+    from ..model.display import duration_text
+    from ..solver.advice.diagnosis.records import page_of
+    from ..solver.pending_reasons import counted
+
+    for item in found.suggestions:
+        line = command_of(found.answer.job.id, item.change)
+        if line != item.change:
+            gain = "" if item.gain is None else f", {duration_text(item.gain)} earlier"
+            change = item.change[0].upper() + item.change[1:]
+            return f"{change} it would start {clock.text(item.start)}{gain}:", (line,)
+    pages = () if found.diagnosis is None else page_of(clock.instance, found.diagnosis).verdicts
+    for remedy in (remedy for verdict in pages for remedy in verdict.remedies):
+        lines = (*remedy.lines, *((remedy.then,) if remedy.then else ()))
+        return f"An administrator could change this; {remedy.gives}", lines
+    if found.suggestions:
+        item = found.suggestions[0]
+        return f"It would start {clock.text(item.start)} {item.change}.", ()
+    if found.answer.start == clock.instance.now:
+        return "", ()
+    return f"Nothing that was tried starts it earlier ({counted(found.tried, 'change')}).", ()

@@ -1,0 +1,72 @@
+"""The scheduler of this machine, asked now: ``--cluster`` of any command, ``slotwise snapshot``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from ..model.errors import InputError, Problem
+from .declare import command, option, taking
+from .import_snapshot import Listings
+from .output import Written
+from .scheduler import TIMEOUT, Asking, Scheduler
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+
+
+def schedulers() -> tuple[Scheduler, ...]:
+    """Those that are known: the first is asked all of whose needed programs are there."""
+    from .lsf_programs import LSF
+
+    return (LSF,)
+
+
+def scheduler_here() -> tuple[Scheduler, dict[str, str]]:
+    """The scheduler of this machine, and its programs by name.
+
+    Raises InputError if there is none, or a part of one.
+    """
+    from ..solver.processes import path_of
+
+    partly: list[Problem] = []
+    known = schedulers()
+    for scheduler in known:
+        found = {name: path for name in scheduler.programs if (path := path_of(name)) is not None}
+        missing = [name for name in scheduler.needed if name not in found]
+        if not missing:
+            return scheduler, found
+        if found:
+            wrong = f"is not on the PATH: {scheduler.hint}"
+            partly += [Problem(wrong, name) for name in missing]
+    if partly:
+        raise InputError(partly)
+    wanted = "; ".join(f"no {', '.join(one.needed)} ({one.name}): {one.hint}" for one in known)
+    raise InputError(f"no scheduler is on the PATH: {wanted}")
+
+
+def cluster_now(asking: Asking) -> Instance:
+    """The cluster of this machine as it is now; notes go to stderr.
+
+    What was not read is an omission of the instance as well. Raises InputError if there is no
+    scheduler, or if what it prints makes no instance.
+    """
+    scheduler, programs = scheduler_here()
+    return scheduler.ask(programs, asking)
+
+
+@command
+def snapshot(
+    how: Annotated[Listings, taking("site rusage")],
+    *,
+    timeout: float = option(TIMEOUT, "Seconds to wait for each command.", min=1.0),
+    written: Written,
+) -> None:
+    """Make an instance of the LSF cluster of this machine, as it is now.
+
+    Runs bjobs, bhosts, bqueues and, where they are there, bhpart, lsid, bparams, bugroup, bmgroup,
+    busers, lshosts, blimits, bjgroup, brsvs and bjobs -aps. Other commands do the same with
+    --cluster in place of FILE; `slotwise import` takes files of another machine.
+
+    Exit codes: 0 done, 2 a command is missing or its output makes no instance.
+    """
+    written.write(cluster_now(Asking(timeout, how.site, how.rusage or "")))

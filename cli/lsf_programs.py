@@ -1,0 +1,245 @@
+"""What LSF's programs print on this machine now, as an instance."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from subprocess import TimeoutExpired
+from typing import TYPE_CHECKING
+
+from ..model.errors import InputError, Problem
+from ..model.omissions import Omission
+from ..model.sources.lsf_state.printed_facts import asked_columns
+from ..model.sources.lsf_state.values import Remarks, Text
+from .import_snapshot import FACTS, Printed, check_lsid, make_instance, print_notes
+from .scheduler import Asking, Scheduler
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+
+#: Fields of bjobs -o that an instance needs.
+FIELDS = (
+    "jobid jobindex stat user user_group queue proj_name application job_priority nreq_slot "
+    "min_req_proc max_req_proc combined_resreq effective_resreq submit_time start_time finish_time "
+    "specified_start_time specified_terminate_time run_time runtimelimit cpu_used alloc_slot "
+    "nalloc_slot exec_host pend_reason"
+)
+#: Those that not every version knows.
+MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
+#: Those of versions that know GPUs.
+GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
+#: And those of newer ones.
+NEW_FIELDS = "exclusive rsvid job_group estimated_run_time from_host"
+#: Every column that the table of printed facts has.
+ALL_FIELDS = " ".join(asked_columns())
+COMMANDS = {
+    "bjobs": (
+        ("bjobs", "-u", "all", "-json", "-o", ALL_FIELDS),
+        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS} {NEW_FIELDS}"),
+        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
+        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
+        ("bjobs", "-u", "all", "-json", "-o", FIELDS),
+        ("bjobs", "-u", "all", "-UF"),
+    ),
+    "bhosts": (("bhosts", "-l"),),
+    "gpus": (("bhosts", "-gpu", "-l"), ("bhosts", "-gpu", "-w"), ("lshosts", "-gpu", "-w")),
+    "bqueues": (("bqueues", "-r"), ("bqueues", "-l")),
+    "bhpart": (("bhpart", "-r"),),
+    "shared": (("bhosts", "-s"),),
+    "bparams": (("bparams", "-a"), ("bparams", "-l"), ("bparams",)),
+    "bugroup": (("bugroup", "-l"), ("bugroup", "-w"), ("bugroup",)),
+    "bmgroup": (("bmgroup", "-r", "-w"), ("bmgroup", "-r"), ("bmgroup",)),
+    "busers": (("busers", "-w", "all"), ("busers", "all")),
+    "lshosts": (("lshosts", "-w"),),
+    "limits": (("blimits", "-c"), ("bresources",)),
+    "blimits": (("blimits", "-a", "-w"), ("blimits", "-w"), ("blimits",)),
+    "bjgroup": (("bjgroup",),),
+    "brsvs": (("brsvs", "-l"), ("brsvs", "-w"), ("brsvs",)),
+    "aps": (("bjobs", "-u", "all", "-aps"),),
+    "lsid": (("lsid",),),
+}
+#: Without these nothing is known.
+NEEDED = ("bjobs", "bhosts", "bqueues")
+#: Seconds to wait for each of the others, and how many such times for all of them.
+OPTIONAL_TIMEOUT = 30.0
+OPTIONAL_SHARE = 4
+#: What a site's configuration has, which counts instead.
+OF_SITE = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "limits", "blimits")
+#: What a program says of an option that it does not have.
+_NO_SUCH_OPTION = re.compile(
+    r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
+)
+
+
+def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
+    """The cluster as LSF's programs print it; notes and differences go to stderr.
+
+    programs: the absolute paths of those that are there. One that is not needed and fails is named
+    on stderr, and as an omission of the instance. Raises InputError where a needed one fails, or
+    prints what makes no instance.
+    """
+    now = datetime.now().astimezone().replace(microsecond=0)
+    answers = _Answers(programs, asking.timeout)
+    texts = {name: [text] for name in COMMANDS if (text := answers.ask(name)) is not None}
+    printed = Printed(
+        bjobs=texts.get("bjobs", []),
+        bhosts=[text for name in ("bhosts", "gpus", "shared") for text in texts.get(name, ())],
+        bqueues=texts.get("bqueues", []),
+        bhpart=texts.get("bhpart", []),
+        lsid="".join(text.content for text in texts.get("lsid", ())),
+        facts=[text for name in (*FACTS, "limits") for text in texts.get(name, ())],
+    )
+    made = make_instance(printed, now, now, asking.site, asking.rusage)
+    idle = () if asking.site is None else OF_SITE
+    lost = [item for name, item in answers.lost.items() if name not in idle]
+    return replace(made, omissions=(*made.omissions, *lost))
+
+
+@dataclass(slots=True)
+class _Answers:
+    """Asks the programs one after another."""
+
+    programs: Mapping[str, str]
+    #: Seconds for each.
+    timeout: float
+    #: What was not read, by the name of the command.
+    lost: dict[str, Omission] = field(default_factory=dict)
+    #: Seconds that were used by those that are not needed.
+    _used: float = 0.0
+
+    def ask(self, name: str) -> Text | None:
+        """What a command prints, None if that is nothing.
+
+        Raises InputError if one that is needed fails.
+        """
+        if name in NEEDED:
+            return _run(name, self.programs, self.timeout)
+        begun = time.monotonic()
+        try:
+            each = min(OPTIONAL_TIMEOUT, self.timeout)
+            left = OPTIONAL_SHARE * each - self._used
+            self._check_time(name, left)
+            text = _run(name, self.programs, min(each, left))
+            return None if text is None or not _is_read(name, text) else text
+        except InputError as error:
+            first = error.problems[0]
+            self.lost[name] = Omission(first.message, first.source)
+            print_notes([f"{problem}: passed over" for problem in error.problems])
+            return None
+        finally:
+            self._used += time.monotonic() - begun
+
+    def _check_time(self, name: str, left: float) -> None:
+        """InputError for a command that is there if there is no time left for it."""
+        program, *words = COMMANDS[name][0]
+        if left <= 0 and program in self.programs:
+            wrong = f"was not asked: the programs before it took {self._used:.3g} s"
+            raise InputError([Problem(wrong, f"`{' '.join([program, *words])}`")])
+
+
+def _is_read(name: str, text: Text) -> bool:
+    """Whether a text is of its kind; not if a version knows no such option and prints its table.
+
+    Raises InputError for what cannot be read.
+    """
+    from ..model.formats.sniff import kind_of_text
+    from ..model.sources.lsf_state.bqueues import read_bhpart
+    from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
+    from ..model.sources.lsf_state.facts import read_facts
+    from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
+
+    kind = kind_of_text(text.content)
+    if name == "lsid":
+        check_lsid(text.content, text.source)
+    elif name == "bhpart":
+        read_bhpart(text, Remarks())
+    elif name in ("gpus", "shared"):
+        of_kind, read = (is_of_gpus, read_gpus) if name == "gpus" else (is_of_shared, read_shared)
+        if of_kind(text):
+            read(text, Remarks())
+        elif kind:
+            return False
+        else:
+            raise InputError([Problem("is no output of that command", text.source)])
+    elif name == "aps" and kind == "bjobs":
+        return False
+    else:
+        read_facts([text])
+    return True
+
+
+#: What LSF's commands find of the environment: these and the variables of LSF and EGO.
+_KEPT = (
+    *("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "KRB5CCNAME"),
+    *("LD_LIBRARY_PATH", "LIBPATH", "SHLIB_PATH"),
+)
+_OF_LSF = ("LSF_", "LSB_", "XLSF_", "EGO_")
+
+
+def _environment() -> dict[str, str]:
+    """Of LSF's commands: small, with years in the times they print, where this LSF can."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT or name.startswith(_OF_LSF)
+    }
+    return {**kept, "LSB_DISPLAY_YEAR": "Y", "LC_ALL": "C"}
+
+
+def _run(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
+    """What a command prints, by the first of its forms that works; None if there is nothing.
+
+    programs: the absolute paths of those that are there. Raises InputError where it fails.
+    """
+    from ..model.input_limits import limits
+    from ..solver.processes import TooMuchOutput, run_program
+
+    reason, line, limit, environment = "", "", limits().text, _environment()
+    for program, *words in COMMANDS[name]:
+        if program not in programs:
+            continue
+        line = " ".join([program, *words[:3]]) + (" …" if len(words) > 3 else "")
+        try:
+            done = run_program(
+                programs[program], words, timeout=timeout, environment=environment, most=limit
+            )
+        except TimeoutExpired:
+            raise InputError([Problem(f"gave no answer in {timeout:.3g} s", f"`{line}`")]) from None
+        except TooMuchOutput:
+            wrong = f"printed more than {limit:,} bytes (--max-text)"
+            raise InputError([Problem(wrong, f"`{line}`")]) from None
+        content = done.output.decode("utf-8", errors="replace")
+        errors = done.errors.decode("utf-8", errors="replace").strip()
+        if done.code == 0 and content.strip():
+            return Text(content, f"`{line}`")
+        if errors.startswith("No ") or (done.code == 0 and not errors):
+            return None
+        reason = _reason(done.code, errors or content.strip())
+    if not reason or (name not in NEEDED and _NO_SUCH_OPTION.search(reason)):
+        return None
+    raise InputError([Problem(f"failed: {reason}", f"`{line}`")])
+
+
+def _reason(code: int, errors: str) -> str:
+    """Why a program has failed."""
+    if code > 128:
+        try:
+            return f"it was killed ({signal.Signals(code - 128).name})"
+        except ValueError:
+            pass
+    return errors.splitlines()[0] if errors else f"exit code {code}"
+
+
+LSF = Scheduler(
+    "LSF",
+    NEEDED,
+    tuple(dict.fromkeys(words[0] for forms in COMMANDS.values() for words in forms)),
+    "set LSF's environment (profile.lsf), or run the commands where they are and take "
+    "`slotwise import snapshot`",
+    lsf_now,
+)

@@ -1,0 +1,136 @@
+"""The instance that a command is about: a file, a shipped example, or the cluster as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..model.errors import InputError, Problem
+from .declare import argument, option
+from .options import collected_notes, example_names, print_note, read_source, read_with_warnings
+from .process import left_of
+from .scheduler import TIMEOUT, Asking
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+
+#: Said where a command has no instance, or two.
+WANTED = (
+    "give an instance file or --example NAME (`slotwise examples` lists them), or --cluster for "
+    "the cluster of this machine"
+)
+#: What answers call the cluster of this machine.
+LIVE = "this cluster"
+#: How the names of instance files end.
+INSTANCES = (".yaml", ".yml", ".json")
+#: Where --cluster has a file of its own: the switch for --cluster alone (cli/panels.py).
+LIVE_ALONE = option(False, "", "--cluster-now", hidden=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The instance that a command is about."""
+
+    file: Path | None = argument(
+        None, "Instance file, YAML or JSON; - for standard input.", show_default=False
+    )
+    example: str | None = option(
+        None,
+        "A shipped example instead of a file; see `slotwise examples`.",
+        autocompletion=example_names,
+    )
+    live: bool = option(
+        False, "Instead of a file the cluster of this machine: asks its scheduler now.", "--cluster"
+    )
+    timeout: float | None = option(
+        None, "With --cluster: to wait for each of the scheduler's commands; default 120.", min=1.0
+    )
+
+    @property
+    def name(self) -> str:
+        """As it was named."""
+        return LIVE if self.live else self.example or str(self.file)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything says which instance."""
+        return self.live or self.file is not None or self.example is not None
+
+    def read(self, time_limit: float | None = None) -> Instance:
+        """The instance; warnings go to stderr.
+
+        time_limit: wall seconds of the whole command. Raises InputError when none or several are
+        given, or the instance is bad.
+        """
+        return self.read_now(time_limit) if self.is_live else read_source(self.path())
+
+    def read_now(self, time_limit: float | None = None) -> Instance:
+        """What the scheduler of this machine says."""
+        from .import_snapshot import BALANCE
+        from .live_cluster import cluster_now
+
+        timeout = self.timeout or TIMEOUT
+        left = left_of(time_limit)
+        notes: list[str] = []
+        try:
+            with collected_notes(notes):
+                return cluster_now(Asking(min(timeout, left) if left else timeout))
+        finally:
+            for note in notes:
+                if not note.startswith(BALANCE):
+                    print_note(note)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the scheduler is asked; InputError where something else is given as well."""
+        if self.live and (self.file is not None or self.example is not None):
+            other = f"--example {self.example}" if self.file is None else str(self.file)
+            raise InputError(
+                [Problem(f"asks the scheduler of this machine: leave {other} out", "--cluster")]
+            )
+        if self.timeout is not None and not self.live:
+            raise InputError([Problem("means something with --cluster alone", "--timeout")])
+        return self.live
+
+    def read_with_warnings(self) -> tuple[Instance, Sequence[Problem]]:
+        """As :meth:`read`, with the warnings as data."""
+        if not self.is_live:
+            return read_with_warnings(self.path())
+        notes: list[str] = []
+        with collected_notes(notes):
+            instance = self.read_now()
+        return instance, [Problem(text) for text in notes]
+
+    @property
+    def watched(self) -> Path | None:
+        """The file that may change, None if it is none."""
+        return None if self.is_live else self.path()
+
+    def path(self, wanted: str = WANTED) -> Path:
+        """The file, or that of an example; InputError that says what is wanted for none or two."""
+        from ..instances import example as example_path
+
+        if (self.file is None) == (self.example is None):
+            raise InputError(wanted)
+        return example_path(self.example) if self.file is None else self.file  # type: ignore[arg-type]
+
+    def behind_file(
+        self, words: Sequence[str], most: int | None = None
+    ) -> tuple[Source, list[str]]:
+        """The source with its file from the first of the words, and the words behind that.
+
+        There is no file among them where an example or --cluster is given, unless they are more
+        than `most`, or the first has the name of an instance file that is there.
+        """
+        rest = list(words)
+        named = self.example is not None or self.live
+        too_many = most is not None and len(rest) > most
+        if rest and (not named or too_many or (self.live and _is_instance(rest[0]))):
+            return replace(self, file=Path(rest[0])), rest[1:]
+        return self, rest
+
+
+def _is_instance(word: str) -> bool:
+    return word.endswith(INSTANCES) and Path(word).exists()
