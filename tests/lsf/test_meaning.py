@@ -11,7 +11,7 @@ from slotwise import Cluster, Host, InputError, Instance, Job, dump, loads
 from slotwise.model.formats.submit import submitted_job
 from slotwise.model.omissions import Omission
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.rules.scopes import Scopes
+from slotwise.solver.rules.omitted import Scopes
 
 pytestmark = pytest.mark.behaviour("CFG-01")
 
