@@ -170,6 +170,8 @@ class LimitRow:
     queue: str = ""
     #: The same of projects.
     project: str = ""
+    #: Likewise for application profiles.
+    app: str = ""
 
 
 #: What an amount of 10.1 may be for, mem=50/task.
@@ -629,7 +631,7 @@ class ResourceTable:
         else:
             index = self._add_pool(name, amount, mask, label, short, resource)
             self._pool_index[name] = [index]
-        scopes = (limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)
+        scopes = _scopes_of(limit, job)
         whose = [value if scope is not None and scope.each else "" for scope, value in scopes]
         self.limit_rows.append(LimitRow(limit, resource, index, each, *whose))
         return index
@@ -698,11 +700,7 @@ class ResourceTable:
     def _limit_key(self, limit: Limit, job: Job) -> str | None:
         """Which row of a Limit section counts `job`: None if none, "" if all share one."""
         parts: list[str] = []
-        for scope, value in (
-            (limit.users, job.user),
-            (limit.queues, job.queue),
-            (limit.projects, job.project),
-        ):
+        for scope, value in _scopes_of(limit, job):
             if scope is None:
                 continue
             if not self._covers(scope, value):
@@ -712,7 +710,8 @@ class ResourceTable:
         return "/".join(parts)
 
     def _covers(self, scope: Scope, value: str) -> bool:
-        if any(value in self.members(name) for name in scope.excluded):
+        # A job without an application profile is under no limit of profiles.
+        if not value or any(value in self.members(name) for name in scope.excluded):
             return False
         return any(name == "all" or value in self.members(name) for name in scope.names)
 
@@ -779,12 +778,21 @@ def _loan_limit(row: GuaranteeRow) -> LoanLimit:
     return LoanLimit(row.pool.countable, row.retained, row.idle, sum(rest), kept)
 
 
+def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
+    """Whom a Limit section binds, but for hosts, each with what a job is there."""
+    yield limit.users, job.user
+    yield limit.queues, job.queue
+    yield limit.projects, job.project
+    yield limit.apps, job.application
+
+
 def _short_of(limit: Limit, resource: str) -> Pending:
     """The reason of a Limit section: by the first of its consumers."""
     scopes = (
         (limit.users, Pending.LIMIT_USER, Pending.JOBS_USER),
         (limit.queues, Pending.LIMIT_QUEUE, Pending.JOBS_QUEUE),
         (limit.projects, Pending.LIMIT_PROJECT, Pending.JOBS_PROJECT),
+        (limit.apps, Pending.LIMIT_APP, Pending.JOBS_APP),
         (limit.hosts, Pending.LIMIT_HOST, Pending.JOBS_HOST),
         (True, Pending.LIMIT_CLUSTER, Pending.JOBS_CLUSTER),
     )
