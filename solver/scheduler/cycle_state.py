@@ -18,8 +18,7 @@ from ...model.duration import aborted, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, sentence
-from ..availability.free_now import Residual
-from ..availability.profile import FOREVER, UNBOUND, max_advance_reserved
+from ..availability.profile import UNBOUND, max_advance_reserved
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -28,6 +27,8 @@ from ..availability.resources import (
     FloatArray,
     IntArray,
 )
+from ..availability.running_profile import Residual
+from ..availability.usage import FOREVER
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer

@@ -11,10 +11,10 @@ import numpy as np
 
 from ...model.plan import PlannedJob
 from ..availability.demand import Demand, TermDemand
-from ..availability.free_now import Residual
-from ..availability.profile import FOREVER, SLACK
+from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, IntArray
-from ..availability.running_profile import RunningProfile
+from ..availability.running_profile import Residual, RunningProfile
+from ..availability.usage import FOREVER
 from ..pending_reasons import hosts_concerned, reason_and_shortage
 from ..placement.earliest import Start, can_start, earliest_start, still_free
 from ..placement.holding import slot_capacity, spare_slots
