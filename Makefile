@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PROGRAM := $(VENV)/.program
 TYPES := .cache/types
 
-.PHONY: demo report quick test test-cost test-all check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
+.PHONY: demo report quick test test-cost test-all live check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
 
 $(PROGRAM): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -63,6 +63,10 @@ test-cost: $(STAMP)
 # Whole products of cases, long proofs, whole traces, many examples of every property.
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m '' --hypothesis-profile=thorough $(ARGS)
+
+# A live Slurm of this machine against method slurm; SLOTWISE_LIVE_QUEUES=30 for more random queues.
+live: $(STAMP)
+	$(BIN)/python -m pytest -n 0 -m slow tests/live $(ARGS)
 
 check: lint types imports test
 

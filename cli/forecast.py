@@ -192,7 +192,7 @@ def _states(instance: Instance, found: Forecasts) -> Stated:
     """The states of the jobs that start neither by limits nor in any future, as every command."""
     from ..solver.forecast.jobs import NO_START as NONE
     from ..solver.outlook.outlook import outlook_of
-    from ..solver.scheduler.configured import run_as_configured
+    from ..solver.scheduler.continuation import run_as_configured
 
     starts = zip(found.names, found.by_limits, found.samples, strict=True)
     jobs = {name for name, limits, drawn in starts if limits == NONE and (drawn == NONE).all()}

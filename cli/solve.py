@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..model.plan import Plan
     from ..solver.advice.comparison import Comparison
     from ..solver.outlook.records import Outlook
-    from ..solver.scheduler.configured import ConfiguredRun
+    from ..solver.scheduler.continuation import ConfiguredRun
     from .outlook_text import Stated
 
 #: Running and pending jobs up to which `solve` simulates the scheduler unasked.

@@ -143,6 +143,27 @@ class Instance:
                 return queue
         raise UnknownNameError.among("queue", name, [queue.name for queue in self.queues])
 
+    @property
+    def reserve_cycles(self) -> int | None:
+        """Dispatch cycles for which the longest reservations last, None if no queue reserves."""
+        known = (queue.reserve_cycles for queue in self.queues)
+        return max((cycles for cycles in known if cycles is not None), default=None)
+
+    @property
+    def backfills(self) -> bool:
+        """Whether some queue has BACKFILL."""
+        return any(queue.backfill for queue in self.queues)
+
+    @property
+    def has_accept_interval(self) -> bool:
+        """Whether some queue has JOB_ACCEPT_INTERVAL, of its own or by lsb.params."""
+        return any(map(self.accept_interval, self.queues))
+
+    def accept_interval(self, queue: Queue) -> int:
+        """JOB_ACCEPT_INTERVAL of a queue (seconds)."""
+        own, common = queue.job_accept_interval, self.params.job_accept_interval
+        return (common if own is None else own) * self.params.mbd_sleep_time
+
     def advance_reservation(self, name: str) -> AdvanceReservation | None:
         """The advance reservation of that name, or None."""
         return next((item for item in self.advance_reservations if item.name == name), None)

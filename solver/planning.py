@@ -41,7 +41,7 @@ from .optimal.first_fit import (
 from .pending_reasons import counted
 from .placement.holding import may_grow
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
-from .rules.scopes import remarks
+from .rules.omitted import remarks
 from .scheduler.continuation import needing_backfill, started_now, with_relevant_omissions
 from .scheduler.next_cycle import plan_next_cycle
 

@@ -17,10 +17,8 @@ from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
 from ..model.reserved_periods import of_jobs
 from ..model.resreq.syntax import Compound
-from .availability.calendar import accepted_of
-from .availability.demand import Demand, TermPlacer, known_kills, with_eligible_time
+from .availability.demand import Demand, TermPlacer, accepted_of, known_kills, with_eligible_time
 from .availability.profile import (
-    FOREVER,
     Profile,
     block_advance_reservations,
     constant_amount,
@@ -36,6 +34,7 @@ from .availability.resources import (
     Use,
 )
 from .availability.running_profile import RunningProfile
+from .availability.usage import FOREVER
 from .budget import Budget
 from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start

@@ -27,8 +27,7 @@ from ..model.resreq import (
 from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from . import alike
-from .availability.calendar import Calendar, accept_interval
-from .availability.demand import Demand, TermDemand, UnitDemand, with_deadline
+from .availability.demand import Calendar, Demand, TermDemand, UnitDemand, with_deadline
 from .availability.resources import (
     Allocation,
     Alternative,
@@ -40,12 +39,10 @@ from .availability.resources import (
 from .placement.earliest import held_by_terms
 from .placement.supply import split_over_terms, suits, unsuitable
 
-#: Resources whose value depends on what runs: a selection that names one holds for a moment.
-BY_LOAD = frozenset(
-    {"mem", "swp", "tmp", "slots", "r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it"}
-)
 #: Load indices that jobs may reserve and no table of amounts has (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
+#: Resources whose value depends on what runs: a selection that names one holds for a moment.
+BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})
 
 
 @dataclass(slots=True)
@@ -165,7 +162,7 @@ class Resolver:
                 *(job, queue, held),
                 exclusive=job.exclusive,
                 first=position == 0,
-                cores=simple.cores_of_a_slot,
+                simple=simple,
             )
         return self._kept.running_uses[key]
 
@@ -373,9 +370,10 @@ class Resolver:
 
     def _interval(self, queue: Queue) -> int | None:
         """JOB_ACCEPT_INTERVAL of a queue, looked up once."""
-        if queue.name not in self._kept.intervals:
-            self._kept.intervals[queue.name] = accept_interval(self.instance, queue)
-        return self._kept.intervals[queue.name]
+        known, given = self._kept.intervals, self.instance
+        if queue.name not in known:
+            known[queue.name] = given.accept_interval(queue) if given.has_accept_interval else None
+        return known[queue.name]
 
     def _terms(self, job: Job, queue: Queue, requirement: Requirement) -> Iterable[TermDemand]:
         if isinstance(requirement, Simple):
@@ -389,11 +387,10 @@ class Resolver:
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
     ) -> TermDemand:
         alternatives = []
-        cores = simple.cores_of_a_slot
         for held in _alternatives(simple):
             alternatives.append(
                 self.table.alternative(
-                    *(job, queue, held), exclusive=job.exclusive, first=first, cores=cores
+                    *(job, queue, held), exclusive=job.exclusive, first=first, simple=simple
                 )
             )
         order, unit = self._candidates(job, queue, simple, alternatives)

@@ -40,7 +40,7 @@ from slotwise.model.omissions import Omission
 from slotwise.model.plan import starts_text
 from slotwise.solver.advice import what_if
 from slotwise.solver.outlook.outlook import outlook_of
-from slotwise.solver.scheduler.configured import ConfiguredRun, run_as_configured
+from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.studies.run import Run, RunOptions, perform
 

@@ -160,7 +160,7 @@ def _pool_text(use: GuaranteedUse) -> str:
 
 def pool_uses(snapshot: Snapshot) -> list[GuaranteedUse]:
     """The use of each guaranteed pool by the running jobs of a snapshot."""
-    from ...solver.availability.free_now import FreeNow
+    from ...solver.availability.running_profile import FreeNow
     from ...solver.resolve import Resolver
 
     instance = snapshot.instance

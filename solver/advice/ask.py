@@ -22,7 +22,7 @@ from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.sources.slurm.sbatch import is_sbatch, sbatch_submission
-from ..availability.profile import FOREVER
+from ..availability.usage import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from ..outlook.records import JobOutlook

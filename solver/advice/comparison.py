@@ -14,7 +14,7 @@ from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
 from ..outlook.outlook import words_of
 from ..outlook.records import TIMES as OUTLOOK_TIMES
 from ..outlook.records import JobOutlook, Outlook
-from ..scheduler.configured import CONFIGURED
+from ..scheduler.continuation import CONFIGURED
 from .likely import TIMES as LIKELY
 from .likely import StartQuantiles, times_of
 from .sentences import outlook_sentences

@@ -27,9 +27,9 @@ from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
-from ..availability.calendar import Calendar
-from ..availability.demand import Demand
-from ..availability.profile import FOREVER, Profile
+from ..availability.demand import Calendar, Demand
+from ..availability.profile import Profile
+from ..availability.usage import FOREVER
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
 from ..outlook.records import JobOutlook
@@ -41,7 +41,7 @@ from ..pending_reasons import (
     not_active,
 )
 from ..placement.earliest import can_start
-from ..scheduler.configured import CONFIGURED
+from ..scheduler.continuation import CONFIGURED
 from ..scheduler.history import snapshot_of
 from .absolute_rank import AbsoluteRank, absolute_rank
 from .diagnosis.diagnose import diagnose

@@ -22,7 +22,7 @@ from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.resreq.vocabulary import UNITS
 from ..availability.demand import Demand
-from ..availability.profile import FOREVER
+from ..availability.usage import FOREVER
 from ..placement.earliest import earliest_start
 from .what_if import PlanView, StartAnswer, WhatIfPlanner
 

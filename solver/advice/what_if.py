@@ -38,18 +38,16 @@ from ..fairshare.queue_order import has_policy
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..outlook.outlook import outlook_of_job
-from ..outlook.records import JobOutlook, State
-from ..outlook.states import Reasons
+from ..outlook.records import JobOutlook, Reasons, State
 from ..placement.earliest import Start, allocate_start, is_constant
 from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver
+from ..rules.omitted import with_jobs_named
 from ..rules.rule_book import unheeded_by_the_loop
-from ..rules.scopes import with_jobs_named
 from ..scheduler import cycle_reservations as holding_back
-from ..scheduler.configured import CONFIGURED, ConfiguredRun, run_as_configured
-from ..scheduler.continuation import omissions_of_job
+from ..scheduler.continuation import CONFIGURED, ConfiguredRun, omissions_of_job, run_as_configured
 from ..scheduler.cycle_reservations import JobReservation
 from ..scheduler.next_cycle import NextCycle
 
@@ -620,7 +618,7 @@ class WhatIfPlanner:
         behind that starts now makes one more end at which jobs before it are looked at (TBR-02).
         """
         instance = self.instance
-        if has_policy(instance) or any(queue.backfill for queue in instance.queues):
+        if has_policy(instance) or instance.backfills:
             return True
         if any(job.dependency or job.reservation for job in instance.pending):
             return True

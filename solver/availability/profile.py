@@ -16,8 +16,7 @@ from functools import partial
 import numpy as np
 
 from ...model.instance import Instance
-from .calendar import Accepted
-from .demand import Availability, Demand, GroupCap, TermCapacity, TermDemand
+from .demand import Accepted, Availability, Demand, GroupCap, TermCapacity, TermDemand
 from .resources import (
     SLOTS,
     Allocation,
@@ -32,7 +31,7 @@ from .resources import (
     Use,
     flat,
 )
-from .usage import RowList, Usage
+from .usage import FOREVER, RowList, Usage
 
 # Windows over which hosts leave so few slots free that no larger job fits, whoever asks.
 #
@@ -268,8 +267,6 @@ def _slots_taken(table: ResourceTable, alternative: Alternative) -> list[int]:
     return [index for index in table.slot_indices if index in taken]
 
 
-#: "For ever": the finish of a job whose end is unknown.
-FOREVER = 1 << 60
 #: From so many hosts on a use is held as columns, not row by row.
 MANY_HOSTS = 8
 

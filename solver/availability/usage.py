@@ -6,12 +6,15 @@ A use holds an amount over [begin, end), integer seconds, and never rises after 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...model.reservation import DECAY_STEP
 from .resources import BoolArray, FloatArray, IntArray, Use
+
+#: "For ever": the finish of a job whose end is unknown.
+FOREVER = 1 << 60
 
 
 class Row(NamedTuple):
@@ -221,104 +224,8 @@ class Rises:
         np.maximum.at(most, self._where[low:high], self._used[low:high])
 
 
-#: Amounts (hosts times instants) that are kept.
-MAX_KEPT = 2_000_000
-_FIRST = 16
-
-
-class Sums:
-    """Amounts in use by instant, one row of [size] each; forgotten when there are too many."""
-
-    __slots__ = ("_amounts", "_instants", "_row_of", "size")
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._row_of: dict[int, int] = {}
-        self._instants: IntArray = np.zeros(_FIRST, dtype=np.int64)
-        self._amounts: FloatArray = np.zeros((_FIRST, size))
-
-    def at(self, time: int) -> FloatArray | None:
-        """What is in use at an instant, [size], if that is known; it changes with the rows."""
-        row = self._row_of.get(time)
-        return None if row is None else self._amounts[row]
-
-    def keep(self, time: int, amounts: FloatArray) -> None:
-        """Remember what is in use at an instant."""
-        row = len(self._row_of)
-        if (row + 1) * self.size > MAX_KEPT:
-            self._row_of.clear()
-            row = 0
-        if row == len(self._instants):
-            self._instants = np.concatenate([self._instants, np.zeros_like(self._instants)])
-            self._amounts = np.concatenate([self._amounts, np.empty_like(self._amounts)])
-        self._row_of[time] = row
-        self._instants[row], self._amounts[row] = time, amounts
-
-    def add(self, block: Block) -> None:
-        """More rows are there."""
-        if block.decaying[0].size:
-            self._row_of.clear()
-        if not self._row_of:
-            return
-        instants = self._instants[: len(self._row_of)]
-        for begin, end in {*zip(block.begin.tolist(), block.end.tolist(), strict=True)}:
-            known = np.flatnonzero((begin <= instants) & (instants < end))
-            if known.size:
-                rows = (block.begin == begin) & (block.end == end)
-                more = np.bincount(block.where[rows], block.amount[rows], self.size)
-                places = more.nonzero()[0]
-                self._amounts[known[:, None], places] += more[places]
-
-
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
 MAX_KNOWN = 2_000_000
-#: From so many rows on they are sorted by their ends, once the instants asked for are that many.
-#: Those of running jobs come sorted, so that it is soon worth it.
-MANY_ROWS, MANY_TIMES = 256, 3
-#: Rows for each sum that is kept, at least.
-STEP = 1024
-
-
-class Ending:
-    """The rows of a block that have begun and hold a constant amount, in the order of their ends.
-
-    What they come to at an instant is put together from a sum kept for every so many rows and the
-    rows before it, so that it costs little however many there are.
-    """
-
-    __slots__ = ("_amount", "_end", "_step", "_sums", "_where", "rest", "since", "size")
-
-    def __init__(self, block: Block, since: int, size: int) -> None:
-        """since: the instants from then on may be asked for (seconds)."""
-        self.since, self.size = since, size
-        plain = block.begin <= since
-        plain[block.decaying[0]] = False
-        #: The other rows.
-        self.rest = block.only(~plain)
-        order = np.argsort(block.end[plain], kind="stable")
-        self._end = block.end[plain][order]
-        self._where = block.where[plain][order]
-        self._amount = block.amount[plain][order]
-        self._step = max(STEP, size // 4)
-        sums = [np.zeros(size)]
-        for first in range((len(order) - 1) // self._step * self._step, 0, -self._step):
-            sums.append(sums[-1] + self._between(first, first + self._step))
-        #: What the rows from every so manieth on come to, [size]; the last is of no rows.
-        self._sums = sums[::-1]
-
-    def _between(self, first: int, last: int) -> FloatArray:
-        rows = slice(first, last)
-        counted = np.bincount(self._where[rows], self._amount[rows], minlength=self.size)
-        return counted.astype(float, copy=False)
-
-    def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]."""
-        first = int(np.searchsorted(self._end, time, side="right"))
-        at = first // self._step
-        found = self._between(first, (at + 1) * self._step)
-        if at + 1 < len(self._sums):
-            found += self._sums[at]
-        return found + self.rest.at(time, self.size) if len(self.rest.where) else found
 
 
 class Usage:
@@ -330,13 +237,10 @@ class Usage:
 
     __slots__ = (
         "_added",
-        "_asked",
         "_base",
-        "_ending",
         "_known",
         "_new_blocks",
         "_rises",
-        "_sums",
         "_uncounted",
         "recent",
         "size",
@@ -349,13 +253,10 @@ class Usage:
         self._base: Block | None = None
         self._added: list[Block] = []
         self._known: dict[int, FloatArray] = {}
-        self._asked: list[int] = []
-        self._ending: list[Ending] = []
         #: The beginnings and rows that the rises do not have yet; these are made once asked for.
         self._new_blocks: list[Beginnings] = []
         self._uncounted: list[Block] = []
         self._rises: Rises | None = None
-        self._sums: Sums | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use that starts at `start`, cut at `finish`."""
@@ -382,8 +283,6 @@ class Usage:
 
     def _append_block(self, block: Block) -> None:
         self._added.append(block)
-        if self._sums is not None:
-            self._sums.add(block)
         self._new_blocks.append((block.where, block.begin))
         if self._rises is not None:
             self._uncounted.append(block)
@@ -400,21 +299,13 @@ class Usage:
     def freeze(self) -> None:
         """Make all rows so far the shared base."""
         self._base = Block.joined([self._base or Block(()), *self._later()])
-        self._added = []
-        self._known, self._asked, self._ending = {}, [], []
+        self._added, self._known = [], {}
 
     def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]; good until more is added."""
-        if not self._later():
-            return self._shared(time)
-        if self._sums is None:
-            self._sums = Sums(self.size)
-        total = self._sums.at(time)
-        if total is None:
-            total = self._shared(time)
-            for block in self._later():
-                total = total + block.at(time, self.size)
-            self._sums.keep(time, total)
+        """Amount in use at `time`, [size]; not to be changed."""
+        total = self._shared(time)
+        for block in self._later():
+            total = total + block.at(time, self.size)
         return total
 
     def most(self, time: int, last: int, since: int) -> FloatArray:
@@ -451,22 +342,11 @@ class Usage:
         assert self._base is not None
         total = self._known.get(time)
         if total is None:
-            total = self._of_base(self._base, time)
+            total = self._base.at(time, self.size)
             if len(self._known) * self.size > MAX_KNOWN:
                 self._known.clear()
             self._known[time] = total
         return total
-
-    def _of_base(self, base: Block, time: int) -> FloatArray:
-        """Amount that the shared rows come to at `time`, [size]."""
-        if self._ending and time >= self._ending[0].since:
-            return self._ending[0].at(time)
-        if len(base.where) >= MANY_ROWS:
-            self._asked.append(time)
-            if len(self._asked) >= MANY_TIMES:
-                self._ending[:] = [Ending(base, min(self._asked), self.size)]
-                self._asked.clear()
-        return base.at(time, self.size)
 
     @classmethod
     def over(cls, size: int, base: Block) -> Usage:
@@ -483,5 +363,281 @@ class Usage:
         twin._base, twin._added = self._base, list(self._later())
         twin._rises, twin._new_blocks = self._rises, list(self._new_blocks)
         twin._uncounted = list(self._uncounted)
-        twin._known, twin._asked, twin._ending = self._known, self._asked, self._ending
+        twin._known = self._known
         return twin
+
+
+_FIRST = 64
+#: The end of a row that is switched off.
+OFF = -(1 << 62)
+
+
+class RunningUsage(Usage):
+    """Usage whose rows belong to jobs (by number) and can be taken out again."""
+
+    __slots__ = (
+        "_ascending",
+        "_columns",
+        "_count",
+        "_edges",
+        "_entered",
+        "_falling",
+        "_odd",
+        "_off",
+        "_ordered",
+        "_rows_of",
+        "owner",
+    )
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.owner = -1
+        self._count = 0
+        self._off = 0
+        self._columns = _columns(_FIRST)
+        self._rows_of: dict[int, list[int]] = {}
+        #: Owners that are not in `_rows_of`: their rows lie between two neighbours of `_edges`,
+        #: the first of which is here.
+        self._entered: dict[int, int] = {}
+        self._edges: IntArray = np.zeros(1, np.int64)
+        self._falling: dict[int, float] = {}
+        #: Owners of which some row ends before they do.
+        self._odd: set[int] = set()
+        #: So many of the rows are looked at, and these of them are on, ascending by their ends.
+        self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
+        #: The same as columns, None where they have changed.
+        self._ascending: Block | None = None
+
+    def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
+        """Add the phases of one use for the owner of the moment."""
+        super().add(where, start, finish, use, times)
+        for row in self.recent:
+            self._append(row)
+            if row.end != finish:
+                self._odd.add(self.owner)
+        self.recent = []
+        self._ascending = None
+
+    def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
+        """One row a host for something held from start to finish."""
+        first, after = self._count, self._count + len(hosts)
+        self._grow(after)
+        for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):
+            column[first:after] = values
+        self._count = after
+        self._listed(self.owner).extend(range(first, after))
+        self._ascending = None
+
+    def enter(
+        self,
+        owners: IntArray,
+        where: IntArray,
+        begin: IntArray,
+        end: IntArray,
+        amounts: FloatArray,
+    ) -> None:
+        """Rows of many owners, ascending by owner."""
+        held = (amounts > 0) & (begin < end)
+        columns = (where[held], begin[held], end[held], amounts[held])
+        first, after = self._count, self._count + int(held.sum())
+        self._grow(after)
+        for column, values in zip(self._columns, columns, strict=True):
+            column[first:after] = values
+        self._count = after
+        self._ascending = None
+        names, starts = np.unique(owners[held], return_index=True)
+        if not first:
+            self._entered = dict(zip(names.tolist(), range(len(names)), strict=True))
+            self._edges = np.append(starts, after)
+            return
+        rows_of = self._known_rows()
+        edges = [*(starts + first).tolist(), after]
+        for owner, low, high in zip(names.tolist(), edges, edges[1:], strict=False):
+            rows_of.setdefault(owner, []).extend(range(low, high))
+        self._by_owner()
+
+    def _known_rows(self) -> dict[int, list[int]]:
+        """The rows of each owner, also of those that were entered at once."""
+        edges = self._edges.tolist() if self._entered else []
+        for owner, place in self._entered.items():
+            self._rows_of[owner] = [*range(edges[place], edges[place + 1])]
+        self._entered = {}
+        return self._rows_of
+
+    def _of(self, owner: int) -> Sequence[int]:
+        """The rows of one owner."""
+        place = self._entered.get(owner)
+        if place is None:
+            return self._rows_of.get(owner, ())
+        return range(int(self._edges[place]), int(self._edges[place + 1]))
+
+    def _listed(self, owner: int) -> list[int]:
+        """The rows of one owner, to add others."""
+        if owner not in self._rows_of:
+            self._rows_of[owner] = list(self._of(owner))
+            self._entered.pop(owner, None)
+        return self._rows_of[owner]
+
+    def _by_owner(self) -> None:
+        """Bring the rows into the order of their owners, each with its rows as they were."""
+        owner_of = np.full(self._count, OFF, dtype=np.int64)
+        for owner, rows in self._known_rows().items():
+            owner_of[rows] = owner
+        order = np.argsort(owner_of, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(self._count)
+        self._columns = [column[: self._count][order] for column in self._columns]
+        self._order_anew()
+        self._rows_of = {
+            owner: sorted(place[rows].tolist()) for owner, rows in self._known_rows().items()
+        }
+        self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
+
+    def _grow(self, count: int) -> None:
+        while count > len(self._columns[0]):
+            for index, column in enumerate(self._columns):
+                self._columns[index] = np.concatenate([column, np.zeros_like(column)])
+
+    def _append(self, row: Row) -> None:
+        at = self._count
+        self._grow(at + 1)
+        for column, value in zip(
+            self._columns, (row.where, row.begin, row.end, row.amount), strict=True
+        ):
+            column[at] = value
+        self._count += 1
+        self._listed(self.owner).append(at)
+        if row.decay:
+            self._falling[at] = row.amount - row.floor
+
+    def holds_for(self, owner: int) -> bool:
+        """Whether a job has rows here."""
+        return owner in self._rows_of or owner in self._entered
+
+    def remove(self, owner: int) -> None:
+        """Switch the rows of one job off."""
+        rows = list(self._of(owner))
+        if not rows:
+            return
+        if self._entered.pop(owner, None) is None:
+            del self._rows_of[owner]
+        self._odd.discard(owner)
+        self._columns[2][rows] = OFF
+        self._ascending = None
+        if self._falling:
+            for row in rows:
+                self._falling.pop(row, None)
+        self._off += len(rows)
+        if self._off > max(_FIRST, self._count // 2):
+            self._sweep()
+
+    def _sweep(self) -> None:
+        keep = self._columns[2][: self._count] != OFF
+        place = np.cumsum(keep) - 1
+        self._columns = [column[: self._count][keep] for column in self._columns]
+        self._order_anew()
+        if not self._columns[0].size:
+            self._columns = _columns(_FIRST)
+        self._rows_of = {
+            owner: [int(place[row]) for row in rows] for owner, rows in self._rows_of.items()
+        }
+        if self._entered:
+            self._edges = np.append(0, place + 1)[self._edges]
+        self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
+        self._count, self._off = int(keep.sum()), 0
+
+    def _order_anew(self) -> None:
+        """The rows have other places."""
+        self._ordered, self._ascending = (0, np.zeros(0, np.int64)), None
+
+    def by_end(self) -> Block:
+        """The rows in the order of their ends; of equal ones as they came. Not to be changed."""
+        if self._ascending is None:
+            end = self._columns[2]
+            seen, rows = self._ordered
+            rows = rows[end[rows] != OFF]
+            later = seen + np.flatnonzero(end[seen : self._count] != OFF)
+            later = later[np.argsort(end[later], kind="stable")]
+            rows = np.insert(rows, np.searchsorted(end[rows], end[later], side="right"), later)
+            self._ordered = self._count, rows
+            where, begin, end, amount = (column[rows] for column in self._columns)
+            place = {row: at for at, row in enumerate(rows.tolist())} if self._falling else {}
+            falling = sorted((place[row], drop) for row, drop in self._falling.items())
+            decaying = (
+                np.array([at for at, _ in falling], dtype=np.int64),
+                np.array([drop for _, drop in falling], dtype=float),
+            )
+            self._ascending = Block.of_columns(where, begin, end, amount, decaying)
+        return self._ascending
+
+    def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Ends, places and amounts of rows with a known end, ascending; equal ones as they came."""
+        block = self.by_end()
+        known = int(np.searchsorted(block.end, FOREVER))
+        return block.end[:known], block.where[:known], block.amount[:known]
+
+    def block(self, without: Collection[int] = ()) -> Block:
+        """The rows as they are now; without: owners whose rows are left out."""
+        where, begin, end, amount = (column[: self._count] for column in self._columns)
+        gone = {row for owner in without for row in self._of(owner)}
+        falling = sorted(self._falling.keys() - gone)
+        if gone:
+            end = end.copy()
+            end[sorted(gone)] = OFF
+        return Block.of_columns(
+            where,
+            begin,
+            end,
+            amount,
+            (
+                np.array(falling, dtype=np.int64),
+                np.array([self._falling[row] for row in falling], dtype=float),
+            ),
+        )
+
+    def twin(self) -> RunningUsage:
+        """An independent copy with the owners of the rows."""
+        twin = RunningUsage(self.size)
+        twin._count, twin._off = self._count, self._off
+        twin._columns = [column[: max(self._count, 1)].copy() for column in self._columns]
+        twin._rows_of = dict(self._known_rows())
+        twin._falling = dict(self._falling)
+        twin._odd = set(self._odd)
+        return twin
+
+    def renumber(self, owner: int, number: int) -> None:
+        """The rows of one owner are another's, which has none."""
+        rows = self._known_rows().pop(owner, None)
+        if rows is not None:
+            self._rows_of[number] = rows
+        if owner in self._odd:
+            self._odd.remove(owner)
+            self._odd.add(number)
+
+    @property
+    def ends_with_jobs(self) -> bool:
+        """Whether every row ends when its owner does."""
+        return not self._odd
+
+    def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
+        """Places and amounts of an owner's rows."""
+        rows = list(self._of(owner))
+        return self._columns[0][rows], self._columns[3][rows]
+
+    def ends(self) -> IntArray:
+        """Ends of all rows."""
+        ends: IntArray = self._columns[2][: self._count]
+        return ends
+
+    def _shared(self, time: int) -> FloatArray:
+        """What all rows come to at `time`, [size]."""
+        return self.by_end().at(time, self.size)
+
+    def copy(self, without: Collection[int] = ()) -> Usage:
+        """A usage that starts from the rows as they are now."""
+        return Usage.over(self.size, self.block(without) if without else self.by_end())
+
+
+def _columns(size: int) -> list[Any]:
+    """Empty columns: where, begin, end, amount."""
+    return [np.zeros(size, np.int64) for _ in range(3)] + [np.zeros(size, float)]

@@ -25,14 +25,18 @@ def queue_key(job: Job, priority: int, job_priority: int | None = None) -> tuple
     return (-priority, -own, *job.queue_position, number, index)
 
 
+def has_slot_pools(instance: Instance) -> bool:
+    """Whether some queue shares its hosts by a slot pool."""
+    return any(queue.slot_pool for queue in instance.queues)
+
+
 def has_policy(instance: Instance) -> bool:
     """Whether anything but the queues' own order decides, or job priorities grow.
 
     That is shares, partitions, slot pools or absolute priorities.
     """
-    decided = any(
-        queue.user_shares or queue.slot_pool or queue.aps_priority is not None
-        for queue in instance.queues
+    decided = has_slot_pools(instance) or any(
+        queue.user_shares or queue.aps_priority is not None for queue in instance.queues
     )
     return decided or bool(instance.partitions) or instance.params.grows_priorities
 

@@ -167,7 +167,7 @@ def hosts_world(
     here = jobs_here(instance)
     jobs = asked_jobs(instance, history, here)
     settings = settings or settings_for(instance)
-    reserves = settings.every_queue or any(q.reserve_cycles is not None for q in instance.queues)
+    reserves = settings.every_queue or instance.reserve_cycles is not None
     return HostsWorld(
         instance,
         jobs,

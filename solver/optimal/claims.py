@@ -12,10 +12,10 @@ from ...model.instance import Instance
 from ...model.objective import Objective, objective_named
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
-from ..availability.calendar import Calendar
-from ..availability.demand import Demand, with_eligible_time
-from ..availability.profile import FOREVER, Profile
+from ..availability.demand import Calendar, Demand, with_eligible_time
+from ..availability.profile import Profile
 from ..availability.resources import SLOTS
+from ..availability.usage import FOREVER
 from ..budget import Budget
 from ..pending_reasons import beyond_reported, reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free

@@ -10,8 +10,9 @@ from ...model.objective import Objective
 from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Status, Unplaced
 from ..availability.demand import Demand, with_eligible_time
-from ..availability.profile import FOREVER, Profile
+from ..availability.profile import Profile
 from ..availability.resources import SLOTS
+from ..availability.usage import FOREVER
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import JobByJob, reason_unplaced
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at

@@ -17,8 +17,9 @@ import numpy as np
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
 from ..availability.demand import Demand, with_eligible_time
-from ..availability.profile import FOREVER, SLACK, Profile
+from ..availability.profile import SLACK, Profile
 from ..availability.resources import SLOTS, Per
+from ..availability.usage import FOREVER
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import JobByJob, reason_unplaced
 from ..placement.earliest import (

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..availability.demand import Demand, in_waiting_order, keeps_order, with_eligible_time
-from ..availability.profile import FOREVER, Profile
+from ..availability.profile import Profile
 from ..availability.resources import SLOTS
+from ..availability.usage import FOREVER
 from ..budget import Budget
 from ..placement.earliest import Start, allocate_start, earliest_start
 from ..problem import PlanningProblem

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
-from ..availability.profile import FOREVER, SLACK, Profile
+from ..availability.profile import SLACK, Profile
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per, Use
+from ..availability.usage import FOREVER
 from ..budget import Budget
 from ..placement.earliest import Start, allocate_start, start_at
 from .backends import run

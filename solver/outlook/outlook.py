@@ -20,9 +20,8 @@ from ..planning import nothing_planned, plan
 from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..rules.rule_book import unheeded_by_the_loop
-from ..scheduler.configured import ConfiguredRun, run_as_configured
-from .records import JobOutlook, Outlook, State
-from .states import Reasons
+from ..scheduler.continuation import ConfiguredRun, run_as_configured
+from .records import JobOutlook, Outlook, Reasons, State
 
 #: Share of the seconds left that the simulation as configured may take.
 CONFIGURED_SHARE = 0.35

@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
 
 from ...model.display import with_stamps
+from ...model.duration import place_before_deadline
 from ...model.errors import UnknownNameError
+from ...model.instance import Instance
+from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
+from ..availability.demand import Demand
+from ..availability.resources import BoolArray
+from ..fairshare.priority_order import admissions
+from ..pending_reasons import NOWHERE, beyond_reported, reason_unplaced
+from ..placement.earliest import earliest_start
+from ..precedence import (
+    NEVER_SATISFIED,
+    NO_END,
+    NOT_YET,
+    After,
+    Awaited,
+    Event,
+    Known,
+    Precedence,
+    Several,
+)
+from ..problem import PlanningProblem
+from ..rules.guarantees import on_loans
 
 #: What is known of the start of a job as the cluster is configured:
 #: it starts at a known time; it starts once something happens that nobody can date (`condition`
@@ -159,3 +183,248 @@ class Outlook:
     def unheeded(self) -> tuple[Omission, ...]:
         """What nothing here considers of its jobs, of each name one, in their order."""
         return tuple({c.name: c for item in self.jobs for c in item.cautions}.values())
+
+
+# Why a job has no start as configured: one word for each kind of reason, and a sentence.
+
+
+#: What is said where no input says when something ends.
+UNKNOWN_END = "nothing says when what it waits for ends"
+#: From what comes by itself to what never comes: of several obstacles the last one counts, of
+#: several ways the first one.
+_HOPE: tuple[State, ...] = ("starts", "not examined", "unknown end", "starts if", "impossible")
+#: Said of a job that another one waits for, by its state.
+_WAITED_FOR: Mapping[State, str] = {
+    "not examined": "which was not examined",
+    "unknown end": "which has no known start",
+    "starts if": "which starts only once something else happens",
+    "impossible": "which cannot start on this cluster",
+}
+
+
+class Stated(NamedTuple):
+    """A state, and what must happen or why it cannot; of a condition "starts" means: it holds."""
+
+    state: State
+    why: str = ""
+
+
+_HOLDS = Stated("starts")
+#: What the scheduler says of a job whose start condition does not hold.
+_BY_CONDITION = (NOT_YET, NEVER_SATISFIED)
+#: Characters of a condition that are shown.
+LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Tells apart why jobs of one instance have no start."""
+
+    instance: Instance
+    #: The instance resolved, with its windows and advance reservations.
+    problem: PlanningProblem
+    #: What the simulated scheduler starts, by job.
+    starts: Mapping[str, PlannedJob]
+    #: Why it does not start the others when it first looks at them, by job, in sentences.
+    waiting: Mapping[str, str]
+    _known: dict[str, Stated] = field(default_factory=dict)
+
+    def of(self, job: Job) -> Stated:
+        """The state of a job that does not start as configured, and what must happen first."""
+        if job.id not in self._known:
+            self._known[job.id] = self._found(job, self._awaited.get(job.id, _HOLDS))
+        return self._known[job.id]
+
+    def awaits(self, job: Job) -> bool:
+        """Whether its start condition does not come to hold as far as is known."""
+        return self._awaited.get(job.id, _HOLDS).state != "starts"
+
+    def _found(self, job: Job, awaited: Stated) -> Stated:
+        """awaited: what becomes of its start condition."""
+        if why := self._why_nowhere(job):
+            return Stated("impossible", why)
+        if awaited.state == "impossible":
+            return awaited
+        queue = self.instance.queue(job.queue)
+        act = "" if queue.active else f"queue {queue.name} is activated (badmin qact {queue.name})"
+        shut = self._shut_for(job)
+        if acts := " and ".join(filter(None, (act, shut))):
+            then = awaited.why or self._endless_after(job, opened=bool(shut))
+            return Stated("starts if", f"{acts}{f'; then {then}' if then else ''}")
+        return awaited if awaited.state != "starts" else self._beside_others(job)
+
+    def _endless_after(self, job: Job, *, opened: bool) -> str:
+        """What without a known end still keeps it, in an active queue; opened: with hosts open."""
+        demand = replace(self._at_best.demand_of(job), after=None)
+        demand = demand if opened else _without(demand, self._is_shut)
+        if not self._endless or earliest_start(self._at_best.base, demand) is not None:
+            return ""
+        return reason_unplaced(self._at_best, demand) or UNKNOWN_END
+
+    def _beside_others(self, job: Job) -> Stated:
+        """Of a job that has a place here, and whose condition holds some time."""
+        demand = self._as_now.get(job.id) or self.problem.demand_of(job)
+        waits_for = self.waiting.get(job.id, "")
+        if demand.latest is not None:
+            first = f"{job.dependency} holds and " if job.dependency else ""
+            return Stated("starts if", f"{first}{place_before_deadline(self.instance, job)}")
+        if not self._fits(self.problem, demand):
+            return Stated("starts if", waits_for or demand.impossible)
+        why = reason_unplaced(self.problem, demand)
+        if beyond_reported(self.problem, demand):
+            return Stated("starts if", why)
+        if self._endless:
+            return Stated("unknown end", why or UNKNOWN_END)
+        return Stated("starts if", waits_for or why)
+
+    @staticmethod
+    def _fits(problem: PlanningProblem, demand: Demand) -> bool:
+        """Whether a job has a place where nothing runs, whatever it waits for."""
+        if demand.impossible:
+            return False
+        demand = on_loans(problem.resolver, replace(demand, after=None))
+        return earliest_start(problem.empty, demand) is not None
+
+    def _why_nowhere(self, job: Job) -> str:
+        """Why a job has no place here, with every queue active and every host open; "": it has."""
+        if refused := self._refused.get(job.id, ""):
+            return refused
+        if self._fits(self.problem, self.problem.demand_of(job)):
+            return ""
+        demand = self._at_best.demand_of(job)
+        if self._fits(self._at_best, demand):
+            return ""
+        return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
+
+    def _shut_for(self, job: Job) -> str:
+        """Which hosts, closed or down now, have to come back; "" where it fits on the others."""
+        if self._fits(self.problem, self.problem.demand_of(job)):
+            return ""
+        profile = self._at_best.empty
+        demand = replace(self._at_best.demand_of(job), after=None)
+        if earliest_start(profile, _without(demand, self._is_shut)) is not None:
+            return ""
+        found = earliest_start(profile, demand)
+        needed = [int(h) for h in found.allocation if self._is_shut[h]] if found else []
+        for host in tuple(needed):
+            fewer = [other for other in needed if other != host]
+            closed = self._is_shut.copy()
+            closed[fewer] = False
+            if fewer and earliest_start(profile, _without(demand, closed)) is not None:
+                needed = fewer
+        names = [self.instance.cluster.hosts[host].name for host in needed]
+        happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
+        active = self.instance.queue(job.queue).active
+        said = self.problem.demand_of(job).impossible if active else ""
+        return f"{_some(names)} {happens}{f' ({said})' if said else ''}" if names else ""
+
+    @cached_property
+    def _refused(self) -> Mapping[str, str]:
+        """The jobs that no share lets start, each with the reason."""
+        found = admissions(self.instance)
+        return {job: item.refused for job, item in found.items() if item.refused}
+
+    @cached_property
+    def _is_shut(self) -> BoolArray:
+        """Which hosts take no jobs, [H]."""
+        return np.array([not host.takes_jobs for host in self.instance.cluster.hosts], dtype=bool)
+
+    @cached_property
+    def _at_best(self) -> PlanningProblem:
+        """The instance with every host open and every queue active."""
+        instance, cluster = self.instance, self.instance.cluster
+        if not self._is_shut.any() and all(queue.active for queue in instance.queues):
+            return self.problem
+        hosts = tuple(
+            host if host.takes_jobs else replace(host, status="ok") for host in cluster.hosts
+        )
+        queues = tuple(replace(queue, active=True) for queue in instance.queues)
+        world = replace(instance, cluster=replace(cluster, hosts=hosts), queues=queues)
+        return PlanningProblem.of(world, as_lsf=False)
+
+    @cached_property
+    def _as_now(self) -> Mapping[str, Demand]:
+        """What jobs ask for as loads are now, by job."""
+        return {demand.job.id: demand for demand in self.problem.demands}
+
+    @cached_property
+    def _endless(self) -> bool:
+        """Whether the end of a running or pending job is unknown."""
+        pending = any(d.duration is None and not d.may_be_killed for d in self.problem.demands)
+        return pending or bool(self.problem.endless())
+
+    @cached_property
+    def _awaited(self) -> Mapping[str, Stated]:
+        """What becomes of the start conditions of the pending jobs, by job."""
+        conditions = Precedence.of(self.instance)
+        jobs = {job.id: job for job in self.instance.pending}
+        found: dict[str, Stated] = {}
+
+        def state_of(job: str) -> Stated:
+            """Of a pending job, behind those that it waits for."""
+            if job in self.starts:
+                return _HOLDS
+            if job not in self._known:
+                self._known[job] = self._found(jobs[job], found.get(job, _HOLDS))
+            return self._known[job]
+
+        def of_event(event: Event) -> Stated:
+            match event:
+                case Known(time, why):
+                    if time is not None:
+                        return _HOLDS
+                    return Stated("impossible" if why == NEVER_SATISFIED else "unknown end", why)
+                case After():
+                    return self._after(event, state_of(event.job))
+                case Several(parts, count):
+                    needed = sorted(map(of_event, parts), key=_hope)[:count]
+                    return max(needed, key=_hope, default=_HOLDS)
+
+        for name in conditions.ordered(list(conditions.releases)):
+            release = conditions.releases[name]
+            found[name] = _with_what_nobody_knows(jobs[name], release, of_event(release.event))
+            if found[name] == _HOLDS and self.waiting.get(name, "").startswith(_BY_CONDITION):
+                found[name] = Stated("starts if", _holds(jobs[name]))
+        return found
+
+    def _after(self, event: After, other: Stated) -> Stated:
+        """other: the state of the job whose start or end is waited for."""
+        if other.state == "starts":
+            item = self.starts[event.job]
+            if event.start or item.finish is not None:
+                return _HOLDS
+            return Stated("unknown end", NO_END.format(event.job))
+        if other.state == "impossible" and event.by_kill:
+            return Stated("starts if", f"job {event.job} is ended: it cannot start on this cluster")
+        return Stated(other.state, f"waits for job {event.job}, {_WAITED_FOR[other.state]}")
+
+
+def _hope(item: Stated) -> int:
+    return _HOPE.index(item.state)
+
+
+def _with_what_nobody_knows(job: Job, release: Awaited, found: Stated) -> Stated:
+    """A condition that also asks what no time says: that a job fails, a message, a count."""
+    if release.left_out and found.state == "unknown end":
+        return Stated("starts if", f"{_holds(job)}; {found.why}")
+    return found
+
+
+def _holds(job: Job) -> str:
+    text = job.dependency if len(job.dependency) <= LONGEST else f"{job.dependency[:LONGEST]}…"
+    return f"its start condition holds (-w {text})"
+
+
+def _without(demand: Demand, closed: BoolArray) -> Demand:
+    """The job on the hosts that are not closed, [H]."""
+    terms = tuple(
+        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
+
+
+def _some(names: list[str]) -> str:
+    """``n1``, ``n1 and n2``, ``3 hosts (n1, n2 …)``."""
+    if len(names) <= 2:
+        return " and ".join(names)
+    return f"{len(names)} hosts ({', '.join(names[:2])} …)"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...model.plan import PlannedJob, Unplaced
 from ..availability.demand import Availability, Demand
-from ..availability.profile import FOREVER, Profile
+from ..availability.profile import Profile
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -21,7 +21,7 @@ from ..availability.resources import (
     ResourceTable,
     Use,
 )
-from ..availability.usage import RowList
+from ..availability.usage import FOREVER, RowList
 from .choose import Rules
 from .earliest import Start, allocate_start, find_same_start, still_free
 from .single import place_most, units_of

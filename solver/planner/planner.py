@@ -35,8 +35,8 @@ from ..advice.what_if import StartAnswer, WhatIfPlanner, answer_of_cycle
 from ..fairshare.queue_order import has_policy
 from ..planning import ESTIMATES, check_margin, plan
 from ..rules.omitted import estimator_view
+from ..scheduler.loaded_jobs import LoadedRunningJobs
 from ..scheduler.next_cycle import NextCycle, plan_of
-from ..scheduler.world import LoadedRunningJobs
 from .stable import PlanContext, grounds_of_cycle, grounds_of_search, nearest_plan, stable_plan
 
 # An instance that goes on: jobs come and end, hosts change, time passes.

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
-from ..availability.calendar import accepted_of
-from ..availability.demand import Demand
+from ..availability.demand import Demand, accepted_of
 from ..availability.profile import Profile
 from ..certify import holds
 from ..fairshare.priority_order import priority_order

@@ -14,8 +14,7 @@ from ...model.display import WEEK
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..availability.calendar import Accepted, Windows, accept_interval, last_starts
-from ..availability.free_now import FreeNow
+from ..availability.demand import Accepted, Windows, last_starts
 from ..availability.resources import (
     Allocation,
     BoolArray,
@@ -24,6 +23,7 @@ from ..availability.resources import (
     IntArray,
     ResourceTable,
 )
+from ..availability.running_profile import FreeNow
 from ..resolve import Resolver
 
 
@@ -170,6 +170,7 @@ class Eligibility:
         for name in sorted({name for host in hosts for name in host.load}):
             self.load[name] = np.array([host.load.get(name, np.nan) for host in hosts])
         self._queues = {queue.name: queue for queue in instance.queues}
+        self._any_intervals = instance.has_accept_interval
         texts = {host.windows for host in hosts if host.windows}
         self._host_windows = [
             (np.array([host.windows == text for host in hosts]), Windows(text, instance.origin))
@@ -214,11 +215,11 @@ class Eligibility:
     @property
     def moved_by_time(self) -> bool:
         """Whether time alone, or load, may open or close hosts and queues."""
-        return self._any_thresholds or self.watches_load or self.any_windows or self._intervals()
+        return self._any_thresholds or self.watches_load or self.any_windows or self._any_intervals
 
     def accepted(self) -> None:
         """A host has taken a job: its load or JOB_ACCEPT_INTERVAL may close it (TBR-16)."""
-        if self._any_thresholds or self._intervals():
+        if self._any_thresholds or self._any_intervals:
             self._masks.clear()
 
     def closed(
@@ -259,14 +260,11 @@ class Eligibility:
 
     def interval(self, queue: Queue) -> int:
         """JOB_ACCEPT_INTERVAL of a queue in seconds."""
-        return accept_interval(self.situation.instance, queue) or 0
+        return self.situation.instance.accept_interval(queue)
 
     def acceptances(self) -> Accepted | None:
         """What hosts took so far, for a profile; None where no queue has JOB_ACCEPT_INTERVAL."""
-        return Accepted(self.situation.last_accepted.copy()) if self._intervals() else None
-
-    def _intervals(self) -> bool:
-        return any(self.interval(queue) for queue in self._queues.values())
+        return Accepted(self.situation.last_accepted.copy()) if self._any_intervals else None
 
     def membership(self, hosts: frozenset[str]) -> BoolArray:
         """Whether each host is one of these, [H]."""

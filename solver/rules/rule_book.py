@@ -25,8 +25,7 @@ from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
-from ..availability.calendar import Calendar
-from ..availability.demand import Demand, Floor, TermDemand
+from ..availability.demand import Calendar, Demand, Floor, TermDemand
 from ..availability.resources import BoolArray, IntArray
 from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
@@ -35,7 +34,7 @@ from ..resolve import Resolver
 from . import reservations
 from .eligibility import Eligibility, InitialSituation, preempting_now
 from .guarantees import left_to_the_loop, unmodelled
-from .scopes import Scopes, remarks
+from .omitted import Scopes, remarks
 
 
 def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str]:

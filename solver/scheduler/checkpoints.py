@@ -28,8 +28,8 @@ from ...model.formats.sealed import (
 )
 from ...model.instance import Instance
 from ...model.job import HostRequest, Job, RunningJob
-from ..availability.free_now import HeldPart
 from ..availability.resources import ResourceTable
+from ..availability.running_profile import HeldPart
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from .events import Settings

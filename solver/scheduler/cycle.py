@@ -8,36 +8,162 @@
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...model.job import Job
-from ...model.shares import hosts_beside
-from ..availability.demand import TermDemand
-from ..availability.free_now import Residual
-from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
+from ..availability.resources import SLOTS, Amounts, BoolArray
+from ..availability.running_profile import Residual
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
-from ..fairshare.queue_order import queue_key
+from ..fairshare.queue_order import has_slot_pools
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
-from ..placement.holding import full_allocation
-from ..placement.single import place_most
-from ..rules.eligibility import Eligibility, may_preempt, preempting_pairs
-from .advance_reservations import has_waiting_reservation, suspend_for_reservations
+from ..rules.eligibility import Eligibility, preempting_pairs
+from .advance_reservations import has_waiting_reservation
+from .backfill import backfill
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
-from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
-from .later_attempts import LaterAttempts
+from .job_state import RUNNING, JobState
 from .loans import give_loans, has_loans
 from .methods import METHODS
+from .preemption import preempt, resume
 from .reserving import Greedy, may_reserve, runs_out, too_late
+from .resizing import grow, grow_resizable_jobs, growth_requests
 from .world import World
+
+# Places of the jobs that a time-based plan cannot consider yet: before their begin time, or -w.
+#
+# LSF looks at such a job from the second on at which it may start, in its own place of the order;
+# before, it holds nothing. So what starts before that second starts without it, and from then on
+# the jobs behind it that have not started are given places anew, each behind those before it.
+
+
+#: A job has its turn, for the hosts of an offer.
+Attempt = tuple[JobState, Offer]
+#: What a job holds that has its turn, None for nothing.
+Reserve = Callable[[JobState, Offer], JobReservation | None]
+#: Places, over all such seconds, that are entered or looked for anew at most.
+MAX_WORK = 8_000
+
+
+class LaterAttempts:
+    """The turns of one cycle of a plan, and those of its jobs that come after now."""
+
+    def __init__(self, cycle: CycleState, reserve: Reserve) -> None:
+        self._cycle = cycle
+        self._reserve = reserve
+        #: In order; where there are host partitions a job has several.
+        self._attempts: list[Attempt] = []
+        self._rank: dict[int, int] = {}
+        #: Those of jobs that cannot be considered now.
+        self.waiting: list[Attempt] = []
+        #: What jobs hold now, by number: a later place changes nothing of it.
+        self._now: dict[int, JobReservation] = {}
+        self._work = 0
+        #: Jobs, by number, that got no place of their own rank: that would have taken too long.
+        self.placed_behind: set[int] = set()
+
+    def note(self, state: JobState, offer: Offer, *, waits: bool) -> None:
+        """A job has its turn; waits: it cannot be considered now."""
+        self._rank.setdefault(state.number, len(self._attempts))
+        self._attempts.append((state, offer))
+        if waits:
+            self.waiting.append((state, offer))
+
+    def take(self) -> None:
+        """Give places to the jobs that wait, as far as their conditions come to hold."""
+        cycle = self._cycle
+        left = {state.number: state for state, _ in self.waiting}
+        self._now = {reservation.state.number: reservation for reservation in cycle.reservations}
+        while left and not cycle.budget.late():
+            coming = [(when, n) for n, state in left.items() if (when := self._when(state))]
+            if not coming:
+                break
+            time, after_starts = first = min(when for when, _ in coming)
+            released = {number for when, number in coming if when == first}
+            for number in released:
+                del left[number]
+            if time > cycle.world.now:  # else it was let go by a start of this cycle: see the next
+                self._stage(time, after_starts, released)
+        cycle.progress.examined.update(left)
+        cycle.planned.since = cycle.world.now
+
+    def _when(self, state: JobState) -> tuple[int, bool] | None:
+        """The second at which a job comes, and whether that is behind the starts of this second."""
+        cycle, job = self._cycle, state.job
+        release, behind = cycle.eligible_from(job), cycle.eligible_from(job, starts_later=1)
+        if release is None:
+            return None
+        time = max(release, job.begin or release, cycle.world.now)
+        if state.reserved is not None:
+            time = state.reserved.next_start(time) or time
+        return time, behind is None or behind > time
+
+    def _stage(self, time: int, after_starts: bool, released: Collection[int]) -> None:
+        """The turns of one second: of the jobs that come, and of those behind that still wait."""
+        cycle = self._cycle
+        cycle.planned.since = time
+        cycle.short.clear()
+        cycle.progress.examined.update(released)
+        again = self._still_waiting(time + after_starts, min(self._rank[n] for n in released))
+        if again:
+            self._work += len(cycle.reservations) + len(again)
+            if self._work > MAX_WORK:
+                self.placed_behind.update(released)
+                again = set()
+        if again:
+            cycle.progress.without_future_allocation -= again
+            cycle.set_reservations(
+                [
+                    reservation
+                    for reservation in cycle.reservations
+                    if reservation.state.number not in again
+                ]
+            )
+        for state, offer in self._attempts:
+            if state.number in again or state.number in released:
+                self._place(state, offer, time)
+
+    def _still_waiting(self, time: int, rank: int) -> set[int]:
+        """Jobs behind a rank that have no place, or one that begins at a second or later."""
+        cycle = self._cycle
+        placed = {
+            reservation.state.number
+            for reservation in cycle.reservations
+            if reservation.start is not None and reservation.start.time >= time
+        }
+        return {
+            n
+            for n in placed | cycle.progress.without_future_allocation
+            if self._rank.get(n, -1) > rank
+        }
+
+    def _place(self, state: JobState, offer: Offer, time: int) -> None:
+        cycle, first = self._cycle, self._now.get(state.number)
+        reservation = self._reserve(state, offer)
+        if reservation is None and cycle.has_reservation(state):
+            return  # on the hosts of another partition
+        if reservation is None:
+            # Whatever is free then: it starts no sooner than others let it.
+            reservation = JobReservation(state, "greedy", time)
+        if first is None:
+            reservation = replace(reservation, slots={}, memory={}, backfilled={}, alternative=None)
+            reservation.protected = None if reservation.protected is None else {}
+        else:
+            reservation = replace(
+                reservation,
+                slots=first.slots,
+                memory=first.memory,
+                backfilled=first.backfilled,
+                alternative=first.alternative,
+                protected=first.protected,
+            )
+        cycle.add_reservation(reservation)
 
 
 def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
@@ -68,7 +194,7 @@ def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
 # Where the last cycle started nobody, and nothing has happened since but that jobs were submitted,
 # the next would do the same again: as much is free, the same runs until the same instants, and
 # what did not fit fits still less into less time. So everybody keeps what he holds, and only
-# newcomers behind all others have their turns.
+# arrivals behind all others have their turns.
 
 
 def is_event_driven(cycle: CycleState) -> bool:
@@ -125,397 +251,6 @@ def _not_yet_submitted(reservation: JobReservation, last: int, now: int) -> bool
     return reservation.start is None and reservation.estimate == last
 
 
-# Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who goes
-# on.
-#
-# A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of
-# the lowest queue first, among them the latest started, as few as it needs. A suspended job keeps
-# its memory and its other resources; only its slots go. Jobs of a BACKFILL queue are not
-# preempted.
-
-
-def resume(cycle: CycleState) -> None:
-    """Suspend by load and windows, then let go on what may, highest queue first."""
-    world, eligibility = cycle.world, cycle.eligibility
-    if eligibility.any_windows or eligibility.watches_load:
-        _by_load_and_window(cycle)
-    if cycle.instance.advance_reservations and not cycle.settings.planning:
-        suspend_for_reservations(cycle)
-    stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
-    for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
-        table = world.table
-        capacities = {index: world.free_now.host(index) for index in table.slots_taken(state.job)}
-        if cycle.instance.advance_reservations and state.reserved is None:
-            rest = None if state.duration is None else max(1, state.duration - state.elapsed)
-            capacities[table.unreserved] = capacities[table.unreserved] - cycle.set_aside(rest)
-        free = np.minimum.reduce(list(capacities.values()))
-        place = world.running_profile.slots_of(state.number)
-        if all(free[host] >= slots for host, slots in place.items()):
-            world.resume(state, world.now)
-            cycle.record.resumed.append(state.job.id)
-
-
-def _by_load_and_window(cycle: CycleState) -> None:
-    world, eligibility = cycle.world, cycle.eligibility
-    for state in list(world.running.values()):
-        queue = state.job.queue
-        shut = not eligibility.run_window_open(queue, world.now)
-        if state.status == RUNNING:
-            over = next(
-                (why for h in state.allocation if (why := eligibility.beyond_stop(queue, h))), ""
-            )
-            if shut or over:
-                world.suspend(state, "run window" if shut else f"loadStop {over}", world.now)
-                cycle.record.preempted.append(state.job.id)
-        elif state.status == SUSPENDED and state.suspended_by != "before" and not shut:
-            beyond = eligibility.beyond(cycle.queues[queue].thresholds, world.now)
-            if not beyond[list(state.allocation)].any():
-                world.resume(state, world.now)
-                cycle.record.resumed.append(state.job.id)
-
-
-def preempt(cycle: CycleState) -> None:
-    """Try the pending jobs of preemptive queues, in order.
-
-    What a job holds itself, and what those behind it hold, is free for it: a reservation keeps
-    slots from jobs of lower rank alone.
-    """
-    world = cycle.world
-    order = world.order
-    order.begin_cycle(world.now)
-    ahead: set[int] = set()
-    while (offer := order.next()) is not None:
-        state = world.states.get(offer.job.id)
-        if (
-            not _may_preempt(cycle, state.job.queue)
-            or cycle.ineligibility(state, offer)
-            or not _preempt(cycle, state, offer, ahead)
-        ):
-            ahead.add(state.number)
-            order.skipped(offer.job)
-
-
-def _may_preempt(cycle: CycleState, queue: str) -> bool:
-    """Whether there is a queue that this one may preempt."""
-    own = cycle.queues[queue]
-    return any(may_preempt(own, other) for other in cycle.queues.values())
-
-
-def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection[int]) -> bool:
-    """Start one job in the place of others; whether that was possible.
-
-    ahead: numbers of the pending jobs before it in the order.
-    """
-    world = cycle.world
-    shape = cycle.shape(state)
-    closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
-    trial = world.free_now.copy()
-    chosen: list[JobState] = []
-    residual = cycle.residual_given(ahead, closed, state)
-    residual.free_now = trial
-    start = None
-    for victim in _victims(cycle, state):
-        for host, slots in world.running_profile.slots_of(victim.number).items():
-            trial.free_slots(host, slots, world.table.slots_taken(victim.job))
-        chosen.append(victim)
-        start = cycle.try_start(shape, residual)
-        if start is not None:
-            break
-    if start is None:
-        return False
-    for victim in chosen[:-1]:
-        # Give back what was not needed after all.
-        place = world.running_profile.slots_of(victim.number)
-        taken = world.table.slots_taken(victim.job)
-        for host, slots in place.items():
-            trial.free_slots(host, -slots, taken)
-        without = cycle.try_start(shape, residual)
-        if without is None:
-            for host, slots in place.items():
-                trial.free_slots(host, slots, taken)
-        else:
-            start = without
-            chosen = [other for other in chosen if other is not victim]
-    for victim in chosen:
-        world.preempt(victim, state.job.id, world.now)
-        cycle.record.preempted.append(victim.job.id)
-    cycle.planned.invalidate()
-    names = " ".join(victim.job.id for victim in chosen)
-    cycle.start(state, start, offer=offer, why=f"preempts {names}")
-    cycle.remove_reservation(state)
-    cycle.leave_what_is_taken(ahead)
-    return True
-
-
-def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
-    """Running jobs that the job may preempt: lowest queue first, then the latest started.
-
-    Jobs of service classes are preempted by queues alone that see no guarantees (GUA-01).
-    """
-    own = cycle.queues[state.job.queue]
-    rows = cycle.world.table.guarantees
-    spares = rows is not None and not own.ignores_guarantees
-    found = [
-        other
-        for other in cycle.world.running.values()
-        if other.status == RUNNING
-        and other.job.reservation == state.job.reservation
-        and may_preempt(own, cycle.queues[other.job.queue])
-        and not (spares and rows is not None and rows.members.of(other.job))
-    ]
-    return sorted(
-        found,
-        key=lambda s: (cycle.queues[s.job.queue].priority, -(s.start or 0), -s.number),
-    )
-
-
-# Resizable jobs (PLC-14, TBR-14): a running -ar job below its maximum takes what is free.
-#
-# A wish to grow has its turn like a pending job. Where fairshare, partitions or pools are at work
-# it stands in their order, beside the jobs that wait, and each slot it gets counts before the next
-# turn (FSH-15). First come, first served, growth comes last in a cycle, in queue order; so do the
-# wishes that an order had no turn for. It never touches what pending jobs hold. New slots obey the
-# job's span: more slots on any candidate host, blocks on new hosts under ptile (the last one may
-# be smaller where the maximum asks for it), blocks on any host under block, the same host under
-# hosts=1; same[] keeps to the class of the job's hosts.
-
-
-def growth_requests(cycle: CycleState) -> list[Job]:
-    """Of each running job that may grow the slots it still wants, as a range from 1."""
-    return [
-        replace(state.job, slots=1, max_slots=state.job.most_slots - state.slots)
-        for state in cycle.world.subsets.growing.values()
-        if state.status == RUNNING and state.slots < state.job.most_slots
-    ]
-
-
-def grow_resizable_jobs(cycle: CycleState) -> None:
-    """The turns at the end of a cycle."""
-    jobs = growth_requests(cycle)
-    if not jobs:
-        return
-    world = cycle.world
-    order = world.order
-    if isinstance(order, FirstCome):
-        priority = {queue.name: queue.priority for queue in cycle.instance.queues}
-        for job in sorted(jobs, key=lambda job: queue_key(job, priority[job.queue])):
-            number = world.states.get(job.id).number
-            grow(cycle, Offer(job, (number,)))
-        return
-    order.begin(world.now, jobs)
-    while (offer := order.next()) is not None:
-        grow(cycle, offer)
-        order.skipped(offer.job)
-
-
-def grow(cycle: CycleState, offer: Offer) -> None:
-    """Let one job grow, now that it is its turn, within what the offer allows."""
-    state = cycle.world.states.get(offer.job.id)
-    demand = cycle.world.requests.now(cycle.shape(state))
-    if offer.ineligibility or demand.impossible or len(demand.terms) > 1:
-        return
-    if demand.terms[0].unit is not None:  # cu[] of its queue: the job is not resizable there (004)
-        return
-    most = state.job.most_slots - state.slots
-    if offer.max_slots is not None:
-        most = min(most, offer.max_slots)
-    term = _missing(demand.terms[0], state, most)
-    if term is None:
-        return
-    if cycle.instance.partitions:
-        names = cycle.world.names
-        near = hosts_beside(cycle.instance, (names[host] for host in state.allocation))
-        inside = np.array([names[host] in near for host in term.candidates], dtype=bool)
-        if not inside.any():
-            return
-        term = replace(term, candidates=term.candidates[inside])
-    residual = cycle.residual(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
-    capacity = residual.capacity(demand, term, term.alternatives[state.alternative], residual.now)
-    more = place_most(term, capacity)
-    if more is None:
-        return
-    allocation = dict(state.allocation)
-    for host, slots in more.items():
-        allocation[host] = allocation.get(host, 0) + slots
-    cycle.world.resize(state, allocation)
-    cycle.planned.invalidate()
-    if state.job.id not in cycle.record.resized:
-        cycle.record.resized.append(state.job.id)
-
-
-def _missing(term: TermDemand, state: JobState, most: int) -> TermDemand | None:
-    """The part of the term that is still to come, `most` slots of it; None if it cannot grow."""
-    own = np.array(list(state.allocation), dtype=np.int64)
-    candidates = term.candidates
-    block = 1
-    for labels in term.same[:1]:
-        candidates = candidates[labels[candidates] == labels[own[0]]]
-    if term.one_host:
-        candidates = own
-    elif term.ptile is not None:
-        candidates = candidates[~np.isin(candidates, own)]
-        if not candidates.size:
-            return None
-        block = min(most, int(term.ptile[candidates].min()))
-        if any(state.allocation[int(h)] < int(term.ptile[h]) for h in own):
-            # The last host holds a remainder: no further block may follow it.
-            return None
-    elif term.block > 1:
-        block = min(most, term.block)
-        if any(slots % term.block for slots in state.allocation.values()):
-            return None
-    if most < block or not candidates.size:
-        return None
-    return replace(term, slots=block, max_slots=most, candidates=candidates, first_hosts=None)
-
-
-# Backfill: the second pass, on slots and memory that pending jobs hold (TBR-18).
-#
-# A job of a BACKFILL queue with a run limit may use what is held for another if it ends, by that
-# limit, no later than the other's estimated start. A reservation without an estimate - it waits
-# for a job without a run limit - lends nothing. What is borrowed still counts for both jobs in the
-# limits that count over hosts (queue and user totals), but on the hosts only once.
-
-
-def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
-    """Try every job that still pends, in order, while slots are free.
-
-    newcomers: by number, behind all others; where there are any, only these are tried.
-    """
-    world = cycle.world
-    estimates = _backfillable_estimates(cycle)
-    if not estimates or not _free(cycle):
-        return
-    tried = _FailedBackfills(cycle, estimates)
-    state_of, order = world.states.get, world.order
-    if newcomers and isinstance(order, FirstCome):
-        order.begin_with_new_arrivals(newcomers)
-    else:
-        order.begin_cycle(world.now)
-    tried.free = _free(cycle)
-    while (offer := order.next_except(tried)) is not None and not cycle.budget.late():
-        state = state_of(offer.job.id)
-        if not cycle.ineligibility(state, offer):
-            holders = _count_backfillable(cycle, state, estimates)
-            start = _try(cycle, state, offer, estimates[-holders])
-            if start is not None:
-                state.backfilled_slots = _backfilled_slots(cycle, state, start)
-                if is_exact_backfill(cycle, state):
-                    cycle.progress.exact_backfills.add(state.number)
-                cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
-                cycle.remove_reservation(state)
-                cycle.record_backfill(state)
-                tried.free = _free(cycle)
-                if not tried.free:
-                    return
-                continue
-            tried.record_failure(state, holders)
-        order.skipped(offer.job)
-
-
-class _FailedBackfills:
-    """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
-
-    What fails with so many lenders fails with fewer.
-    """
-
-    def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
-        """estimates: until when reservations lend, ascending."""
-        self._cycle, self._now = cycle, cycle.world.now
-        self._estimates = estimates
-        self._ends = np.array(estimates, dtype=np.int64)
-        #: With how many lenders such a job has failed, by the number of its shape.
-        self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
-        self._least = cycle.world.requests.least_slots()
-        #: Slots that are free on all hosts together; who needs more of them fails too.
-        self.free = 0.0
-
-    def record_failure(self, state: JobState, holders: int) -> None:
-        """A job does not fit on what so many lend: nor do its equals, however long they run."""
-        if not self._cycle.instance.advance_reservations:
-            self._failed[self._cycle.shape(state).number] = holders
-
-    def must_skip(self, job: Job) -> bool:
-        """Whether a job cannot backfill."""
-        state = self._cycle.world.states.get(job.id)
-        shape = self._cycle.shape(state)
-        holders = _count_backfillable(self._cycle, state, self._estimates)
-        return shape.min_free_slots > self.free or holders <= int(self._failed[shape.number])
-
-    def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
-        """Which jobs cannot, by their kinds (:meth:`ShapeTable.kind`)."""
-        holders = len(self._ends) - np.searchsorted(self._ends, limits + self._now)
-        return np.asarray((holders <= self._failed[numbers]) | (self._least[numbers] > self.free))
-
-
-def backfill_start(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
-    """Where one job could start now on what others hold, None if nowhere."""
-    estimates = _backfillable_estimates(cycle)
-    holders = _count_backfillable(cycle, state, estimates)
-    if not holders or cycle.ineligibility(state, offer):
-        return None
-    return _try(cycle, state, offer, estimates[-holders])
-
-
-def is_exact_backfill(cycle: CycleState, state: JobState) -> bool:
-    """Whether a job that starts now on what others hold ends in the second of their start."""
-    backfilled = _backfillable_estimates(cycle)
-    holders = _count_backfillable(cycle, state, backfilled)
-    return bool(holders) and backfilled[-holders] == cycle.world.now + (state.limit or 0)
-
-
-def _backfillable_estimates(cycle: CycleState) -> list[int]:
-    """Until when reservations lend what they hold, ascending.
-
-    Who holds nothing now, since enough becomes free by its start, needs its place from then on.
-    """
-    backfillable = [
-        reservation
-        for reservation in cycle.reservations
-        if reservation.slots or reservation.start is not None
-    ]
-    if not any(
-        reservation.slots if reservation.protected is None else reservation.protected
-        for reservation in backfillable
-    ):
-        return []
-    return sorted(
-        reservation.estimate for reservation in backfillable if reservation.estimate is not None
-    )
-
-
-def _count_backfillable(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
-    """How many reservations lend to a job: those that start no earlier than it ends."""
-    until = cycle.world.now + cycle.world.requests.backfill_limit(state.job, state.limit)
-    return len(estimates) - bisect.bisect_left(estimates, until)
-
-
-def _free(cycle: CycleState) -> float:
-    """Slots that are free on all hosts together, whoever holds them."""
-    return float(np.maximum(cycle.world.free_now.host(SLOTS), 0).sum())
-
-
-def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start | None:
-    closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
-    residual = cycle.backfill_residual(closed, state, until)
-    return cycle.try_start(cycle.shape(state), residual, offer.max_slots)
-
-
-def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[int, int]:
-    """Slots of a start that other pending jobs hold, by host."""
-    free = cycle.world.free_now.host(SLOTS)
-    held = cycle.residual_for(None, state).held.hosts.get(SLOTS)
-    if held is None:
-        return {}
-    found: dict[int, int] = {}
-    place = full_allocation(cycle.shape(state).demand, start, cycle.world.table)
-    for host, slots in place.items():
-        part = slots - max(0, int(free[host] - held[host]))
-        if part > 0:
-            found[host] = part
-    return found
-
-
 class Cycle:
     """The cycles of one simulation. `run` is one of them."""
 
@@ -524,8 +259,7 @@ class Cycle:
     ) -> None:
         self.state = CycleState(world, eligibility, settings, budget)
         self.method = METHODS[settings.reservation]
-        queues = world.instance.queues
-        self.backfills = any(queue.backfill for queue in queues)
+        self.backfills = world.instance.backfills
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
         self.has_loans = has_loans(self.state)
         #: Whether every job has its turn in every cycle, for those who ask why each one waits.
@@ -586,7 +320,8 @@ class Cycle:
             self._set_initial_reasons()
         else:
             state.begin()
-            resume(state)
+            if self._may_suspend():
+                resume(state)
             self._allocate()
         if self.answered:
             return state.record
@@ -600,10 +335,20 @@ class Cycle:
             preempt(state)
         if self.has_loans:
             give_loans(state)
-        if not self.settings.planning:
+        if self.world.subsets.growing and not self.settings.planning:
             grow_resizable_jobs(state)
         self._close()
         return state.record
+
+    def _may_suspend(self) -> bool:
+        """Whether a job is suspended, or load, a run window or a reservation may suspend one."""
+        eligibility = self.state.eligibility
+        return bool(
+            eligibility.any_windows
+            or eligibility.watches_load
+            or self.world.subsets.suspended
+            or (self.world.instance.advance_reservations and not self.settings.planning)
+        )
 
     def _can_process_only(self, newcomers: Collection[int]) -> bool:
         """Whether this cycle need look at none but these, by number; they are next in the order."""
@@ -644,7 +389,7 @@ class Cycle:
         order, state = self.world.order, self.state
         wishes: list[Job] = []
         if not isinstance(order, FirstCome) and not self.settings.planning:
-            wishes = growth_requests(state)
+            wishes = growth_requests(state) if self.world.subsets.growing else []
         order.begin_cycle(self.world.now, wishes, state.open_slots())
         self.later = LaterAttempts(state, self._hold)
         # Slots that these jobs lent to backfill are theirs still, though none is free.
@@ -710,7 +455,7 @@ class Cycle:
         if not told and (self.settings.planning or self.whole_walks):
             return False
         waiting, seen = world.pending, state.progress.examined
-        shared = bool(state.instance.partitions) or any(q.slot_pool for q in state.instance.queues)
+        shared = bool(state.instance.partitions) or has_slot_pools(state.instance)
         if shared and any(
             job.number in waiting and job.number not in seen for job in world.arrivals.new
         ):
@@ -848,8 +593,7 @@ class Cycle:
     def stall_timeout(self) -> int:
         """Seconds after which reservations have shown everything that they can do."""
         instance = self.world.instance
-        cycles = [queue.reserve_cycles or 0 for queue in instance.queues]
-        return 2 * (max(cycles, default=0) + 2) * instance.params.mbd_sleep_time
+        return 2 * ((instance.reserve_cycles or 0) + 2) * instance.params.mbd_sleep_time
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..availability.demand import Availability, Demand
-from ..availability.free_now import Residual
-from ..availability.profile import FOREVER, SLACK, Profile, ReservationView
+from ..availability.profile import SLACK, Profile, ReservationView
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -27,7 +26,8 @@ from ..availability.resources import (
     ResourceTable,
     Use,
 )
-from ..availability.usage import RowList
+from ..availability.running_profile import Residual
+from ..availability.usage import FOREVER, RowList
 from ..placement.earliest import Start
 from ..placement.holding import (
     ReservationRows,

@@ -6,8 +6,8 @@ A loan is not taken back.
 
 from __future__ import annotations
 
-from ..availability.free_now import Residual
 from ..availability.guarantees import GuaranteedUse
+from ..availability.running_profile import Residual
 from ..fairshare.stages import Offer
 from .cycle_state import CycleState
 from .job_state import JobState

@@ -8,8 +8,7 @@ from typing import Literal, Protocol
 from ...model.errors import InputError, UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job
-from ..availability.calendar import Calendar
-from ..availability.demand import Demand
+from ..availability.demand import Calendar, Demand
 from ..availability.profile import Profile, block_advance_reservations
 from ..availability.resources import BoolArray
 from ..fairshare.stages import Offer
@@ -271,7 +270,6 @@ def settings_for(
     if reservation not in RESERVATIONS:
         raise UnknownNameError.among("reservation", reservation, RESERVATIONS)
     numjobs = instance.params.time_reserve_numjobs
-    reserves = any(queue.reserve_cycles is not None for queue in instance.queues)
     named = reservation not in ("configured", "none")
     if reservation == "configured":
         reservation = TimeBased.name if numjobs else Greedy.name
@@ -285,7 +283,9 @@ def settings_for(
         cycle = instance.params.mbd_sleep_time
     if cycle < 0:
         raise InputError(f"a cycle takes a positive number of seconds, not {cycle}")
-    return Settings(reservation, top, cycle, named and not reserves, effort, skip_idle)
+    return Settings(
+        reservation, top, cycle, named and instance.reserve_cycles is None, effort, skip_idle
+    )
 
 
 def looking_ahead(instance: Instance) -> int:

@@ -17,10 +17,10 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
-from ..availability.calendar import accepted_of
-from ..availability.demand import Demand
-from ..availability.profile import FOREVER, Profile
+from ..availability.demand import Demand, accepted_of
+from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray
+from ..availability.usage import FOREVER
 from ..budget import Budget, OutOfTime
 from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..fairshare.queue_order import has_policy
@@ -40,7 +40,7 @@ from ..rules.omitted import (
     omitted_rule_names,
 )
 from ..rules.rule_book import unsupported_rules
-from . import cycle as backfill
+from . import backfill
 from .cycle_reservations import (
     JobReservation,
     ReservationTimelineCache,
@@ -49,10 +49,10 @@ from .cycle_reservations import (
     takes_only_slots,
 )
 from .job_state import JobState, without_hosts
+from .loaded_jobs import LoadedRunningJobs
 from .methods import METHODS, looking_ahead, settings_for
 from .reserving import Greedy, open_part
 from .simulation import Session
-from .world import LoadedRunningJobs
 
 #: What the jobs behind one without BACKFILL may do to its start.
 OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"

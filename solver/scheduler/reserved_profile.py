@@ -18,7 +18,6 @@ import numpy as np
 
 from ..availability.demand import Demand
 from ..availability.profile import (
-    FOREVER,
     SLACK,
     FullWindows,
     Profile,
@@ -26,7 +25,7 @@ from ..availability.profile import (
     block_advance_reservations,
 )
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
-from ..availability.usage import RowList
+from ..availability.usage import FOREVER, RowList
 from ..placement.earliest import Start, allocate_start, earliest_start
 from ..placement.holding import ReservationRows, counts_slots, full_allocation, with_slots
 from ..rules.eligibility import Eligibility

@@ -11,10 +11,10 @@ import numpy as np
 
 from ...model.plan import PlannedJob
 from ..availability.demand import Demand, TermDemand
-from ..availability.free_now import Residual
-from ..availability.profile import FOREVER, SLACK
+from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, IntArray
-from ..availability.running_profile import RunningProfile
+from ..availability.running_profile import Residual, RunningProfile
+from ..availability.usage import FOREVER
 from ..pending_reasons import hosts_concerned, reason_and_shortage
 from ..placement.earliest import Start, can_start, earliest_start, still_free
 from ..placement.holding import slot_capacity, spare_slots
@@ -136,7 +136,10 @@ class Greedy:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
         if state.reserved is not None:
             # What it waits for is set aside for it already: from a known second on, or in use.
-            return future_allocation(cycle, state, closed)
+            found = future_allocation(cycle, state, closed)
+            if found is None or found.start is None or not cycle.waits_for_estimates(state.job):
+                return found
+            return JobReservation(state, "greedy", found.start.time)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
         backfilled = cycle.backfilled_slots.has_any and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:

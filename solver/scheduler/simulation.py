@@ -43,7 +43,7 @@ from ...model.job import Job
 from ...model.modules import with_loaded_modules
 from ...model.progress import OnProgress, Progress
 from ...model.shares import aps_groups
-from ..availability.profile import FOREVER
+from ..availability.usage import FOREVER
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..fairshare.priority_order import next_reordering
@@ -66,10 +66,11 @@ from .job_state import (
     JobStates,
     ShapeTable,
 )
+from .loaded_jobs import LoadedRunningJobs
 from .methods import Reservation, settings_for
 from .records import JobRecords, Simulation, log_entry, take_over
 from .reserving import expiries
-from .world import LoadedRunningJobs, World
+from .world import World
 
 # What users do to single jobs while a simulation runs: bkill, bmod, bswitch, btop, bbot, bresize.
 #

@@ -22,9 +22,7 @@ from ...model.pending import Pending, Reason
 from ...model.resreq import HostTable, Options, combine, requirement_options, select_mask
 from ...model.resreq.syntax import Compound, Requirement, Simple
 from ...model.shares import queue_hosts, queue_sets
-from ..availability.calendar import Windows
-from ..availability.demand import Demand, TermDemand
-from ..availability.free_now import Residual
+from ..availability.demand import Demand, TermDemand, Windows
 from ..availability.profile import SLACK
 from ..availability.resources import (
     SLOTS,
@@ -36,6 +34,7 @@ from ..availability.resources import (
     Pool,
     Use,
 )
+from ..availability.running_profile import Residual
 from ..fairshare.dispatch_order import DispatchOrder
 from ..placement import fits
 from ..placement.supply import busy_units

@@ -21,8 +21,6 @@ from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
 from ..availability.demand import Demand
-from ..availability.free_now import FreeNow, HeldPart
-from ..availability.profile import FOREVER
 from ..availability.resources import (
     Allocation,
     FloatArray,
@@ -30,8 +28,9 @@ from ..availability.resources import (
     Pool,
     ResourceTable,
 )
-from ..availability.running_profile import Hold, RunningProfile
-from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
+from ..availability.running_profile import FreeNow, HeldPart, Hold, RunningProfile
+from ..availability.usage import FOREVER
+from ..fairshare.dispatch_policy import DispatchPolicy
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER_SATISFIED
 from ..problem import Running, RunningJobLoader
@@ -639,105 +638,3 @@ def holds_of(
         used = {int(term.unit.unit_of[host]) for host in allocation}
         whole = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
     return [(term.alternatives[alternative], allocation, whole)]
-
-
-# Running jobs that stay entered from one plan to the next, and are changed one by one.
-#
-# Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of
-# the columns, and a job that starts or ends changes its own rows alone. Kept are the jobs that
-# :class:`.RunningJobLoader` takes; the others (amounts that change over time, several terms,
-# whole units, suspended jobs) are entered anew for every plan, as from nothing.
-
-
-class LoadedRunningJobs:
-    """The running jobs of an instance, by their place in it, and what they hold.
-
-    instance: as estimates see it, hosts up.
-    """
-
-    def __init__(self, instance: Instance, *, margin: int = 0) -> None:
-        self.requests = ShapeTable(instance, margin=margin)
-        self.profile = RunningProfile(self.requests.resolver.table, instance.now)
-        #: Of all running jobs.
-        self.states: list[JobState] = []
-        #: Numbers of those that are kept.
-        self.plain: set[int] = set()
-        #: Of those of them that are resizable.
-        self.growing: set[int] = set()
-        self.started(instance, instance.running)
-
-    def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
-        """These jobs run too: they are the last of the instance."""
-        self.requests.instance = self.requests.resolver.instance = instance
-        # A world of nothing that runs, which knows what a job is expected to do.
-        world = World(instance, self.requests, FirstCome(instance), 0, JobStates(()))
-        jobs = list(more)
-        first = len(self.states)
-        for running in jobs:
-            state = JobState(running.job, len(self.states))
-            self.states.append(state)
-            world.begun(state, running)
-        ends, expected = ends_of_running(self.requests, jobs, world.now)
-        # One that ends when its limit does not say so is expected anew as time goes by.
-        steady = [not item.suspended and item.job.run_time is None for item in jobs]
-        plain = RunningJobLoader(self.requests.resolver).enter(
-            Running(
-                jobs,
-                np.arange(first, len(self.states)),
-                expected,
-                (ends > world.now) & np.array(steady, dtype=bool),
-            ),
-            self.profile,
-            other=lambda _: None,
-        )
-        for number in plain.tolist():
-            self.states[number].status = RUNNING
-            self.plain.add(number)
-            if self.states[number].job.resizable:
-                self.growing.add(number)
-
-    def ended(self, number: int) -> None:
-        """A job is gone; the last one of the instance takes its place."""
-        if number in self.plain:
-            self.profile.ended(number)
-            self.plain.discard(number)
-            self.growing.discard(number)
-        last = self.states.pop()
-        if last.number == number:
-            return
-        if last.number in self.plain:
-            self.plain.discard(last.number)
-            self.plain.add(number)
-            self.profile.renumber(last.number, number)
-        if last.number in self.growing:
-            self.growing.discard(last.number)
-            self.growing.add(number)
-        last.number = number
-        self.states[number] = last
-
-    def _has_passed_its_estimate(self, state: JobState, now: int) -> bool:
-        """Whether a job is expected at its limit by now, and was not when it was entered."""
-        span, start = state.duration, state.start
-        return (
-            span is not None and span != state.limit and start is not None and start + span <= now
-        )
-
-    def _give_up_passed(self, now: int) -> None:
-        """Jobs whose expected ends have moved are entered anew from now on."""
-        for number in [n for n in self.plain if self._has_passed_its_estimate(self.states[n], now)]:
-            self.profile.ended(number)
-            self.plain.discard(number)
-            self.growing.discard(number)
-
-    def enter(self, world: World) -> None:
-        """All running jobs, for a world that only looks at those kept."""
-        self._give_up_passed(world.now)
-        world.running_profile = self.profile.twin(world.now)
-        running = world.instance.running
-        world.running = RunningStates(range(len(running)), world.states.activate)
-        world.states.entered(self.plain, lambda state: self.states[state.number])
-        for number in sorted({*range(len(running))} - self.plain):
-            world.add_running(world.states.activate(number), running[number])
-        for number in sorted(self.growing):
-            world.subsets.growing[number] = world.states.activate(number)
-        world.changed = True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -47,7 +47,11 @@ class _Occupied:
     """A job that runs, or that this cycle has started."""
 
     end: int
+    #: [H].
     nodes: BoolArray
+    #: What it uses, and where.
+    uses: Alternative
+    allocation: Allocation
 
 
 @dataclass(slots=True)
@@ -64,8 +68,6 @@ class _BackfillCycle:
     #: In the order of their ends.
     running: list[_Occupied]
     weights: list[float]
-    #: Licences that planned jobs have: pool, amount, begin and end in the map.
-    licences: list[tuple[int, float, int, int]] = field(default_factory=list)
     per_user: Counter[str] = field(default_factory=Counter)
     per_array: Counter[str] = field(default_factory=Counter)
 
@@ -143,33 +145,38 @@ def _cycle_of(problem: PlanningProblem) -> _BackfillCycle:
     running = []
     for run in instance.running:
         finish = expected_finish(instance, run)
+        allocation = {index[name]: slots for name, slots in run.allocation.items()}
         nodes = np.zeros(len(hosts), dtype=bool)
-        nodes[[index[name] for name in run.allocation]] = True
+        nodes[list(allocation)] = True
+        uses = _alternative(problem.resolver.demand(run.job))
         last = instance.now + YEAR if finish is None else max(finish, instance.now + 1)
-        running.append(_Occupied(last, nodes))
-    order = sorted(running, key=lambda run: run.end)
-    nodes_over_time = NodeMap(begin, max(end, begin + 1), every)
-    if settings.running_in_map:
-        for run, item in zip(instance.running, running, strict=True):
-            first, last = settings.span(zero + instance.now, zero + item.end)
-            if run.job.exclusive:
-                nodes_over_time.take(first, last, item.nodes)
-            elif settings.licences and _names_licence(instance, run.job):
-                nodes_over_time.split(last)
+        running.append(_Occupied(last, nodes, uses, allocation))
     weights = [float(host.load.get("weight", 1.0)) for host in hosts]
-    return _BackfillCycle(
+    licences = settings.licences and bool(instance.cluster.shared)
+    cycle = _BackfillCycle(
         problem,
         settings,
         zero,
-        nodes_over_time,
+        NodeMap(begin, max(end, begin + 1), every, joins=not licences),
         problem.base.copy(),
-        order,
+        sorted(running, key=lambda run: run.end),
         weights,
     )
+    if settings.running_in_map:
+        _reserve_running(cycle, running)
+    return cycle
 
 
-def _names_licence(instance: Instance, job: Job) -> bool:
-    return any(pool.name in text for pool in instance.cluster.shared for text in job.res_req)
+def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
+    """Enter the nodes of exclusive running jobs, and licences, into the map."""
+    instance = cycle.problem.instance
+    for run, item in zip(instance.running, running, strict=True):
+        demand = cycle.problem.resolver.demand(run.job)
+        licences = _licence_uses(cycle, demand) if len(demand.terms) == 1 else {}
+        if run.job.exclusive or licences:
+            nodes = item.nodes if run.job.exclusive else np.zeros_like(item.nodes)
+            begin, end = cycle.settings.span(cycle.zero + cycle.now, cycle.zero + item.end)
+            cycle.map.take(begin, end, nodes, licences)
 
 
 def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
@@ -221,37 +228,26 @@ def _is_licence(cycle: _BackfillCycle, use: Use) -> bool:
     return any(item.name == name for item in cycle.problem.instance.cluster.shared)
 
 
-def _licence_uses(cycle: _BackfillCycle, demand: Demand) -> list[tuple[int, float]]:
-    """Licences of a job that are planned (bf_licenses): pool and amount."""
+def _licence_uses(cycle: _BackfillCycle, demand: Demand) -> dict[int, float]:
+    """Licences of a job that are planned (bf_licenses): amount by pool."""
     if not cycle.settings.licences:
-        return []
+        return {}
     slots = demand.terms[0].slots
-    return [
-        (use.index, use.reservation.initial * (slots if use.per is Per.SLOT else 1))
+    return {
+        use.index: use.reservation.initial * (slots if use.per is Per.SLOT else 1)
         for use in _alternative(demand).pool_uses
         if _is_licence(cycle, use)
-    ]
+    }
 
 
-def _licences_short_until(
-    cycle: _BackfillCycle, uses: list[tuple[int, float]], time: int, end: int
+def _short_until(
+    cycle: _BackfillCycle, licences: dict[int, float], time: int, end: int
 ) -> int | None:
-    """The end of the last record that touches [time, end] and has too few licences; None: none."""
-    short = None
-    step = cycle.settings.resolution
-    for record in cycle.map.records:
-        if record.end <= cycle.zero + time or record.begin > cycle.zero + end:
-            continue
-        at = max(cycle.now, record.begin - cycle.zero + step - 1)
-        for index, amount in uses:
-            planned = sum(
-                held
-                for pool, held, begin, until in cycle.licences
-                if pool == index and begin < record.end and until > record.begin
-            )
-            if cycle.profile.free_in_pool(index, at) - planned < amount - 1e-6:
-                short = record.end - cycle.zero
-    return short
+    """When too few licences over [time, end] may suffice again, None if they suffice."""
+    pools = cycle.profile.table.pools
+    capacity = {index: pools[index].capacity for index in licences}
+    short = cycle.map.short_until(cycle.zero + time, cycle.zero + end, licences, capacity)
+    return None if short is None else short - cycle.zero
 
 
 def _alternative(demand: Demand) -> Alternative:
@@ -269,7 +265,7 @@ def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
     time = now
     for _ in range(MAX_TRIES):
         usable, later = _usable(cycle, candidates, time, duration)
-        short = _licences_short_until(cycle, licences, time, time + duration) if licences else None
+        short = _short_until(cycle, licences, time, time + duration) if licences else None
         later = later if short is None else short
         found = None
         if short is None and int(usable.sum()) >= shape.min_nodes:
@@ -299,8 +295,7 @@ def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
             if time == start and later is not None and time <= now:
                 time = later
             continue
-        cycle.map.take(begin, end, nodes)
-        cycle.licences += [(index, amount, begin, end) for index, amount in licences]
+        cycle.map.take(begin, end, nodes, licences)
         return _JobAnswer(answer)
     return _JobAnswer(why=GIVEN_UP)
 
@@ -335,10 +330,20 @@ def _usable(
     return usable, following
 
 
-def _caps(cycle: _BackfillCycle, demand: Demand, time: int) -> IntArray:
-    """CPUs that a job finds on each node given the running jobs, [H]."""
+def _caps(
+    cycle: _BackfillCycle, demand: Demand, time: int, kept: Sequence[_Occupied] = ()
+) -> IntArray:
+    """CPUs that a job finds on each node given the running jobs, [H].
+
+    kept: jobs that end by then and are not released yet.
+    """
+    profile = cycle.profile
+    if kept:
+        profile = profile.copy()
+        for run in kept:
+            profile.allocate(run.uses, run.allocation, time, time + 1)
     alternative = replace(_alternative(demand), pool_uses=())
-    return cycle.profile.capacity(demand, demand.terms[0], alternative, time).caps
+    return profile.capacity(demand, demand.terms[0], alternative, time).caps
 
 
 def _will_run(
@@ -355,10 +360,10 @@ def _will_run(
     if found is not None:
         return first, found
     stop = later if cycle.settings.bounded_by_records else None
-    for end in _group_ends(cycle, usable, first):
+    for end, kept in _groups(cycle, usable, first):
         if stop is not None and end > stop:
             return None
-        found = choose_nodes(_caps(cycle, demand, end), usable, cycle.weights, shape)
+        found = choose_nodes(_caps(cycle, demand, end, kept), usable, cycle.weights, shape)
         if found is not None:
             if cycle.settings.by_chosen_nodes:
                 end = _last_on(cycle, found, end)
@@ -373,8 +378,12 @@ def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
     return max(ends, default=until)
 
 
-def _group_ends(cycle: _BackfillCycle, usable: BoolArray, after: int) -> Iterator[int]:
-    """Ends of running jobs at which the plugin tests: those of the last job of each group.
+def _groups(
+    cycle: _BackfillCycle, usable: BoolArray, after: int
+) -> Iterator[tuple[int, list[_Occupied]]]:
+    """Ends at which the plugin tests, of the last job of each group, and jobs still to release.
+
+    Of several jobs that end in one second, some may be of the next group.
 
     Jobs are released in the order of their ends until the next job, on any nodes, ends behind
     the window; the window grows from group to group.
@@ -405,7 +414,8 @@ def _group_ends(cycle: _BackfillCycle, usable: BoolArray, after: int) -> Iterato
         window += cycle.settings.linear or window
         while following is not None and following.end > barrier + window:
             window += cycle.settings.linear or window
-        yield last.end
+        kept = [run for run in jobs[place:] if run.end <= last.end]
+        yield last.end, [run for run in kept if (run.nodes & usable).any()]
 
 
 def _begin(cycle: _BackfillCycle, demand: Demand, start: Start, duration: int) -> Start:
@@ -413,6 +423,6 @@ def _begin(cycle: _BackfillCycle, demand: Demand, start: Start, duration: int) -
     allocate_start(cycle.profile, demand, start)
     nodes = np.zeros(len(cycle.weights), dtype=bool)
     nodes[list(start.allocation)] = True
-    run = _Occupied(start.time + duration, nodes)
+    run = _Occupied(start.time + duration, nodes, _alternative(demand), start.allocation)
     cycle.running.insert(bisect_right([item.end for item in cycle.running], run.end), run)
     return start

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..availability.resources import BoolArray
+
+#: No licences.
+NO_LICENCES: Mapping[int, float] = {}
 
 
 @dataclass(slots=True)
@@ -15,30 +19,60 @@ class MapRecord:
     end: int
     #: [H].
     free: BoolArray
+    #: Licences in use, by pool.
+    licences: dict[int, float] = field(default_factory=dict)
+
+    def equals(self, other: MapRecord) -> bool:
+        """Whether another record has the same nodes and licences."""
+        return self.licences == other.licences and bool((self.free == other.free).all())
 
 
 class NodeMap:
     """Records that follow each other, from the cycle to the end of the window."""
 
-    def __init__(self, begin: int, end: int, free: BoolArray) -> None:
+    def __init__(self, begin: int, end: int, free: BoolArray, *, joins: bool = True) -> None:
         self.records = [MapRecord(begin, end, free)]
+        #: Whether equal neighbours are joined; a recorded Slurm that plans licences did not.
+        self._joins = joins
 
-    def take(self, begin: int, end: int, nodes: BoolArray) -> None:
-        """Take nodes whole over [begin, end)."""
-        self.split(begin)
-        self.split(end)
+    def take(
+        self, begin: int, end: int, nodes: BoolArray, licences: Mapping[int, float] = NO_LICENCES
+    ) -> None:
+        """Take nodes whole, and licences, over [begin, end).
+
+        Then one pair of equal neighbours becomes one record, as in Slurm: which times are tried for
+        later jobs hangs on it.
+        """
+        begin = max(begin, self.records[0].begin)
+        first = next((n for n, item in enumerate(self.records) if item.end >= begin), 0)
+        self._split(begin)
+        self._split(end)
         for record in self.records:
             if record.begin >= begin and record.end <= end:
                 record.free = record.free & ~nodes
+                for pool, amount in licences.items():
+                    record.licences[pool] = record.licences.get(pool, 0.0) + amount
+        if self._joins:
+            self._join_one(max(0, first - 1), end)
 
-    def split(self, time: int) -> None:
+    def _split(self, time: int) -> None:
         """Let a record begin at an instant."""
         for place, record in enumerate(self.records):
             if record.begin < time < record.end:
-                later = MapRecord(time, record.end, record.free)
+                later = MapRecord(time, record.end, record.free, dict(record.licences))
                 record.end = time
                 self.records.insert(place + 1, later)
                 return
+
+    def _join_one(self, place: int, end: int) -> None:
+        """Join the first equal neighbours from a record on, up to the one that begins at `end`."""
+        while place + 1 < len(self.records) and self.records[place].begin < end:
+            record, following = self.records[place], self.records[place + 1]
+            if record.equals(following):
+                record.end = following.end
+                del self.records[place + 1]
+                return
+            place += 1
 
     def overlaps(self, begin: int, end: int, nodes: BoolArray) -> bool:
         """Whether one of the nodes is taken at some instant of [begin, end)."""
@@ -65,3 +99,15 @@ class NodeMap:
                 break
             free &= record.free
         return free, later
+
+    def short_until(
+        self, time: int, end: int, needed: Mapping[int, float], capacity: Mapping[int, float]
+    ) -> int | None:
+        """The end of the last record that touches [time, end] and has too few licences, or None."""
+        short = None
+        for record in self.records:
+            if record.end > time and record.begin <= end:
+                for pool, amount in needed.items():
+                    if capacity[pool] - record.licences.get(pool, 0.0) < amount - 1e-6:
+                        short = record.end
+        return short

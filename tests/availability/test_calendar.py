@@ -6,7 +6,7 @@ import pytest
 from availability_cases import caps, demand
 from slotwise import Cluster, Host, Instance, Queue
 from slotwise.model.display import WEEK
-from slotwise.solver.availability.calendar import Calendar, Windows
+from slotwise.solver.availability.demand import Calendar, Windows
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import ResourceTable
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from availability_cases import MEM, amount, caps, demand, slots, table, takes
 from slotwise import Host, SharedResource
-from slotwise.solver.availability.free_now import FreeNow, Residual, parts_of
 from slotwise.solver.availability.resources import (
     SLOTS,
     Alternative,
@@ -18,6 +17,7 @@ from slotwise.solver.availability.resources import (
     Use,
     flat,
 )
+from slotwise.solver.availability.running_profile import FreeNow, Residual, parts_of
 
 LICENCE = Use(0, Per.SLOT, flat("lic", 1.0))
 

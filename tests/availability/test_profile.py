@@ -7,8 +7,9 @@ import pytest
 from availability_cases import MEM, amount, caps, demand, holds, slots, steps, table, takes
 from slotwise import AdvanceReservation, Host, Instance, SharedResource
 from slotwise.solver.availability.demand import TermDemand
-from slotwise.solver.availability.profile import FOREVER, Profile, block_advance_reservations
+from slotwise.solver.availability.profile import Profile, block_advance_reservations
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
+from slotwise.solver.availability.usage import FOREVER
 
 
 def empty(now: int = 0) -> Profile:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from availability_cases import MEM, amount, steps, table, takes
 from slotwise import Host, SharedResource
-from slotwise.solver.availability.profile import FOREVER, Profile
+from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import Per, Use, flat
 from slotwise.solver.availability.running_profile import Hold, RunningProfile
+from slotwise.solver.availability.usage import FOREVER
 
 
 def plain(allocation: dict[int, int]) -> list[Hold]:

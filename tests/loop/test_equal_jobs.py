@@ -71,7 +71,7 @@ def test_trying_each_one_gives_the_same(
     monkeypatch.setattr(CycleState, "begin", forgetting)
     monkeypatch.setattr(WaitingJobs, "any_but", lambda *_: True)
     monkeypatch.setattr(
-        "slotwise.solver.scheduler.cycle._FailedBackfills.record_failure", lambda *_: None
+        "slotwise.solver.scheduler.backfill._FailedBackfills.record_failure", lambda *_: None
     )
     whole = simulate(instance, reservation=method, keep_log=True)
     assert [asdict(job) for job in short.jobs] == [asdict(job) for job in whole.jobs]

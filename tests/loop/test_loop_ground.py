@@ -23,8 +23,8 @@ from slotwise import (
     Simulation,
 )
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.solver.availability.free_now import Residual
 from slotwise.solver.availability.resources import SLOTS, Amounts
+from slotwise.solver.availability.running_profile import Residual
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.problem import PlanningProblem

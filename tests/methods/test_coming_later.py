@@ -21,7 +21,7 @@ from slotwise import (
 )
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler import later_attempts
+from slotwise.solver.scheduler import cycle
 from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.next_cycle import PLACED_BEHIND
 from slotwise.solver.validate import validate
@@ -160,7 +160,7 @@ def test_behind_a_job_without_a_start_nothing_has_one(word: str) -> None:
 def test_where_it_would_take_long_jobs_come_behind_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(later_attempts, "MAX_WORK", 0)
+    monkeypatch.setattr(cycle, "MAX_WORK", 0)
     pending = (job("2", 2, 2, dependency="done(1)"), job("1", 2, 1), job("3", 2, 1), job("4", 2, 5))
     instance = site(*pending, slots=2)
     found, loop = plan(instance, "time-based"), simulated_starts(instance, "time-based")

@@ -29,10 +29,8 @@ from slotwise import (
     library,
 )
 from slotwise.model.generate import generate
-from slotwise.solver.availability import usage
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
 from slotwise.solver.availability.running_profile import RunningProfile
-from slotwise.solver.availability.usage import Block, Ending, Usage
 from slotwise.solver.placement import earliest
 from slotwise.solver.resolve import Resolver
 from slotwise.solver.scheduler import cycle_reservations, reserved_profile
@@ -222,30 +220,6 @@ def test_what_fits_where_nothing_runs_is_asked_once_of_equals(seed: int) -> None
 def of_plan(item: PlannedJob) -> PlannedJob:
     """Without the sentence: a limit that decides is not always counted to the last slot."""
     return replace(item, waits_for="")
-
-
-def random_block(rng: np.random.Generator, size: int) -> Block:
-    count = int(rng.integers(0, 200))
-    begin = rng.integers(-50, 20, count)
-    end = begin + rng.integers(1, 100, count)
-    falling = np.flatnonzero(rng.random(count) < 0.1)
-    amount = rng.integers(1, 9, count).astype(float)
-    drops = amount[falling] * rng.random(falling.size)
-    return Block.of_columns(rng.integers(0, size, count), begin, end, amount, (falling, drops))
-
-
-@pytest.mark.parametrize("seed", some(range(40), 8))
-def test_sums_by_ends_are_the_sums_of_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usage, "MANY_ROWS", 16)
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 30)) if seed % 4 else 1
-    block = random_block(rng, size)
-    ending = Ending(block, 0, size)
-    asked = Usage.over(size, block)
-    for time in range(130):
-        assert ending.at(time) == pytest.approx(block.at(time, size), abs=1e-9)
-        assert asked.at(time) == pytest.approx(block.at(time, size), abs=1e-9)
-    assert asked.at(-30) == pytest.approx(block.at(-30, size), abs=1e-9)
 
 
 def test_finishes_stay_sorted_as_jobs_start_and_end() -> None:

@@ -9,7 +9,7 @@ from availability_cases import MEM, amount, demand, slots, steps, table, takes
 from placement_cases import unit_demand
 from slotwise import Host, SharedResource
 from slotwise.solver.availability.demand import Demand
-from slotwise.solver.availability.profile import FOREVER, Profile
+from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import (
     SLOTS,
     Allocation,
@@ -19,6 +19,7 @@ from slotwise.solver.availability.resources import (
     Use,
     flat,
 )
+from slotwise.solver.availability.usage import FOREVER
 from slotwise.solver.placement.earliest import Start
 from slotwise.solver.placement.holding import (
     ReservationRows,

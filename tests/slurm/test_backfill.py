@@ -127,6 +127,25 @@ def test_an_end_on_another_node_pulls_a_late_one_into_its_group() -> None:
     assert newer["p"] == 5400
 
 
+def test_jobs_that_end_in_one_second_may_be_of_two_groups() -> None:
+    """default-7 of the live runs: "a" joins the group of 415 s, "b" of the same second does not."""
+    problem = cluster(
+        [
+            ("r1", 415, {"n1": 1}),
+            ("other", 415, {"n2": 4}),
+            ("a", 715, {"n1": 1}),
+            ("b", 715, {"n1": 1}),
+            ("c", 895, {"n1": 1}),
+        ],
+        job("p", 3, 5, hosts=(sw.HostRequest("n1"),)),
+        nodes=2,
+    )
+    assert starts(problem)["p"] == 895
+    assert sw.plan(problem, "optimal")["p"].start == 715
+    two = replace(problem, pending=(replace(problem.pending[0], slots=2),))
+    assert starts(two)["p"] == 715
+
+
 def test_windows_double_or_grow_by_a_number() -> None:
     """Groups {600, 640}, {680}, {720}, {760, 800} by doubling; {760} alone by steps of a second."""
     running = [(f"r{n}", 600 + 40 * n, {"n1": 1}) for n in range(6)]
@@ -167,20 +186,24 @@ def test_a_gap_of_exactly_its_length_is_not_used() -> None:
 
 
 def test_a_job_is_given_up_if_nothing_is_released_within_its_length() -> None:
-    """So a missing start is no "never": the exact plan has one."""
-    problem = cluster(
-        [("r1", 600, {"n1": 4})],
-        *(job(f"wide{n}", 8, 60, ptile=4) for n in range(3)),
-        job("last", 8, 15, ptile=4),
-        nodes=2,
-    )
+    """So a missing start is no "never": the exact plan has one.
+
+    The first record behind its length is asked as well, and equal neighbours are one record: three
+    wide jobs behind each other do not hide the end, unless a record between them differs.
+    """
+    wide = [job(f"wide{n}", 8, 60, ptile=4) for n in range(3)]
+    last = job("last", 8, 15, ptile=4)
+    problem = cluster([("r1", 600, {"n1": 4})], *wide, last, nodes=2)
+    assert starts(problem) == {"wide0": 600, "wide1": 4200, "wide2": 7800, "last": 11400}
+    ends = {"n1": 600, "n2": 4200, "n3": 7800}
+    narrow = [job(f"on_{node}", 4, 240, hosts=(sw.HostRequest(node),)) for node in ends]
+    running = [(f"r{node}", end, {node: 4}) for node, end in ends.items()]
+    problem = cluster(running, *narrow, job("last", 12, 15, ptile=4))
     found = sw.plan(slurm(problem), "slurm")
-    assert [found[f"wide{n}"].start for n in range(3)] == [600, 4200, 7800]
+    assert [found[f"on_{node}"].start for node in ends] == list(ends.values())
     assert found["last"].start is None
     assert "gives it up" in found["last"].waits_for
-    assert sw.plan(problem, "optimal")["last"].start == 11400
-    two = replace(problem, pending=(*problem.pending[:2], problem.pending[3]))
-    assert starts(two)["last"] == 7800  # the first record behind its length is asked as well
+    assert sw.plan(problem, "optimal")["last"].start == 7800 + 240 * 60
 
 
 def test_times_of_the_map_are_rounded_down() -> None:

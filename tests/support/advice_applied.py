@@ -18,7 +18,7 @@ from slotwise import Choice, Instance, Job, Thresholds
 from slotwise.model.formats.encode import to_document
 from slotwise.solver.advice.diagnosis.probes import ChangedLine
 from slotwise.solver.fairshare.priority_order import priority_order
-from slotwise.solver.scheduler.configured import run_as_configured
+from slotwise.solver.scheduler.continuation import run_as_configured
 
 
 def starts(instance: Instance) -> dict[str, int | None]:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from slotwise import Cluster, Host, Instance, Job, Queue
 from slotwise.model.reservation import reservation
-from slotwise.solver.availability.calendar import Calendar
-from slotwise.solver.availability.demand import Availability, Demand, TermDemand
+from slotwise.solver.availability.demand import Availability, Calendar, Demand, TermDemand
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 from slotwise.solver.availability.demand import Demand
-from slotwise.solver.availability.profile import FOREVER, Profile
+from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import SLOTS
+from slotwise.solver.availability.usage import FOREVER
 from slotwise.solver.placement.earliest import Start, earliest_start
 from slotwise.solver.placement.holding import ReservationRows, free_over_run
 from slotwise.solver.scheduler.cycle_reservations import (

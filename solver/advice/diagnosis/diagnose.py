@@ -27,11 +27,10 @@ from ...fairshare.priority_order import priority_order
 from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
 from ...outlook.outlook import unheeded
-from ...outlook.records import State
-from ...outlook.states import Reasons
+from ...outlook.records import Reasons, State
 from ...planning import nothing_planned, plan
 from ...problem import PlanningProblem
-from ...scheduler.configured import ConfiguredRun, run_as_configured
+from ...scheduler.continuation import ConfiguredRun, run_as_configured
 from ..likely import USUAL, Drawing, Forecaster
 from ..what_if import WhatIfPlanner
 from .limits import limit_probes

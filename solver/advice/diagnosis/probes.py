@@ -387,7 +387,7 @@ def _no_reservation(instance: Instance, queue: Queue, need: JobInLine, enough: i
     key = ("SLOT_RESERVE", "slot_reserve")
     if need.memory:
         key = ("RESOURCE_RESERVE", "resource_reserve")
-    others = any(other.reserve_cycles is not None for other in instance.queues)
+    others = instance.reserve_cycles is not None
     whose = f"queue {queue.name} reserves" if others else "no queue reserves"
     no = "no slots" if others else "slots"
     cause = (

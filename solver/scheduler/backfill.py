@@ -1,0 +1,162 @@
+"""Backfill: the second pass of a cycle, on slots and memory that pending jobs hold (TBR-18).
+
+A job of a BACKFILL queue with a run limit may use what is held for another if it ends, by that
+limit, no later than the other's estimated start; on a reservation without an estimate - it waits
+for a job without a run limit - no job may. Backfilled slots still count for both jobs in the limits
+that count over hosts (queue and user totals), but on the hosts only once.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Collection
+
+import numpy as np
+
+from ...model.job import Job
+from ..availability.resources import SLOTS, BoolArray, IntArray
+from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.stages import Offer
+from ..placement.earliest import Start
+from ..placement.holding import full_allocation
+from .cycle_state import CycleState
+from .job_state import JobState
+
+
+def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
+    """Try every job that still pends, in order, while slots are free.
+
+    newcomers: by number, behind all others; where there are any, only these are tried.
+    """
+    world = cycle.world
+    estimates = _backfillable_estimates(cycle)
+    if not estimates or not _free(cycle):
+        return
+    tried = _FailedBackfills(cycle, estimates)
+    state_of, order = world.states.get, world.order
+    if newcomers and isinstance(order, FirstCome):
+        order.begin_with_new_arrivals(newcomers)
+    else:
+        order.begin_cycle(world.now)
+    tried.free = _free(cycle)
+    while (offer := order.next_except(tried)) is not None and not cycle.budget.late():
+        state = state_of(offer.job.id)
+        if not cycle.ineligibility(state, offer):
+            holders = _count_backfillable(cycle, state, estimates)
+            start = _try(cycle, state, offer, estimates[-holders])
+            if start is not None:
+                state.backfilled_slots = _backfilled_slots(cycle, state, start)
+                if is_exact_backfill(cycle, state):
+                    cycle.progress.exact_backfills.add(state.number)
+                cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
+                cycle.remove_reservation(state)
+                cycle.record_backfill(state)
+                tried.free = _free(cycle)
+                if not tried.free:
+                    return
+                continue
+            tried.record_failure(state, holders)
+        order.skipped(offer.job)
+
+
+class _FailedBackfills:
+    """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
+
+    What fails with so many lenders fails with fewer.
+    """
+
+    def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
+        """estimates: until when reservations lend, ascending."""
+        self._cycle, self._now = cycle, cycle.world.now
+        self._estimates = estimates
+        self._ends = np.array(estimates, dtype=np.int64)
+        #: With how many lenders such a job has failed, by the number of its shape.
+        self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
+        self._least = cycle.world.requests.least_slots()
+        #: Slots that are free on all hosts together; who needs more of them fails too.
+        self.free = 0.0
+
+    def record_failure(self, state: JobState, holders: int) -> None:
+        """A job does not fit on what so many lend: nor do its equals, however long they run."""
+        if not self._cycle.instance.advance_reservations:
+            self._failed[self._cycle.shape(state).number] = holders
+
+    def must_skip(self, job: Job) -> bool:
+        """Whether a job cannot backfill."""
+        state = self._cycle.world.states.get(job.id)
+        shape = self._cycle.shape(state)
+        holders = _count_backfillable(self._cycle, state, self._estimates)
+        return shape.min_free_slots > self.free or holders <= int(self._failed[shape.number])
+
+    def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
+        """Which jobs cannot, by their kinds (:meth:`ShapeTable.kind`)."""
+        holders = len(self._ends) - np.searchsorted(self._ends, limits + self._now)
+        return np.asarray((holders <= self._failed[numbers]) | (self._least[numbers] > self.free))
+
+
+def backfill_start(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
+    """Where one job could start now on what others hold, None if nowhere."""
+    estimates = _backfillable_estimates(cycle)
+    holders = _count_backfillable(cycle, state, estimates)
+    if not holders or cycle.ineligibility(state, offer):
+        return None
+    return _try(cycle, state, offer, estimates[-holders])
+
+
+def is_exact_backfill(cycle: CycleState, state: JobState) -> bool:
+    """Whether a job that starts now on what others hold ends in the second of their start."""
+    backfilled = _backfillable_estimates(cycle)
+    holders = _count_backfillable(cycle, state, backfilled)
+    return bool(holders) and backfilled[-holders] == cycle.world.now + (state.limit or 0)
+
+
+def _backfillable_estimates(cycle: CycleState) -> list[int]:
+    """Until when reservations lend what they hold, ascending.
+
+    Who holds nothing now, since enough becomes free by its start, needs its place from then on.
+    """
+    backfillable = [
+        reservation
+        for reservation in cycle.reservations
+        if reservation.slots or reservation.start is not None
+    ]
+    if not any(
+        reservation.slots if reservation.protected is None else reservation.protected
+        for reservation in backfillable
+    ):
+        return []
+    return sorted(
+        reservation.estimate for reservation in backfillable if reservation.estimate is not None
+    )
+
+
+def _count_backfillable(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
+    """How many reservations lend to a job: those that start no earlier than it ends."""
+    until = cycle.world.now + cycle.world.requests.backfill_limit(state.job, state.limit)
+    return len(estimates) - bisect.bisect_left(estimates, until)
+
+
+def _free(cycle: CycleState) -> float:
+    """Slots that are free on all hosts together, whoever holds them."""
+    return float(np.maximum(cycle.world.free_now.host(SLOTS), 0).sum())
+
+
+def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start | None:
+    closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
+    residual = cycle.backfill_residual(closed, state, until)
+    return cycle.try_start(cycle.shape(state), residual, offer.max_slots)
+
+
+def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[int, int]:
+    """Slots of a start that other pending jobs hold, by host."""
+    free = cycle.world.free_now.host(SLOTS)
+    held = cycle.residual_for(None, state).held.hosts.get(SLOTS)
+    if held is None:
+        return {}
+    found: dict[int, int] = {}
+    place = full_allocation(cycle.shape(state).demand, start, cycle.world.table)
+    for host, slots in place.items():
+        part = slots - max(0, int(free[host] - held[host]))
+        if part > 0:
+            found[host] = part
+    return found

@@ -1,0 +1,153 @@
+"""Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who resumes.
+
+A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of the
+lowest queue first, among them the latest started, as few as it needs. A suspended job keeps its
+memory and its other resources; only its slots go. Jobs of a BACKFILL queue are not preempted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from ..fairshare.stages import Offer
+from ..rules.eligibility import may_preempt
+from .advance_reservations import suspend_for_reservations
+from .cycle_state import CycleState
+from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
+
+
+def resume(cycle: CycleState) -> None:
+    """Suspend by load and windows, then let go on what may, highest queue first."""
+    world, eligibility = cycle.world, cycle.eligibility
+    if eligibility.any_windows or eligibility.watches_load:
+        _by_load_and_window(cycle)
+    if cycle.instance.advance_reservations and not cycle.settings.planning:
+        suspend_for_reservations(cycle)
+    stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
+    for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
+        table = world.table
+        capacities = {index: world.free_now.host(index) for index in table.slots_taken(state.job)}
+        if cycle.instance.advance_reservations and state.reserved is None:
+            rest = None if state.duration is None else max(1, state.duration - state.elapsed)
+            capacities[table.unreserved] = capacities[table.unreserved] - cycle.set_aside(rest)
+        free = np.minimum.reduce(list(capacities.values()))
+        place = world.running_profile.slots_of(state.number)
+        if all(free[host] >= slots for host, slots in place.items()):
+            world.resume(state, world.now)
+            cycle.record.resumed.append(state.job.id)
+
+
+def _by_load_and_window(cycle: CycleState) -> None:
+    world, eligibility = cycle.world, cycle.eligibility
+    for state in list(world.running.values()):
+        queue = state.job.queue
+        shut = not eligibility.run_window_open(queue, world.now)
+        if state.status == RUNNING:
+            over = next(
+                (why for h in state.allocation if (why := eligibility.beyond_stop(queue, h))), ""
+            )
+            if shut or over:
+                world.suspend(state, "run window" if shut else f"loadStop {over}", world.now)
+                cycle.record.preempted.append(state.job.id)
+        elif state.status == SUSPENDED and state.suspended_by != "before" and not shut:
+            beyond = eligibility.beyond(cycle.queues[queue].thresholds, world.now)
+            if not beyond[list(state.allocation)].any():
+                world.resume(state, world.now)
+                cycle.record.resumed.append(state.job.id)
+
+
+def preempt(cycle: CycleState) -> None:
+    """Try the pending jobs of preemptive queues, in order.
+
+    What a job holds itself, and what those behind it hold, is free for it: a reservation keeps
+    slots from jobs of lower rank alone.
+    """
+    world = cycle.world
+    order = world.order
+    order.begin_cycle(world.now)
+    ahead: set[int] = set()
+    while (offer := order.next()) is not None:
+        state = world.states.get(offer.job.id)
+        if (
+            not _may_preempt(cycle, state.job.queue)
+            or cycle.ineligibility(state, offer)
+            or not _preempt(cycle, state, offer, ahead)
+        ):
+            ahead.add(state.number)
+            order.skipped(offer.job)
+
+
+def _may_preempt(cycle: CycleState, queue: str) -> bool:
+    """Whether there is a queue that this one may preempt."""
+    own = cycle.queues[queue]
+    return any(may_preempt(own, other) for other in cycle.queues.values())
+
+
+def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection[int]) -> bool:
+    """Start one job in the place of others; whether that was possible.
+
+    ahead: numbers of the pending jobs before it in the order.
+    """
+    world = cycle.world
+    shape = cycle.shape(state)
+    closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
+    trial = world.free_now.copy()
+    chosen: list[JobState] = []
+    residual = cycle.residual_given(ahead, closed, state)
+    residual.free_now = trial
+    start = None
+    for victim in _victims(cycle, state):
+        for host, slots in world.running_profile.slots_of(victim.number).items():
+            trial.free_slots(host, slots, world.table.slots_taken(victim.job))
+        chosen.append(victim)
+        start = cycle.try_start(shape, residual)
+        if start is not None:
+            break
+    if start is None:
+        return False
+    for victim in chosen[:-1]:
+        # Give back what was not needed after all.
+        place = world.running_profile.slots_of(victim.number)
+        taken = world.table.slots_taken(victim.job)
+        for host, slots in place.items():
+            trial.free_slots(host, -slots, taken)
+        without = cycle.try_start(shape, residual)
+        if without is None:
+            for host, slots in place.items():
+                trial.free_slots(host, slots, taken)
+        else:
+            start = without
+            chosen = [other for other in chosen if other is not victim]
+    for victim in chosen:
+        world.preempt(victim, state.job.id, world.now)
+        cycle.record.preempted.append(victim.job.id)
+    cycle.planned.invalidate()
+    names = " ".join(victim.job.id for victim in chosen)
+    cycle.start(state, start, offer=offer, why=f"preempts {names}")
+    cycle.remove_reservation(state)
+    cycle.leave_what_is_taken(ahead)
+    return True
+
+
+def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
+    """Running jobs that the job may preempt: lowest queue first, then the latest started.
+
+    Jobs of service classes are preempted by queues alone that see no guarantees (GUA-01).
+    """
+    own = cycle.queues[state.job.queue]
+    rows = cycle.world.table.guarantees
+    spares = rows is not None and not own.ignores_guarantees
+    found = [
+        other
+        for other in cycle.world.running.values()
+        if other.status == RUNNING
+        and other.job.reservation == state.job.reservation
+        and may_preempt(own, cycle.queues[other.job.queue])
+        and not (spares and rows is not None and rows.members.of(other.job))
+    ]
+    return sorted(
+        found,
+        key=lambda s: (cycle.queues[s.job.queue].priority, -(s.start or 0), -s.number),
+    )

@@ -1,0 +1,195 @@
+"""A Slurm cluster of the distribution on loopback: munged, slurmctld and some virtual slurmd."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Programs that are needed.
+NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo")
+_CONF = """\
+ClusterName=live
+SlurmctldHost={host}(127.0.0.1)
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+SlurmUser=root
+SlurmdUser=root
+SlurmctldPort={port}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool.%n
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdLogFile={folder}/slurmd.%n.log
+SwitchType=switch/none
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+ReturnToService=2
+SlurmdParameters=config_overrides
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+PriorityType=priority/basic
+SchedulerType=sched/backfill
+SchedulerParameters={parameters}
+PropagateResourceLimits=NONE
+MessageTimeout=30
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=2880 DefaultTime=60 State=UP
+"""
+
+
+def missing_programs() -> list[str]:
+    """Programs that are not installed, or that only root may start."""
+    missing = [name for name in NEEDED if program(name) is None]
+    return missing if missing or os.geteuid() == 0 else ["root"]
+
+
+def program(name: str) -> str | None:
+    """The path of a program, looked for among those of the administrator too."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+@dataclass(slots=True)
+class SlurmCluster:
+    """A cluster that runs."""
+
+    folder: Path
+
+    def run(self, *words: str, stdin: str | None = None) -> str:
+        """What a command of Slurm prints."""
+        path = program(words[0])
+        assert path is not None
+        environment = {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
+        done = subprocess.run(
+            [path, *words[1:]], input=stdin, capture_output=True, text=True, env=environment,
+            cwd=self.folder, timeout=60, check=True,
+        )  # fmt: skip
+        return done.stdout
+
+    def submit(self, *options: str) -> str:
+        """Submit a job that sleeps; its id."""
+        out = ("--output=/dev/null", "--error=/dev/null", "--parsable", "--wrap=sleep 100000")
+        return self.run("sbatch", *options, *out).strip()
+
+    def states(self) -> dict[str, str]:
+        """States of the jobs, by id."""
+        rows = self.run("squeue", "-h", "-o", "%i %T").split("\n")
+        return dict(row.split() for row in rows if row.strip())
+
+    def wait_until(self, holds: Callable[[], bool], seconds: float = 60) -> bool:
+        """Whether a condition comes to hold."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if holds():
+                return True
+            time.sleep(0.5)
+        return False
+
+    def print_to(self, folder: Path) -> None:
+        """What its commands print, in files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        commands: tuple[tuple[str, Sequence[str]], ...] = (
+            ("squeue.json", ("squeue", "--json")),
+            ("sinfo.json", ("sinfo", "--json")),
+            ("config.txt", ("scontrol", "show", "config")),
+            ("partition.txt", ("scontrol", "show", "partition")),
+            ("node.txt", ("scontrol", "show", "node")),
+            ("sdiag.txt", ("sdiag",)),
+        )
+        for name, words in commands:
+            (folder / name).write_text(self.run(*words))
+
+    def clear(self) -> None:
+        """Cancel all jobs and wait until the nodes are idle."""
+        self.run("scancel", "-u", "root")
+        assert self.wait_until(lambda: not self.run("squeue", "-h").strip(), 90)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextmanager
+def slurm_cluster(
+    folder: Path, *, nodes: int = 6, cpus: int = 4, parameters: str = ""
+) -> Iterator[SlurmCluster]:
+    """A cluster of virtual nodes n1 … with 1000 MB each, until the end of the block.
+
+    Everything it writes is in `folder`; only processes that it has started are ended.
+    """
+    host = socket.gethostname().partition(".")[0]
+    lines = [
+        f"NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={_free_port()} CPUs={cpus} "
+        "RealMemory=1000 State=UNKNOWN"
+        for n in range(1, nodes + 1)
+    ]
+    text = _CONF.format(
+        host=host, folder=folder, port=_free_port(), parameters=parameters, nodes="\n".join(lines)
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "state").mkdir()
+    (folder / "slurm.conf").write_text(text)
+    key = folder / "munge.key"
+    key.write_bytes(secrets.token_bytes(128))
+    key.chmod(0o600)
+    folder.chmod(0o755)
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(name: str, *words: str) -> None:
+        path = program(name)
+        assert path is not None
+        environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
+        started.append(
+            subprocess.Popen(
+                [path, *words],
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+            )
+        )
+
+    cluster = SlurmCluster(folder)
+    try:
+        start(
+            "munged", "--foreground", "--force", f"--key-file={key}",
+            f"--socket={folder}/munge.socket", f"--pid-file={folder}/munge.pid",
+            f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed",
+        )  # fmt: skip
+        assert cluster.wait_until((folder / "munge.socket").exists, 20)
+        start("slurmctld", "-D", "-c", "-f", str(folder / "slurm.conf"))
+        for n in range(1, nodes + 1):
+            start("slurmd", "-D", "-N", f"n{n}", "-f", str(folder / "slurm.conf"))
+        assert cluster.wait_until(lambda: _all_idle(cluster, nodes), 60), "nodes do not come up"
+        yield cluster
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in reversed(started):
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _all_idle(cluster: SlurmCluster, nodes: int) -> bool:
+    try:
+        rows = cluster.run("sinfo", "-h", "-N", "-o", "%N %T").split("\n")
+    except subprocess.CalledProcessError:
+        return False
+    return sum(row.endswith(" idle") for row in rows) == nodes

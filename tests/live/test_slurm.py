@@ -1,0 +1,105 @@
+"""Method slurm against a live Slurm on this machine: every start of random queues, by seed.
+
+``make live`` runs it; it is skipped with a word where Slurm is not installed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from slotwise.model.sources.slurm.assemble import assemble
+from slotwise.model.sources.slurm.folder import printed_at, read_folder
+
+from tests.live.slurm_cluster import SlurmCluster, missing_programs, slurm_cluster
+
+MISSING = missing_programs()
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"a live Slurm needs {', '.join(MISSING)}"),
+]
+#: Queues that are tried, by the seeds from 0 on.
+QUEUES = int(os.environ.get("SLOTWISE_LIVE_QUEUES", "3"))
+LINEAR = "bf_interval=1,bf_resolution=1,bf_continue,bf_window=2880,bf_window_linear=1"
+SETTINGS = {"linear": LINEAR, "default": "bf_interval=1"}
+#: Seconds by which the instant of a cycle is known.
+NEAR = 8
+LIMITS = (7, 12, 15, 20, 25, 30, 45, 60, 90)
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SlurmCluster]:
+    folder = tmp_path_factory.mktemp(f"slurm_{request.param}")
+    parameters = f"{SETTINGS[request.param]},sched_interval=1,default_queue_depth=1000"
+    with slurm_cluster(folder / "run", parameters=parameters) as found:
+        yield found
+
+
+def running_jobs(draw: random.Random) -> list[list[str]]:
+    """Jobs that fill most of six nodes with four CPUs, each on its node."""
+    jobs = []
+    for node in range(1, 7):
+        free = draw.choice((4, 4, 3, 2))
+        while free > 0:
+            cpus = draw.randint(1, free)
+            free -= cpus
+            limit = draw.choice(LIMITS)
+            jobs.append(["-w", f"n{node}", "-N1", f"-n{cpus}", "--mem=10", f"-t{limit}"])
+    return jobs
+
+
+def pending_job(draw: random.Random) -> list[str]:
+    """One job of some shape."""
+    limit = f"-t{draw.choice((3, 5, 10, 18, 25, 33, 50, 70, 110))}"
+    kind = draw.random()
+    if kind < 0.5:
+        each = draw.randint(1, 4)
+        memory = f"--mem={draw.choice((10, 10, 10, 300, 700))}"
+        return [f"-N{draw.randint(1, 6)}", f"--ntasks-per-node={each}", memory, limit]
+    if kind < 0.7:
+        return [f"-n{draw.randint(1, 10)}", "--mem=10", limit]
+    if kind < 0.8:
+        return ["-N1", f"-n{draw.randint(1, 4)}", "--mem-per-cpu=100", limit]
+    if kind < 0.9:
+        return [f"-N{draw.randint(1, 3)}", "--ntasks-per-node=1", "--exclusive", "--mem=10", limit]
+    return [f"-n{draw.randint(1, 3)}", f"-c{draw.randint(2, 4)}", "--mem=10", limit]
+
+
+@pytest.mark.parametrize("seed", range(QUEUES))
+def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    cluster.clear()
+    ids = [cluster.submit(*options) for options in running_jobs(draw)]
+    assert cluster.wait_until(lambda: all(cluster.states().get(name) == "RUNNING" for name in ids))
+    asked = [pending_job(draw) for _ in range(8)]
+    ids = [cluster.submit(*options) for options in asked]
+    time.sleep(5)  # some cycles of backfill
+    cluster.print_to(tmp_path)
+    seen = read_folder(tmp_path)
+    instant = printed_at(seen)
+    assert instant is not None
+    problem = assemble(seen, datetime.fromtimestamp(instant, UTC)).instance
+    plan = sw.plan(problem, "slurm")
+    assert not plan.refused, plan.notes
+    assert not sw.plan(problem, "optimal", effort=1.0).refused
+    of_slurm = {item.job: item.start for item in problem.lsf_says}
+    wrong = []
+    for name, options in zip(ids, asked, strict=True):
+        found = plan.get(name)
+        if found is None:
+            continue  # it runs
+        start = of_slurm.get(name)
+        known = found.start is not None and start is not None
+        if (found.start is None) != (start is None) or (
+            known and abs((found.start or 0) - (start or 0)) > NEAR
+        ):
+            wrong.append((name, " ".join(options), found.start, start))
+    assert wrong == []
