@@ -508,7 +508,7 @@ def test_sigterm_leaves_no_part_of_a_file(tmp_path: Path) -> None:
     script = (
         "import os, sys, time, signal\n"
         "from pathlib import Path\n"
-        "import slotwise.cli.check as g\n"
+        "import slotwise.cli.output as g\n"
         "def slow(instance, output, notation=None):\n"
         "    from slotwise.cli.output import whole_file\n"
         "    with whole_file(output) as file:\n"
