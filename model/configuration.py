@@ -163,6 +163,8 @@ class Limit:
     queues: Scope | None = None
     hosts: Scope | None = None
     projects: Scope | None = None
+    #: Application profiles.
+    apps: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True)

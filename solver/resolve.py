@@ -162,7 +162,7 @@ class Resolver:
                 *(job, queue, held),
                 exclusive=job.exclusive,
                 first=position == 0,
-                cores=simple.cores_of_a_slot,
+                simple=simple,
             )
         return self._kept.running_uses[key]
 
@@ -387,11 +387,10 @@ class Resolver:
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
     ) -> TermDemand:
         alternatives = []
-        cores = simple.cores_of_a_slot
         for held in _alternatives(simple):
             alternatives.append(
                 self.table.alternative(
-                    *(job, queue, held), exclusive=job.exclusive, first=first, cores=cores
+                    *(job, queue, held), exclusive=job.exclusive, first=first, simple=simple
                 )
             )
         order, unit = self._candidates(job, queue, simple, alternatives)

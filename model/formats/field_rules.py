@@ -327,7 +327,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     HostPartition: (_single("hosts", tuple[f.Name, ...]),),
     Limit: (
         _Special(("amounts",), _limited),
-        *(_Special((name,), _scope) for name in ("users", "queues", "hosts", "projects")),
+        *(_Special((name,), _scope) for name in ("users", "queues", "hosts", "projects", "apps")),
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
     AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),

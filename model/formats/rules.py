@@ -614,6 +614,7 @@ def _amounts(instance: Instance) -> set[str]:
 def _limits(instance: Instance) -> Iterator[Finding]:
     known = {"slots", "jobs", *_amounts(instance)}
     queues = dict.fromkeys(queue.name for queue in instance.queues)
+    applications = dict.fromkeys(profile.name for profile in instance.applications)
     hosts = NamedHosts(instance.cluster)
     for index, limit in enumerate(instance.limits):
         place: Location = ("limits", index)
@@ -632,6 +633,11 @@ def _limits(instance: Instance) -> Iterator[Finding]:
                     key = "PER_QUEUE" if limit.queues.each else "QUEUES"
                     message = f"unknown queue {name!r}{nearest(name, queues)}"
                     yield Finding((*place, key), message, undefined=True)
+        for name in () if limit.apps is None else (*limit.apps.names, *limit.apps.excluded):
+            if name != "all" and name not in applications:
+                key = "PER_APP" if limit.apps is not None and limit.apps.each else "APPS"
+                message = f"unknown application {name!r}{nearest(name, applications)}"
+                yield Finding((*place, key), message, undefined=True)
         if limit.hosts is not None:
             for name in (*limit.hosts.names, *limit.hosts.excluded):
                 if name not in hosts:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, combinations
-from math import inf
+from math import ceil, inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,15 @@ from ...model.guarantees import ServiceClasses
 from ...model.instance import Instance
 from ...model.job import OTHERS, Job, classes
 from ...model.resreq.pool_hosts import named_hosts
+from ...model.resreq.syntax import Span
 from ...model.service_class import GuaranteedPool
 
 #: States in which a host is a member of its pool, in lower case.
 MEMBERS = frozenset({"ok", "closed_busy", "closed_excl", "closed_cu_excl", "closed_full"})
 #: Up to this number of classes each subset has a limit, whether they have jobs or not.
 FEW = 3
+#: More packages than jobs of a class count, rounded up job by job.
+MANY = 1e6
 #: The number of classes with jobs up to which each subset has one.
 MOST = 6
 
@@ -50,6 +53,11 @@ class MeasuredPool:
     def limit(self) -> float:
         """What all jobs together may use; a pool may guarantee more than it has."""
         return max(self.total, sum(self.guaranteed.values()))
+
+    @property
+    def countable(self) -> float:
+        """Capacity of a count of what a class uses, which binds no job."""
+        return self.limit + (MANY if self.pool.kind == "package" else 0.0)
 
 
 def measured(instance: Instance) -> tuple[MeasuredPool, ...]:
@@ -105,6 +113,45 @@ def packages_of(pool: GuaranteedPool, slots: float, amounts: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
+class Packages:
+    """Packages that a job takes on each of its hosts and with each of its slots, at most."""
+
+    by_host: int
+    by_slot: int
+    #: Whether it takes exactly these, with all that is in them.
+    exact: bool
+
+
+def slots_by_host(job: Job, span: Span | None) -> int | None:
+    """Slots that a job has on each of its hosts, if that is the same number everywhere."""
+    if job.most_slots == 1 or (span is not None and span.hosts == 1 and job.max_slots is None):
+        return job.slots
+    if span is None or span.ptile is None or span.ptile_by or span.ptile_max:
+        return None
+    return span.ptile if job.max_slots is None and job.slots % span.ptile == 0 else None
+
+
+def packages_taken(
+    pool: GuaranteedPool, tile: int | None, mem_host: float, mem_slot: float
+) -> Packages:
+    """Whole packages, with both slots and memory of a job.
+
+    tile: its slots on each host, if known. mem_host, mem_slot: MB by host and by slot.
+    """
+    each = {name: float(amount) for name, amount in pool.arguments.items()}
+    slots, mem = each.get("slots", inf), each.get("mem", inf)
+    if tile is not None:
+        used = {"slots": float(tile), "mem": mem_host + mem_slot * tile}
+        count = ceil(max(tile / slots, used["mem"] / mem) - 1e-9)
+        exact = all(abs(used[name] - count * amount) < 1e-6 for name, amount in each.items())
+        return Packages(count, 0, exact)
+    by_slot = ceil(max(1 / slots, mem_slot / mem) - 1e-9)
+    by_host = ceil(mem_host / mem - 1e-9)
+    exact = not by_host and slots in (1, inf) and ("mem" not in each or mem_slot == by_slot * mem)
+    return Packages(by_host, by_slot, exact and (slots == inf or by_slot == 1))
+
+
+@dataclass(frozen=True, slots=True)
 class GuaranteeRow:
     """One limit that follows from a pool's guarantees, or the count of what a class uses."""
 
@@ -133,6 +180,8 @@ class GuaranteeRows:
         self.instance = instance
         self.pools = measured(instance)
         self.members = ServiceClasses(instance)
+        #: Rules of each pool, by number, that nothing obeys, once they are known.
+        self.omitted: dict[int, tuple[str, ...]] = {}
         self._relevant = [_relevant(pool, instance, self.members) for pool in self.pools]
         every = range(len(self.pools)) if settled else ()
         #: Numbers of the pools of which nothing binds but the policy of their loans.
@@ -207,7 +256,7 @@ def _relevant(pool: MeasuredPool, instance: Instance, members: ServiceClasses) -
 def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[GuaranteeRow]:
     name, amounts = pool.pool.name, pool.guaranteed
     count = {
-        item: GuaranteeRow(f"guaranteed pool {name}: use of {item}", pool, pool.limit)
+        item: GuaranteeRow(f"guaranteed pool {name}: use of {item}", pool, pool.countable)
         for item in relevant
     }
     if own in count:
@@ -220,7 +269,7 @@ def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[G
             if not others or (own in count and own not in subset):
                 continue
             kept = sum(amounts[item] for item in others)
-            unused = tuple((count[item], pool.limit - amounts[item]) for item in subset)
+            unused = tuple((count[item], pool.countable - amounts[item]) for item in subset)
             key = f"guaranteed pool {name} without {' '.join(others)}"
             yield GuaranteeRow(key, pool, pool.limit - kept, unused, tuple(others))
 
@@ -231,14 +280,14 @@ def _loan_rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Itera
     if policy is None or (policy.retain is None and policy.idle_buffer is None):
         return
     counts = [
-        GuaranteeRow(f"guaranteed pool {name}: use of {item}", pool, pool.limit)
+        GuaranteeRow(f"guaranteed pool {name}: use of {item}", pool, pool.countable)
         for item in relevant
     ]
     if own:
         yield from (row for row in counts if row.key.endswith(f" {own}"))
         return
     unused = tuple(
-        (row, pool.limit - pool.guaranteed[item])
+        (row, pool.countable - pool.guaranteed[item])
         for item, row in zip(relevant, counts, strict=True)
     )
     yield GuaranteeRow(

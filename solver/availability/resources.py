@@ -22,7 +22,14 @@ from ...model.instance import Instance
 from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
-from .guarantees import GuaranteedUse, GuaranteeRow, GuaranteeRows
+from ...model.resreq.syntax import Simple, Span
+from .guarantees import (
+    GuaranteedUse,
+    GuaranteeRow,
+    GuaranteeRows,
+    packages_taken,
+    slots_by_host,
+)
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -163,6 +170,8 @@ class LimitRow:
     queue: str = ""
     #: The same of projects.
     project: str = ""
+    #: Likewise for application profiles.
+    app: str = ""
 
 
 #: What an amount of 10.1 may be for, mem=50/task.
@@ -340,13 +349,13 @@ class ResourceTable:
         *,
         exclusive: bool = False,
         first: bool = True,
-        cores: int = 0,
+        simple: Simple | None = None,
     ) -> Alternative:
         """Everything that `job` uses when it holds `reservations` besides its slots.
 
         first: for the first term of a requirement; a limit on jobs over the whole cluster counts
         the job once, not once a term.
-        cores: that each of its slots takes (affinity[]).
+        simple: the term, whose affinity[] says how many cores each of its slots takes.
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
         one_each = flat("slots", 1.0)
@@ -371,6 +380,7 @@ class ResourceTable:
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
                 what = "GPUs" if item.resource in GPU_NAMES else item.resource
                 missing = missing or f"no host has {what}"
+        cores = 0 if simple is None else simple.cores_of_a_slot
         if cores and CORES in self._host_index:
             taken = flat(CORES, float(cores))
             host_uses.append(Use(self._host_index[CORES], Per.SLOT, taken))
@@ -381,7 +391,9 @@ class ResourceTable:
             one = flat("jobs", 1.0)
             limit_pools += [Use(index, Per.JOB, one) for index in self._group_pools(job.job_group)]
         if self.guarantees is not None:
-            limit_pools += self._guarantee_uses(self.guarantees.rows(job), held)
+            span = None if simple is None else simple.span
+            limit_pools += self._guarantee_uses(job, span, held)
+            limit_hosts += self._guarantee_slots_per_host(job)
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -480,11 +492,27 @@ class ResourceTable:
                 self._pool_index[key] = [pool]
             yield self._pool_index[key][0]
 
+    def _guarantee_slots_per_host(self, job: Job) -> Iterator[Use]:
+        """SLOTS_PER_HOST of pools that guarantee the class of a job something (GUA-01)."""
+        assert self.guarantees is not None
+        own = self.guarantees.members.of(job)
+        for item in self.guarantees.pools:
+            number = item.pool.slots_per_host
+            if number is None or own not in item.guaranteed:
+                continue
+            name = f"SLOTS_PER_HOST of guaranteed pool {item.pool.name}"
+            index = self._host_index.get(name)
+            if index is None:
+                capacity = np.where(item.mask, float(number), np.inf)
+                index = self._add_host(name, capacity, name, Pending.GUARANTEE, item.pool.name)
+            yield Use(index, Per.SLOT, flat("slots", 1.0))
+
     def _guarantee_uses(
-        self, rows: Iterable[GuaranteeRow], held: Mapping[str, tuple[Reservation, Per]]
+        self, job: Job, span: Span | None, held: Mapping[str, tuple[Reservation, Per]]
     ) -> Iterator[Use]:
         """What a job counts for in guaranteed pools and in the limits that follow (GUA-01)."""
-        for row in rows:
+        assert self.guarantees is not None
+        for row in self.guarantees.rows(job):
             kind, name = row.pool.pool.kind, row.pool.pool.arguments.get("name", "")
             if kind == "resource" and name not in held:
                 continue
@@ -494,6 +522,11 @@ class ResourceTable:
                 yield Use(index, per, item)
             elif kind == "hosts":
                 yield Use(index, Per.HOST, flat("hosts", 1.0), once=True)
+            elif kind == "package":
+                found = packages_taken(row.pool.pool, slots_by_host(job, span), *_memory(held))
+                for per, amount in ((Per.HOST, found.by_host), (Per.SLOT, found.by_slot)):
+                    if amount:
+                        yield Use(index, per, flat("packages", float(amount)))
             else:
                 yield Use(index, Per.SLOT, flat("slots", 1.0))
 
@@ -598,7 +631,7 @@ class ResourceTable:
         else:
             index = self._add_pool(name, amount, mask, label, short, resource)
             self._pool_index[name] = [index]
-        scopes = (limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)
+        scopes = _scopes_of(limit, job)
         whose = [value if scope is not None and scope.each else "" for scope, value in scopes]
         self.limit_rows.append(LimitRow(limit, resource, index, each, *whose))
         return index
@@ -667,11 +700,7 @@ class ResourceTable:
     def _limit_key(self, limit: Limit, job: Job) -> str | None:
         """Which row of a Limit section counts `job`: None if none, "" if all share one."""
         parts: list[str] = []
-        for scope, value in (
-            (limit.users, job.user),
-            (limit.queues, job.queue),
-            (limit.projects, job.project),
-        ):
+        for scope, value in _scopes_of(limit, job):
             if scope is None:
                 continue
             if not self._covers(scope, value):
@@ -681,7 +710,8 @@ class ResourceTable:
         return "/".join(parts)
 
     def _covers(self, scope: Scope, value: str) -> bool:
-        if any(value in self.members(name) for name in scope.excluded):
+        # A job without an application profile is under no limit of profiles.
+        if not value or any(value in self.members(name) for name in scope.excluded):
             return False
         return any(name == "all" or value in self.members(name) for name in scope.names)
 
@@ -733,11 +763,27 @@ class ResourceTable:
         return len(self.pools) - 1
 
 
+def _memory(held: Mapping[str, tuple[Reservation, Per]]) -> tuple[float, float]:
+    """Memory that a job reserves on each of its hosts, and for each of its slots."""
+    if "mem" not in held:
+        return 0.0, 0.0
+    item, per = held["mem"]
+    return (0.0, item.initial) if per is Per.SLOT else (item.initial, 0.0)
+
+
 def _loan_limit(row: GuaranteeRow) -> LoanLimit:
     counted = set(row.kept_for)
     rest = [amount for name, amount in row.pool.guaranteed.items() if name not in counted]
     kept = sum(min(row.retained, amount) for amount in rest)
-    return LoanLimit(row.pool.limit, row.retained, row.idle, sum(rest), kept)
+    return LoanLimit(row.pool.countable, row.retained, row.idle, sum(rest), kept)
+
+
+def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
+    """Whom a Limit section binds, but for hosts, each with what a job is there."""
+    yield limit.users, job.user
+    yield limit.queues, job.queue
+    yield limit.projects, job.project
+    yield limit.apps, job.application
 
 
 def _short_of(limit: Limit, resource: str) -> Pending:
@@ -746,6 +792,7 @@ def _short_of(limit: Limit, resource: str) -> Pending:
         (limit.users, Pending.LIMIT_USER, Pending.JOBS_USER),
         (limit.queues, Pending.LIMIT_QUEUE, Pending.JOBS_QUEUE),
         (limit.projects, Pending.LIMIT_PROJECT, Pending.JOBS_PROJECT),
+        (limit.apps, Pending.LIMIT_APP, Pending.JOBS_APP),
         (limit.hosts, Pending.LIMIT_HOST, Pending.JOBS_HOST),
         (True, Pending.LIMIT_CLUSTER, Pending.JOBS_CLUSTER),
     )

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.resreq.syntax import Simple
+from ...model.service_class import GuaranteedPool
 from ..availability.demand import Demand
-from ..availability.guarantees import GuaranteeRows, MeasuredPool
-from ..availability.resources import Alternative
+from ..availability.guarantees import (
+    GuaranteeRows,
+    MeasuredPool,
+    packages_taken,
+    slots_by_host,
+)
+from ..availability.profile import constant_amount
+from ..availability.resources import Alternative, Per, Use
 from ..resolve import Resolver
 from .eligibility import preempting_now
 
@@ -34,7 +43,9 @@ def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
         yield LICENCE_PROJECTS
     for number, pool in enumerate(rows.pools):
         if reaches(job, pool, resolver):
-            yield from _of_pool(instance, rows, number)
+            if number not in rows.omitted:
+                rows.omitted[number] = tuple(_of_pool(resolver, rows, number))
+            yield from rows.omitted[number]
 
 
 def left_to_the_loop(
@@ -101,9 +112,30 @@ def reaches(job: Job, pool: MeasuredPool, resolver: Resolver) -> bool:
     return any(pool.mask[term.candidates].any() for term in demand.terms)
 
 
-def _of_pool(instance: Instance, rows: GuaranteeRows, number: int) -> Iterator[str]:
+def _takes_packages(job: Job, pool: GuaranteedPool, resolver: Resolver) -> bool:
+    """Whether a job takes whole packages with all that is in them, as long as it runs."""
+    try:
+        asked = resolver.requirement(job)
+    except InputError:
+        return True
+    if not isinstance(asked, Simple) or job.exclusive:
+        return False
+    rusage = asked.rusage
+    if rusage is not None and len(rusage.alternatives) > 1:
+        return False
+    held = [] if rusage is None else [i for i in rusage.reservations(0) if i.resource == "mem"]
+    memory = [0.0, 0.0]
+    for item in held:
+        slot = item.per == "task" or (not item.per and resolver.table.method("mem") is Per.SLOT)
+        memory[slot] += item.initial
+        if constant_amount(Use(0, Per.HOST, item)) is None:
+            return False
+    return packages_taken(pool, slots_by_host(job, asked.span), *memory).exact
+
+
+def _of_pool(resolver: Resolver, rows: GuaranteeRows, number: int) -> Iterator[str]:
     """What is not obeyed of one pool."""
-    pool = rows.pools[number]
+    instance, pool = resolver.instance, rows.pools[number]
     name, kind = pool.pool.name, pool.pool.kind
     jobs = (*(item.job for item in instance.running), *instance.pending)
     if kind != "resource" and preempting_now(instance):
@@ -117,6 +149,8 @@ def _of_pool(instance: Instance, rows: GuaranteeRows, number: int) -> Iterator[s
         for item in instance.advance_reservations:
             if item.end > instance.now and inside & set(item.slots):
                 yield f"that advance reservation {item.name} takes hosts out of pool {name}"
+    if kind == "package" and not all(_takes_packages(job, pool.pool, resolver) for job in jobs):
+        yield f"that jobs leave parts of their packages free in guaranteed pool {name}"
     if instance.params.simplified_guarantee and kind in ("slots", "package"):
         yield f"which hosts of guaranteed pool {name} are its owners' (SIMPLIFIED_GUARANTEE)"
     if rows.has_too_many(number):

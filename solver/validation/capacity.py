@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -413,10 +413,11 @@ class Rule:
     most: float
     #: ``slots``, ``jobs`` or a resource.
     what: str = "slots"
-    #: Whose jobs count in it; each of the four None for all.
+    #: Whose jobs count in it; each of the five None for all.
     users: frozenset[str] | None = None
     queues: frozenset[str] | None = None
     projects: frozenset[str] | None = None
+    apps: frozenset[str] | None = None
     hosts: frozenset[str] | None = None
     #: The amount holds for every one of them alone.
     each_host: bool = False
@@ -433,6 +434,7 @@ class Rule:
             (self.users is None or job.user in self.users)
             and (self.queues is None or job.queue in self.queues)
             and (self.projects is None or job.project in self.projects)
+            and (self.apps is None or job.application in self.apps)
             and (self.array is None or _array_of(job) == self.array)
             and f"{job.job_group}/".startswith(f"{self.job_group}/" if self.job_group else "")
         )
@@ -624,7 +626,8 @@ def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     users = _scope(facts, limit.users, job.user, "user")
     queues = _scope(facts, limit.queues, job.queue, "queue")
     projects = _scope(facts, limit.projects, job.project, "project")
-    row = Rule(f"limit {limit.name}", 0, users=users, queues=queues, projects=projects)
+    apps = _scope(facts, limit.apps, job.application, "application")
+    row = Rule(f"limit {limit.name}", 0, "", users, queues, projects, apps)
     if not row.covers(job):
         return
     scope = limit.hosts
@@ -634,14 +637,18 @@ def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     each = scope is not None and scope.each
     name = row.name + _owners(limit, job)
     for what, most in limit.amounts.items():
-        yield Rule(name, most, what, users, queues, projects, hosts, each)
+        yield Rule(name, most, what, users, queues, projects, apps, hosts, each)
     if limit.slots_per_processor is not None and each:
         most = limit.slots_per_processor
-        yield Rule(name, most, "slots", users, queues, projects, hosts, each, per_processor=True)
+        row = Rule(name, most, "slots", users, queues, projects, apps, hosts, each)
+        yield replace(row, per_processor=True)
 
 
 def _owners(limit: Limit, job: Job) -> str:
-    scopes = ((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project))
+    scopes = (
+        *((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)),
+        (limit.apps, job.application),
+    )
     own = [value for scope, value in scopes if scope is not None and scope.each]
     return f" for {' '.join(own)}" if own else ""
 

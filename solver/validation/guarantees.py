@@ -1,22 +1,24 @@
 """What guaranteed resource pools keep for the owners is kept at every start (GUA-01).
 
-A start is allowed where the job's class has, with it, no more than its guarantee; else the larger
-of use and guarantee of each class, and what all others use, are no more than the pool has. A job
-within the loan policy may go beyond that, as the last of its second.
+A start is allowed where the job's class has, with it, no more than its guarantee, or where as much
+is left as all classes together have unused of their guarantees. A job within the loan policy may go
+beyond that, as the last of its second.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...model.cluster import Host
 from ...model.duration import expected_duration, granted_run_limit
 from ...model.job import Job
 from ...model.resreq import HostTable, parse_with_notes, requirement_options
 from ...model.resreq.syntax import Simple
 from ...model.service_class import GuaranteedAmount, GuaranteedPool
 from .capacity import blame
-from .facts import SLACK, Facts, Holding, Violation, of_shared_on, satisfies, shown
+from .facts import SLACK, Facts, Holding, Violation, of_shared_on, on_host, satisfies, shown
 from .hosts import view
 
 #: Hosts in these states count.
@@ -40,6 +42,7 @@ def kept_for_owners(facts: Facts) -> Iterator[Violation]:
         for time, starting in facts.starts().items():
             facts.poll()
             yield from _at(facts, found, of_class, starting, time)
+            yield from _by_host(facts, found, of_class, starting, time)
 
 
 def _pools(facts: Facts) -> Iterator[Guaranteed]:
@@ -64,6 +67,8 @@ def _total(facts: Facts, pool: GuaranteedPool, hosts: frozenset[str]) -> float:
         return float(sum(facts.hosts[name].slots for name in hosts))
     if pool.kind == "hosts":
         return float(len(hosts))
+    if pool.kind == "package":
+        return float(sum(_of_host(pool, facts.hosts[name]) for name in hosts))
     shared = facts.instance.cluster.shared
     return float(sum(item.amount for item in shared if pool.type == f"resource[{item.name}]"))
 
@@ -77,7 +82,11 @@ def _hosts_of(facts: Facts, pool: GuaranteedPool) -> frozenset[str]:
         if name[0] == "~":
             found -= facts.expand((name[1:],))
     now = facts.instance.now
-    for item in () if facts.as_lsf else facts.instance.advance_reservations:
+    named = {job.reservation for job in facts.instance.pending}
+    named |= {item.job.reservation for item in facts.instance.running}
+    for item in facts.instance.advance_reservations:
+        if facts.as_lsf and item.name not in named:
+            continue  # LSF's estimate knows no reservation that none of the jobs is in
         if item.start <= now < item.end:
             found -= frozenset(item.slots)
     found = frozenset(name for name in found if facts.hosts[name].status.lower() in _STATES)
@@ -122,8 +131,33 @@ def _use(facts: Facts, found: Guaranteed, item: Holding, time: int) -> float:
         return sum(item.allocation[host] for host in inside)
     if found.pool.kind == "hosts":
         return len(inside)
+    if found.pool.kind == "package":
+        return sum(_packages(facts, found.pool, item, host, time) for host in inside)
     name = found.pool.arguments["name"]
     return of_shared_on(facts, item, name, time, lambda host: True)
+
+
+def _whole(pool: GuaranteedPool, slots: int, mem: float) -> int:
+    """Packages that these slots and this memory of a host make."""
+    each = pool.arguments
+    counts = [slots // int(each["slots"])] if "slots" in each else []
+    if "mem" in each:
+        counts.append(math.floor(mem / float(each["mem"]) + SLACK))
+    return min(counts)
+
+
+def _of_host(pool: GuaranteedPool, host: Host) -> int:
+    return _whole(pool, host.slots, host.amounts.get("mem", 0.0))
+
+
+def _packages(facts: Facts, pool: GuaranteedPool, item: Holding, host: str, time: int) -> int:
+    """Whole packages that a job takes on a host."""
+    each, count = pool.arguments, 0.0
+    if "slots" in each:
+        count = item.allocation[host] / float(each["slots"])
+    if "mem" in each:
+        count = max(count, on_host(facts, item, "mem", host, time) / float(each["mem"]))
+    return math.ceil(count - SLACK)
 
 
 def _at(
@@ -139,26 +173,63 @@ def _at(
         return
     active = [item for item in facts.holdings() if item.active(time)]
     last = {id(item) for item in starting if _comes_last(facts, found, item.job)}
-    own, others = _uses(facts, found, of_class, active, time)
-    free = found.total - others - sum(own.values())
-    free += sum(_use(facts, found, item, time) for item in starting if _at_will(facts, found, item))
+    bound = [i for i in active if i not in starting or not _at_will(facts, found, i)]
+    free = _free(facts, found, bound, time)
+    own = _used(facts, found, of_class, active, time)
     # Who has no loan started before all loans.
     first = [
         item
         for item in active
         if id(item) not in last or (item in blamed and not _loan(facts, found, own, free, item))
     ]
-    own, others = _uses(facts, found, of_class, first, time)
+    own, free = _used(facts, found, of_class, first, time), _free(facts, found, first, time)
     guilty = [i for i in blamed if i in first and _beyond(found, own, of_class[id(i)])]
-    kept = sum(max(own[name], found.amounts[name]) for name in own)
-    limit = max(found.total, sum(found.amounts.values()))
-    if guilty and kept + others > limit + SLACK:
-        what = "units" if found.pool.kind == "resource" else found.pool.kind
+    unmet = sum(max(0.0, found.amounts[name] - own[name]) for name in own)
+    if guilty and free + SLACK < unmet:
         text = (
-            f"guaranteed pool {found.pool.name} has {shown(found.total)} {what}; at {time} s its "
-            f"classes use or are owed {shown(kept)} and others use {shown(others)}"
+            f"guaranteed pool {found.pool.name} has {shown(found.total)} of {found.pool.type}; at "
+            f"{time} s {shown(free)} are left and {shown(unmet)} are owed to its classes"
         )
         yield blame("guarantee", guilty, text, "", time)
+
+
+def _free(facts: Facts, found: Guaranteed, items: list[Holding], time: int) -> float:
+    """What of a pool these jobs leave: of hosts and packages whole ones."""
+    if found.pool.kind in ("slots", "resource"):
+        return found.total - sum(_use(facts, found, item, time) for item in items)
+    if found.pool.kind == "hosts":
+        return float(len(found.hosts - {host for item in items for host in item.allocation}))
+    left = 0
+    for name in found.hosts:
+        host, here = facts.hosts[name], [item for item in items if name in item.allocation]
+        slots = host.slots - sum(item.allocation[name] for item in here)
+        taken = sum(on_host(facts, item, "mem", name, time) for item in here)
+        mem = host.amounts.get("mem", 0.0) - taken
+        left += max(0, _whole(found.pool, slots, mem))
+    return float(left)
+
+
+def _by_host(
+    facts: Facts,
+    found: Guaranteed,
+    of_class: dict[int, str],
+    starting: list[Holding],
+    time: int,
+) -> Iterator[Violation]:
+    """Jobs of classes with a guarantee use no more than SLOTS_PER_HOST of a host."""
+    number = found.pool.slots_per_host
+    mine = [item for item in starting if of_class[id(item)] in found.amounts]
+    hosts = dict.fromkeys(host for item in mine for host in item.allocation if host in found.hosts)
+    for host in hosts if number is not None else ():
+        there = [item for item in facts.by_host[host] if item.active(time)]
+        used = sum(item.allocation[host] for item in there if of_class[id(item)] in found.amounts)
+        guilty = [item for item in mine if host in item.allocation and item.active(time)]
+        if guilty and used > (number or 0):
+            text = (
+                f"{used} slots in use by classes of guaranteed pool {found.pool.name} on host "
+                f"{host} at {time} s, SLOTS_PER_HOST allows {number}"
+            )
+            yield blame("guarantee", guilty, text, host, time)
 
 
 def _beyond(found: Guaranteed, own: dict[str, float], name: str) -> bool:
@@ -166,18 +237,18 @@ def _beyond(found: Guaranteed, own: dict[str, float], name: str) -> bool:
     return name not in own or own[name] > found.amounts[name] + SLACK
 
 
-def _uses(
+def _used(
     facts: Facts, found: Guaranteed, of_class: dict[int, str], items: list[Holding], time: int
-) -> tuple[dict[str, float], float]:
-    """What the classes use, and what all others do."""
-    own, others = dict.fromkeys(found.amounts, 0.0), 0.0
-    for item in items:
-        amount, name = _use(facts, found, item, time), of_class[id(item)]
-        if name in own:
-            own[name] += amount
-        else:
-            others += amount
-    return own, others
+) -> dict[str, float]:
+    """What each class uses; a host that several of its jobs share is one."""
+    own = dict.fromkeys(found.amounts, 0.0)
+    for name in own:
+        those = [item for item in items if of_class[id(item)] == name]
+        own[name] = sum(_use(facts, found, item, time) for item in those)
+        if found.pool.kind == "hosts":
+            shared = {host for item in those for host in item.allocation}
+            own[name] = float(len(found.hosts & shared))
+    return own
 
 
 # Loans: what LOAN_POLICIES lets a job have that owners leave idle.

@@ -150,6 +150,8 @@ class _Observed:
         """Hosts on which the job could start then, None where none are found."""
         duration = expected_duration(self.instance, job)
         finish = None if duration is None else time + duration
+        if any(pool.kind in ("hosts", "package") for pool in self.instance.guaranteed_pools):
+            return None  # of these a scheduler keeps more than it has to, where jobs share them
         running = (*self._running(time), *self._reserved(job, time))
         there = replace(
             self.instance, now=time, running=tuple(running), pending=(job,), future=(), held=()
