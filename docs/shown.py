@@ -11,8 +11,8 @@ Python blocks of a page run one after the other in one namespace; what they prin
 
 from __future__ import annotations
 
-import os
 import multiprocessing
+import os
 import re
 import shlex
 import shutil
@@ -139,7 +139,7 @@ def key(program: str, text: str) -> str:
 
 
 def main() -> None:
-    """Bring pages up to date: those whose commands have changed, after a change of the program all."""
+    """Bring the pages up to date whose commands or program have changed."""
     program = kept.digest(kept.PROGRAM)
     stale = [
         page
