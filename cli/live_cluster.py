@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def schedulers() -> tuple[Scheduler, ...]:
     """Those that are known: the first is asked all of whose needed programs are there."""
     from .lsf_programs import LSF
+    from .slurm_programs import SLURM
 
-    return (LSF,)
+    return (LSF, SLURM)
 
 
 def scheduler_here() -> tuple[Scheduler, dict[str, str]]:
@@ -61,10 +62,11 @@ def snapshot(
     timeout: float = option(TIMEOUT, "Seconds to wait for each command.", min=1.0),
     written: Written,
 ) -> None:
-    """Make an instance of the LSF cluster of this machine, as it is now.
+    """Make an instance of the cluster of this machine, as it is now.
 
-    Runs bjobs, bhosts, bqueues and, where they are there, bhpart, lsid, bparams, bugroup, bmgroup,
-    busers, lshosts, blimits, bjgroup, brsvs and bjobs -aps. Other commands do the same with
+    Of LSF it runs bjobs, bhosts, bqueues and, if they are there, bhpart, lsid, bparams, bugroup,
+    bmgroup, busers, lshosts, blimits, bjgroup, brsvs and bjobs -aps; of Slurm squeue, scontrol,
+    sinfo, sdiag and sacctmgr. Other commands do the same with
     --cluster in place of FILE; `slotwise import` takes files of another machine.
 
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
 from ..model.errors import InputError, Problem
@@ -17,7 +14,7 @@ from ..model.omissions import Omission
 from ..model.sources.lsf_state.printed_facts import asked_columns
 from ..model.sources.lsf_state.values import Remarks, Text
 from .import_snapshot import FACTS, Printed, check_lsid, make_instance, print_notes
-from .scheduler import Asking, Scheduler
+from .scheduler import Asking, Scheduler, output_of
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -70,10 +67,6 @@ OPTIONAL_TIMEOUT = 30.0
 OPTIONAL_SHARE = 4
 #: What a site's configuration has, which counts instead.
 OF_SITE = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "limits", "blimits")
-#: What a program says of an option that it does not have.
-_NO_SUCH_OPTION = re.compile(
-    r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
-)
 
 
 def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
@@ -192,47 +185,9 @@ def _environment() -> dict[str, str]:
 
 
 def _run(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
-    """What a command prints, by the first of its forms that works; None if there is nothing.
-
-    programs: the absolute paths of those that are there. Raises InputError where it fails.
-    """
-    from ..model.input_limits import limits
-    from ..solver.processes import TooMuchOutput, run_program
-
-    reason, line, limit, environment = "", "", limits().text, _environment()
-    for program, *words in COMMANDS[name]:
-        if program not in programs:
-            continue
-        line = " ".join([program, *words[:3]]) + (" …" if len(words) > 3 else "")
-        try:
-            done = run_program(
-                programs[program], words, timeout=timeout, environment=environment, most=limit
-            )
-        except TimeoutExpired:
-            raise InputError([Problem(f"gave no answer in {timeout:.3g} s", f"`{line}`")]) from None
-        except TooMuchOutput:
-            wrong = f"printed more than {limit:,} bytes (--max-text)"
-            raise InputError([Problem(wrong, f"`{line}`")]) from None
-        content = done.output.decode("utf-8", errors="replace")
-        errors = done.errors.decode("utf-8", errors="replace").strip()
-        if done.code == 0 and content.strip():
-            return Text(content, f"`{line}`")
-        if errors.startswith("No ") or (done.code == 0 and not errors):
-            return None
-        reason = _reason(done.code, errors or content.strip())
-    if not reason or (name not in NEEDED and _NO_SUCH_OPTION.search(reason)):
-        return None
-    raise InputError([Problem(f"failed: {reason}", f"`{line}`")])
-
-
-def _reason(code: int, errors: str) -> str:
-    """Why a program has failed."""
-    if code > 128:
-        try:
-            return f"it was killed ({signal.Signals(code - 128).name})"
-        except ValueError:
-            pass
-    return errors.splitlines()[0] if errors else f"exit code {code}"
+    """What a command prints, as :func:`.scheduler.output_of` has it."""
+    needed = name in NEEDED
+    return output_of(COMMANDS[name], programs, timeout, _environment(), needed=needed)
 
 
 LSF = Scheduler(

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import signal
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
+
+from ..model.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.sources.lsf_state.values import Text
 
 #: Seconds to wait for each program if none are given.
 TIMEOUT = 120.0
+#: What a program says of an option that it does not have.
+_NO_SUCH_OPTION = re.compile(
+    r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +48,56 @@ class Scheduler:
     hint: str
     #: Asks the programs, by their absolute paths. Raises InputError if there is no state.
     ask: Callable[[Mapping[str, str], Asking], Instance]
+
+
+def output_of(
+    forms: Sequence[Sequence[str]],
+    programs: Mapping[str, str],
+    timeout: float,
+    environment: dict[str, str],
+    *,
+    needed: bool,
+) -> Text | None:
+    """What a command prints, by the first of its forms that works; None if there is nothing.
+
+    programs: the absolute paths of those that are there. needed: whether an option that its version
+    does not have is an error. Raises InputError if the command fails.
+    """
+    from ..model.input_limits import limits
+    from ..model.sources.lsf_state.values import Text
+    from ..solver.processes import TooMuchOutput, run_program
+
+    reason, line, limit = "", "", limits().text
+    for program, *words in forms:
+        if program not in programs:
+            continue
+        line = " ".join([program, *words[:3]]) + (" …" if len(words) > 3 else "")
+        try:
+            done = run_program(
+                programs[program], words, timeout=timeout, environment=environment, most=limit
+            )
+        except TimeoutExpired:
+            raise InputError([Problem(f"gave no answer in {timeout:.3g} s", f"`{line}`")]) from None
+        except TooMuchOutput:
+            wrong = f"printed more than {limit:,} bytes (--max-text)"
+            raise InputError([Problem(wrong, f"`{line}`")]) from None
+        content = done.output.decode("utf-8", errors="replace")
+        errors = done.errors.decode("utf-8", errors="replace").strip()
+        if done.code == 0 and content.strip():
+            return Text(content, f"`{line}`")
+        if errors.startswith("No ") or (done.code == 0 and not errors):
+            return None
+        reason = _reason(done.code, errors or content.strip())
+    if not reason or (not needed and _NO_SUCH_OPTION.search(reason)):
+        return None
+    raise InputError([Problem(f"failed: {reason}", f"`{line}`")])
+
+
+def _reason(code: int, errors: str) -> str:
+    """Why a program has failed."""
+    if code > 128:
+        try:
+            return f"it was killed ({signal.Signals(code - 128).name})"
+        except ValueError:
+            pass
+    return errors.splitlines()[0] if errors else f"exit code {code}"

@@ -163,6 +163,10 @@ class Limit:
     queues: Scope | None = None
     hosts: Scope | None = None
     projects: Scope | None = None
+    #: Application profiles.
+    apps: Scope | None = None
+    #: ``mem``, ``swp`` or ``tmp`` to percent of what each host has (needs PER_HOST).
+    percentages: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,9 @@ class Pending(Enum):
     NO_SHARE = 0, "User is not defined in the fairshare policy of the queue"
     #: LSF's own words are not known.
     RESERVATION_INACTIVE = 0, "The advance reservation of the job is not active"
+    #: Likewise.
+    LIMIT_APP = 0, "Resource ({}) limit defined on application has been reached"
+    JOBS_APP = 0, "JOBS limit defined for the application has been reached"
     REFUSED = 0, "System is unable to schedule the job"
 
     REQUIREMENT = 1001, "Job's resource requirements not satisfied"

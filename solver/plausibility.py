@@ -316,7 +316,8 @@ def _held_of(
             name == job.user or (name in groups and groups.contains_user(name, job.user))
             for name in users
         )
-        for kind, value in (("queues", job.queue), ("projects", job.project)):
+        named = (("queues", job.queue), ("projects", job.project), ("apps", job.application))
+        for kind, value in named:
             mine &= value in row.consumers.get(kind, (value,))
         if not mine:
             continue

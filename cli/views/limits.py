@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,8 @@ def shared_resources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str
 
 
 CONSUMERS = ("USERS", "QUEUES", "HOSTS", "PROJECTS")
+#: A column more if some limit asks for it.
+APPS = "APPS"
 
 
 #: Resources of Limit sections that no site defines.
@@ -66,11 +69,11 @@ def blimits(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
         return json_records(asdict(use) for use in uses)
     if format == "csv":
         rows = [
-            (use.name, *(" ".join(use.consumers[name.lower()]) for name in CONSUMERS),
+            (use.name, *(" ".join(use.consumers.get(name.lower(), ())) for name in _columns(uses)),
              use.resource, use.used, use.limit)
             for use in uses
         ]  # fmt: skip
-        columns = ("name", *(name.lower() for name in CONSUMERS), "resource", "used", "limit")
+        columns = ("name", *(name.lower() for name in _columns(uses)), "resource", "used", "limit")
         return csv_rows(columns, rows)
     if not snapshot.instance.limits:
         return "No limit is configured.\n"
@@ -108,21 +111,28 @@ def _unused(limit: Limit) -> list[LimitUse]:
 
 def _usage_table(uses: list[LimitUse], resources: tuple[str, ...]) -> str:
     rows: dict[tuple[str, ...], dict[str, str]] = {}
+    consumers = _columns(uses)
     for use in uses:
-        key = (use.name, *(" ".join(use.consumers[name.lower()]) for name in CONSUMERS))
+        key = (use.name, *(" ".join(use.consumers.get(name.lower(), ())) for name in consumers))
         shown = f"{use.used:.10g}/{use.limit:.10g}"
         rows.setdefault(key, {})[use.resource.lower()] = shown
     cells = [
         [*(name or None for name in key), *(row.get(name.lower()) for name in resources)]
         for key, row in rows.items()
     ]
-    columns = ("NAME", *CONSUMERS, *resources)
-    return text_table(columns, cells, "<" * 5 + ">" * len(resources))
+    columns = ("NAME", *consumers, *resources)
+    return text_table(columns, cells, "<" * (1 + len(consumers)) + ">" * len(resources))
 
 
 def _scopes(limit: Limit) -> list[tuple[str, Scope | None]]:
     scopes = (limit.users, limit.queues, limit.hosts, limit.projects)
-    return list(zip(CONSUMERS, scopes, strict=True))
+    apps = [] if limit.apps is None else [(APPS, limit.apps)]
+    return [*zip(CONSUMERS, scopes, strict=True), *apps]
+
+
+def _columns(uses: Sequence[LimitUse]) -> tuple[str, ...]:
+    """The consumers that some limit distinguishes."""
+    return (*CONSUMERS, APPS) if any("apps" in use.consumers for use in uses) else CONSUMERS
 
 
 def scope_names(scope: Scope | None) -> tuple[str, ...]:
@@ -160,4 +170,5 @@ def _lines_of_limit(limit: Limit) -> list[tuple[str, str]]:
             found.append((resource.upper(), f"{amount:.10g}"))
         else:
             site.append(f"[{resource}, {amount:.10g}]")
+    found += [(name.upper(), f"{n:.10g}%") for name, n in limit.percentages.items()]
     return [*found, ("RESOURCE", " ".join(site))] if site else found

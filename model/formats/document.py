@@ -259,6 +259,8 @@ class LimitEntry(Section):
     per_host: f.PerScope | None = Field(None, alias="PER_HOST")
     projects: f.AllScope | None = Field(None, alias="PROJECTS")
     per_project: f.PerScope | None = Field(None, alias="PER_PROJECT")
+    apps: f.AllScope | None = Field(None, alias="APPS")
+    per_app: f.PerScope | None = Field(None, alias="PER_APP")
 
 
 class ReservationEntry(Section):

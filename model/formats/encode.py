@@ -238,7 +238,7 @@ def _limit(limit: Limit, params: Params) -> Plain:
     counted = {name: amounts.pop(name, None) for name in ("slots", "jobs")}
     sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
     entry: Plain = {"name": limit.name}
-    for kind in ("user", "queue", "host", "project"):
+    for kind in ("user", "queue", "host", "project", "app"):
         scope: Scope | None = getattr(limit, f"{kind}s")
         if scope is not None:
             key = f"PER_{kind.upper()}" if scope.each else f"{kind.upper()}S"
@@ -249,6 +249,7 @@ def _limit(limit: Limit, params: Params) -> Plain:
     bare = params.unit_for_limits == "MB"
     for name, size in sizes.items():
         entry[name.upper()] = None if size is None else _size(size, bare=bare)
+    entry |= {name.upper(): f"{n:.10g}%" for name, n in limit.percentages.items()}
     entry["RESOURCE"] = _numbers(amounts)
     return _kept(entry)
 

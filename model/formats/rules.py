@@ -614,10 +614,11 @@ def _amounts(instance: Instance) -> set[str]:
 def _limits(instance: Instance) -> Iterator[Finding]:
     known = {"slots", "jobs", *_amounts(instance)}
     queues = dict.fromkeys(queue.name for queue in instance.queues)
+    applications = dict.fromkeys(profile.name for profile in instance.applications)
     hosts = NamedHosts(instance.cluster)
     for index, limit in enumerate(instance.limits):
         place: Location = ("limits", index)
-        if not limit.amounts and limit.slots_per_processor is None:
+        if not (limit.amounts or limit.percentages) and limit.slots_per_processor is None:
             yield Finding(place, "limits nothing: give SLOTS, JOBS, MEM, RESOURCE or the like")
         for name in limit.amounts:
             if name not in known:
@@ -626,12 +627,19 @@ def _limits(instance: Instance) -> Iterator[Finding]:
         per_host = limit.hosts is not None and limit.hosts.each
         if limit.slots_per_processor is not None and not per_host:
             yield Finding((*place, "SLOTS_PER_PROCESSOR"), "needs PER_HOST")
+        for name in () if per_host else limit.percentages:
+            yield Finding((*place, name.upper()), "a percentage needs PER_HOST")
         if limit.queues is not None:
             for name in (*limit.queues.names, *limit.queues.excluded):
                 if name != "all" and name not in queues:
                     key = "PER_QUEUE" if limit.queues.each else "QUEUES"
                     message = f"unknown queue {name!r}{nearest(name, queues)}"
                     yield Finding((*place, key), message, undefined=True)
+        for name in () if limit.apps is None else (*limit.apps.names, *limit.apps.excluded):
+            if name != "all" and name not in applications:
+                key = "PER_APP" if limit.apps is not None and limit.apps.each else "APPS"
+                message = f"unknown application {name!r}{nearest(name, applications)}"
+                yield Finding((*place, key), message, undefined=True)
         if limit.hosts is not None:
             for name in (*limit.hosts.names, *limit.hosts.excluded):
                 if name not in hosts:

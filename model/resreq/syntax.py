@@ -178,11 +178,16 @@ class Cu:
     excl: bool = False
 
 
-#: ``core``, ``core(2)``, ``core(2)*3``; ``distribute=any`` is LSF's default.
-_NUMBER = r"\s*core\s*(?:\(\s*(\d+)\s*\))?\s*(?:\*\s*(\d+)\s*)?"
-_CORES = re.compile(rf"{_NUMBER}(?::\s*distribute\s*=\s*any\s*)?")
+#: Processor units as affinity[] names them, and what they are.
+UNITS = {"core": "core", "thread": "thread", "cpu": "thread", "socket": "socket"} | dict.fromkeys(
+    ("numa", "mcm"), "numa"
+)
+_UNIT = rf"\s*({'|'.join(UNITS)})"
+#: ``core``, ``thread(2)``, ``core(2)*3``; ``distribute=any`` is LSF's default.
+_NUMBER = rf"{_UNIT}\s*(?:\(\s*(\d+)\s*\))?\s*(?:\*\s*(\d+)\s*)?"
+_COUNTED = re.compile(rf"{_NUMBER}(?::\s*distribute\s*=\s*any\s*)?")
 #: The same with more in its parentheses or behind: ``core(2,same=socket):membind=localonly``.
-_AT_LEAST = re.compile(r"\s*core\s*(?:\(\s*(\d+))?")
+_AT_LEAST = re.compile(rf"{_UNIT}\s*(?:\(\s*(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,27 +200,27 @@ class Simple:
     span: Span | None = None
     same: tuple[str, ...] = ()
     cu: Cu | None = None
-    #: The text inside affinity[], of which plans count a number of cores.
+    #: The text inside affinity[], of which plans count a number of processor units.
     affinity: str = ""
     #: Stripe and gtile of span[], which no plan considers.
     tiling: str = ""
 
     @property
-    def cores_of_a_slot(self) -> int:
-        """Cores that each slot takes on its host by affinity[], at least; 0 without (AFF-01).
+    def units_of_a_slot(self) -> tuple[str, int]:
+        """Which processor units each slot takes by affinity[], and at least how many (AFF-01).
 
-        Threads, sockets and NUMA nodes are not counted: 0.
+        ``core``, ``thread``, ``socket`` or ``numa``; ``""`` and 0 without the section.
         """
-        found = _CORES.fullmatch(self.affinity)
+        found = _COUNTED.fullmatch(self.affinity)
         if found:
-            return int(found[1] or 1) * int(found[2] or 1)
+            return UNITS[found[1]], int(found[2] or 1) * int(found[3] or 1)
         least = _AT_LEAST.match(self.affinity)
-        return int(least[1] or 1) if least else 0
+        return (UNITS[least[1]], int(least[2] or 1)) if least else ("", 0)
 
     @property
-    def asks_for_a_number_of_cores(self) -> bool:
-        """Whether affinity[] asks for so many cores and nothing else, such as where they are."""
-        return _CORES.fullmatch(self.affinity) is not None
+    def asks_for_a_number_of_units(self) -> bool:
+        """Whether affinity[] asks for a number of units and for nothing else."""
+        return _COUNTED.fullmatch(self.affinity) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,8 @@ class Alternative:
 
 #: Index of the job slots in every table.
 SLOTS = 0
-#: The cores of hosts, which jobs with affinity[] take beside slots.
-CORES = "affinity cores"
+#: The processor units of hosts, which jobs with affinity[] take beside slots, in words.
+UNIT_NAMES = {"core": "cores", "thread": "threads", "socket": "sockets", "numa": "NUMA nodes"}
 #: The slots of hosts that are no advance reservation's, which jobs without -U take too (ARV-01).
 UNRESERVED = "slots outside advance reservations"
 #: The slots of one are called so, and by its name.
@@ -170,6 +170,8 @@ class LimitRow:
     queue: str = ""
     #: The same of projects.
     project: str = ""
+    #: Likewise for application profiles.
+    app: str = ""
 
 
 #: What an amount of 10.1 may be for, mem=50/task.
@@ -259,7 +261,7 @@ class ResourceTable:
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
         self._add_gpus()
-        self._add_cores()
+        self._add_units()
         if any(item.users for item in self.instance.advance_reservations):
             reason = "advance reservation of slots"
             self._add_host(UNRESERVED, slots, reason, Pending.RESERVED)
@@ -282,12 +284,14 @@ class ResourceTable:
             index = self._add_host(PHYSICAL, capacity, "free GPUs", Pending.RUSAGE, PHYSICAL)
             self._host_index.update(dict.fromkeys(GPU_NAMES, index))
 
-    def _add_cores(self) -> None:
-        """The cores of hosts that have said how many: jobs with affinity[] take them (AFF-01)."""
-        counts = [host.cores for host in self.instance.cluster.hosts]
-        if any(count is not None for count in counts):
-            capacity = np.array([np.inf if count is None else float(count) for count in counts])
-            self._add_host(CORES, capacity, "free cores", Pending.RUSAGE, "affinity")
+    def _add_units(self) -> None:
+        """The processor units of hosts that have said how many: affinity[] takes them (AFF-01)."""
+        for kind, words in UNIT_NAMES.items():
+            counts = [host.units(kind) for host in self.instance.cluster.hosts]
+            if any(count is not None for count in counts):
+                capacity = np.array([np.inf if count is None else float(count) for count in counts])
+                name = f"affinity {words}"
+                self._add_host(name, capacity, f"free {words}", Pending.RUSAGE, "affinity")
 
     @property
     def unreserved(self) -> int:
@@ -353,7 +357,7 @@ class ResourceTable:
 
         first: for the first term of a requirement; a limit on jobs over the whole cluster counts
         the job once, not once a term.
-        simple: the term, whose affinity[] says how many cores each of its slots takes.
+        simple: the term, whose affinity[] says how many units each of its slots takes.
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
         one_each = flat("slots", 1.0)
@@ -378,10 +382,10 @@ class ResourceTable:
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
                 what = "GPUs" if item.resource in GPU_NAMES else item.resource
                 missing = missing or f"no host has {what}"
-        cores = 0 if simple is None else simple.cores_of_a_slot
-        if cores and CORES in self._host_index:
-            taken = flat(CORES, float(cores))
-            host_uses.append(Use(self._host_index[CORES], Per.SLOT, taken))
+        kind, units = ("", 0) if simple is None else simple.units_of_a_slot
+        name = f"affinity {UNIT_NAMES[kind]}" if units else ""
+        if name in self._host_index:
+            host_uses.append(Use(self._host_index[name], Per.SLOT, flat(name, float(units))))
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
         if first and (array := self.limited_array(job)) is not None:
             limit_pools.append(Use(self._array_pool(array, job), Per.JOB, flat("jobs", 1.0)))
@@ -597,6 +601,8 @@ class ResourceTable:
                     per = Per.HOST if each else Per.JOB
                 elif resource != "slots" and resource not in held:
                     continue
+                elif amount < 0 and resource not in ("slots", *self._host_index):
+                    continue  # percent of what no host has
                 elif each and per is Per.JOB and resource in self._pool_index:
                     per = Per.HOST  # what is shared is in use on every host of the job
                 index = self._limit_index(limit, resource, amount, key, job)
@@ -608,7 +614,7 @@ class ResourceTable:
         each = limit.hosts is not None and limit.hosts.each
         if limit.slots_per_processor is not None and each:  # LSF ignores it without PER_HOST
             amounts.append(("slots", -limit.slots_per_processor))
-        return amounts
+        return [*amounts, *((name, -percent) for name, percent in limit.percentages.items())]
 
     def _limit_index(self, limit: Limit, resource: str, amount: float, key: str, job: Job) -> int:
         """Index of the host resource or pool of one row of a Limit section."""
@@ -622,17 +628,26 @@ class ResourceTable:
         short = _short_of(limit, resource)
         each = limit.hosts is not None and limit.hosts.each
         if each:
-            by_processor = np.ceil(-amount * self._processors - 1e-9)
-            values = by_processor if amount < 0 else np.full(len(mask), amount)
+            values = np.full(len(mask), amount)
+            if amount < 0:
+                values = self._of_hosts(resource, -amount)
             capacity = np.where(mask, values, np.inf)
             index = self._add_host(name, capacity, label, short, resource)
         else:
             index = self._add_pool(name, amount, mask, label, short, resource)
             self._pool_index[name] = [index]
-        scopes = (limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)
+        scopes = _scopes_of(limit, job)
         whose = [value if scope is not None and scope.each else "" for scope, value in scopes]
         self.limit_rows.append(LimitRow(limit, resource, index, each, *whose))
         return index
+
+    def _of_hosts(self, resource: str, amount: float) -> FloatArray:
+        """A limit that hosts have by their processors, or as percent of a resource, [H]."""
+        if resource == "slots":
+            return np.ceil(amount * self._processors - 1e-9)
+        capacity = self.host_resources[self._host_index[resource]].capacity
+        # 10 % of 249 MB is 25 MB (10.1).
+        return np.where(capacity < 0, np.inf, np.floor(capacity * amount / 100 + 0.5))
 
     def _queue_and_user_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
         """(index, on each host) of the queue's, hosts' and users' own slot limits (TBR-10)."""
@@ -698,11 +713,7 @@ class ResourceTable:
     def _limit_key(self, limit: Limit, job: Job) -> str | None:
         """Which row of a Limit section counts `job`: None if none, "" if all share one."""
         parts: list[str] = []
-        for scope, value in (
-            (limit.users, job.user),
-            (limit.queues, job.queue),
-            (limit.projects, job.project),
-        ):
+        for scope, value in _scopes_of(limit, job):
             if scope is None:
                 continue
             if not self._covers(scope, value):
@@ -712,7 +723,8 @@ class ResourceTable:
         return "/".join(parts)
 
     def _covers(self, scope: Scope, value: str) -> bool:
-        if any(value in self.members(name) for name in scope.excluded):
+        # A job without an application profile is under no limit of profiles.
+        if not value or any(value in self.members(name) for name in scope.excluded):
             return False
         return any(name == "all" or value in self.members(name) for name in scope.names)
 
@@ -779,12 +791,21 @@ def _loan_limit(row: GuaranteeRow) -> LoanLimit:
     return LoanLimit(row.pool.countable, row.retained, row.idle, sum(rest), kept)
 
 
+def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
+    """Whom a Limit section binds, but for hosts, each with what a job is there."""
+    yield limit.users, job.user
+    yield limit.queues, job.queue
+    yield limit.projects, job.project
+    yield limit.apps, job.application
+
+
 def _short_of(limit: Limit, resource: str) -> Pending:
     """The reason of a Limit section: by the first of its consumers."""
     scopes = (
         (limit.users, Pending.LIMIT_USER, Pending.JOBS_USER),
         (limit.queues, Pending.LIMIT_QUEUE, Pending.JOBS_QUEUE),
         (limit.projects, Pending.LIMIT_PROJECT, Pending.JOBS_PROJECT),
+        (limit.apps, Pending.LIMIT_APP, Pending.JOBS_APP),
         (limit.hosts, Pending.LIMIT_HOST, Pending.JOBS_HOST),
         (True, Pending.LIMIT_CLUSTER, Pending.JOBS_CLUSTER),
     )

@@ -106,7 +106,8 @@ def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
     hosts, params = instance.cluster.hosts, instance.params
     processors = {host.name: params.processors_of(host) for host in hosts}
     for limit in instance.limits:
-        if limit.hosts is None or limit.users or limit.queues or limit.projects:
+        others = (limit.users, limit.queues, limit.projects, limit.apps)
+        if limit.hosts is None or any(others):
             continue
         excluded = tuple(f"~{name}" for name in limit.hosts.excluded)
         names = expand_hosts(instance.cluster, (*limit.hosts.names, *excluded))

@@ -80,8 +80,8 @@ class LimitUse:
     """What running jobs use of one counter of a Limit section; amounts in MB, slots or jobs."""
 
     name: str
-    #: By "users", "queues", "hosts", "projects": as configured or, of a limit for each, the one
-    #: that is counted; nothing where the section does not ask.
+    #: By "users", "queues", "hosts", "projects" and, if it asks for them, "apps": as configured or,
+    #: of a limit for each, the one that is counted; nothing where the section does not ask.
     consumers: Mapping[str, tuple[str, ...]]
     resource: str
     used: float
@@ -271,6 +271,8 @@ def _limits(session: Session) -> Iterator[LimitUse]:
             "hosts": _listed(limit.hosts, ""),
             "projects": _listed(limit.projects, row.project),
         }
+        if limit.apps is not None:
+            named["apps"] = _listed(limit.apps, row.app)
         if not row.on_hosts:
             pool = world.table.pools[row.index]
             used = pool.capacity - world.free_now.pool(row.index)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -246,38 +246,51 @@ def enough(facts: Facts) -> Iterator[Violation]:
                 yield Violation("gpu", text, blamed[-1].job.id, host, time)
 
 
-def cores(facts: Facts) -> Iterator[Violation]:
-    """At every start the slots of jobs with affinity[core(n)] have their n cores (AFF-01)."""
-    if all(host.cores is None for host in facts.hosts.values()):
-        return
-    for time, starting in facts.starts().items():
+#: What affinity[] calls processor units, and the field of a host that counts them.
+UNITS = {
+    **{"core": "cores", "thread": "threads", "cpu": "threads", "socket": "sockets"},
+    **{"numa": "numa_nodes", "mcm": "numa_nodes"},
+}
+
+
+def processor_units(facts: Facts) -> Iterator[Violation]:
+    """At every start the slots of jobs with affinity[core(n)] and the like have their n units.
+
+    AFF-01.
+    """
+    kinds = dict.fromkeys(UNITS.values())
+    every = facts.hosts.values()
+    counted = [k for k in kinds if any(getattr(host, k) is not None for host in every)]
+    for time, starting in facts.starts().items() if counted else ():
         facts.poll()
         for host in dict.fromkeys(name for job in starting for name in job.allocation):
-            have = facts.hosts[host].cores
-            blamed = [job for job in starting if _cores_taken(job, host)]
-            if have is None or not blamed:
-                continue
-            used = sum(
-                _cores_taken(item, host) for item in facts.by_host[host] if item.active(time)
-            )
-            if used > have:
-                names = ", ".join(job.job.id for job in blamed)
-                text = f"job {names}: {used} cores in use on host {host} at {time} s, it has {have}"
-                yield Violation("affinity", text, blamed[-1].job.id, host, time)
+            for kind in counted:
+                have = getattr(facts.hosts[host], kind)
+                blamed = [job for job in starting if _units_taken(job, host, kind)]
+                if have is None or not blamed:
+                    continue
+                there = [item for item in facts.by_host[host] if item.active(time)]
+                used = sum(_units_taken(item, host, kind) for item in there)
+                if used > have:
+                    names = ", ".join(job.job.id for job in blamed)
+                    words = kind.replace("_", " ")
+                    text = f"job {names}: {used} {words} in use on host {host} at {time} s"
+                    text = f"{text}, it has {have}"
+                    yield Violation("affinity", text, blamed[-1].job.id, host, time)
 
 
-def _cores_taken(holding: Holding, host: str) -> int:
-    """Cores of a host that the affinity sections of a job take, term by term, at least."""
+def _units_taken(holding: Holding, host: str, unit: str) -> int:
+    """Units of a host that the affinity sections of a job take, term by term, at least."""
     taken = 0
     for part in holding.parts:
         kind, _, rest = part.requirement.affinity.replace(" ", "").partition("(")
-        if kind.partition("*")[0].partition(":")[0] != "core":
+        if UNITS.get(kind.partition("*")[0].partition(":")[0]) != unit:
             continue
         number, _, behind = rest.partition(")") if rest else ("1", "", kind)
         plain = number.isdigit() and ":" not in behind.replace(":distribute=any", "")
         times = re.search(r"\*(\d+)", behind) if plain else None
-        cores = int(number.partition(",")[0]) * (int(times[1]) if times else 1)
-        taken += cores * part.allocation.get(host, 0)
+        count = int(number.partition(",")[0]) * (int(times[1]) if times else 1)
+        taken += count * part.allocation.get(host, 0)
     return taken
 
 
@@ -413,15 +426,18 @@ class Rule:
     most: float
     #: ``slots``, ``jobs`` or a resource.
     what: str = "slots"
-    #: Whose jobs count in it; each of the four None for all.
+    #: Whose jobs count in it; each of the five None for all.
     users: frozenset[str] | None = None
     queues: frozenset[str] | None = None
     projects: frozenset[str] | None = None
+    apps: frozenset[str] | None = None
     hosts: frozenset[str] | None = None
     #: The amount holds for every one of them alone.
     each_host: bool = False
     #: `most` is times the processors of the host, rounded up.
     per_processor: bool = False
+    #: `most` is percent of what the host has of it, in whole MB.
+    percent: bool = False
     #: The id of the array whose elements alone count.
     array: str | None = None
     #: The job group whose jobs, and those of the groups below it, alone count.
@@ -433,6 +449,7 @@ class Rule:
             (self.users is None or job.user in self.users)
             and (self.queues is None or job.queue in self.queues)
             and (self.projects is None or job.project in self.projects)
+            and (self.apps is None or job.application in self.apps)
             and (self.array is None or _array_of(job) == self.array)
             and f"{job.job_group}/".startswith(f"{self.job_group}/" if self.job_group else "")
         )
@@ -511,6 +528,9 @@ def _broken(
 
 def most_on(facts: Facts, rule: Rule, host: str) -> float:
     """What a rule that holds for each host allows on this one."""
+    if rule.percent:
+        have = amount_of(facts.hosts[host], rule.what)
+        return math.inf if have is None else math.floor(have * rule.most / 100 + 0.5)
     if rule.per_processor:
         it = facts.hosts[host]
         # LSF's open family counts MXJ as processors.
@@ -624,7 +644,8 @@ def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     users = _scope(facts, limit.users, job.user, "user")
     queues = _scope(facts, limit.queues, job.queue, "queue")
     projects = _scope(facts, limit.projects, job.project, "project")
-    row = Rule(f"limit {limit.name}", 0, users=users, queues=queues, projects=projects)
+    apps = _scope(facts, limit.apps, job.application, "application")
+    row = Rule(f"limit {limit.name}", 0, "", users, queues, projects, apps)
     if not row.covers(job):
         return
     scope = limit.hosts
@@ -634,14 +655,21 @@ def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     each = scope is not None and scope.each
     name = row.name + _owners(limit, job)
     for what, most in limit.amounts.items():
-        yield Rule(name, most, what, users, queues, projects, hosts, each)
+        yield Rule(name, most, what, users, queues, projects, apps, hosts, each)
+    for what, most in limit.percentages.items() if each else ():
+        row = Rule(name, most, what, users, queues, projects, apps, hosts, each)
+        yield replace(row, percent=True)
     if limit.slots_per_processor is not None and each:
         most = limit.slots_per_processor
-        yield Rule(name, most, "slots", users, queues, projects, hosts, each, per_processor=True)
+        row = Rule(name, most, "slots", users, queues, projects, apps, hosts, each)
+        yield replace(row, per_processor=True)
 
 
 def _owners(limit: Limit, job: Job) -> str:
-    scopes = ((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project))
+    scopes = (
+        *((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)),
+        (limit.apps, job.application),
+    )
     own = [value for scope, value in scopes if scope is not None and scope.each]
     return f" for {' '.join(own)}" if own else ""
 

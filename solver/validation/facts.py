@@ -178,11 +178,7 @@ def satisfies(expression: Expression | None, view: HostView, *, default: bool = 
     """
     chosen = expression is None or _true(_value(expression, view))
     kinds = view.names.strings | view.names.booleans
-    if (
-        not default
-        or view.home is None
-        or any(name in kinds for name in named(expression, view.names))
-    ):
+    if not default or view.home is None or kinds & {*named(expression, view.names)}:
         return chosen
     return chosen and view.host.type == view.home.type
 
@@ -443,7 +439,7 @@ class _FactsFound:
     expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
     members: dict[str, frozenset[str]] = field(default_factory=dict)
     everyone: dict[str, frozenset[str]] = field(default_factory=dict)
-    alike: dict[tuple[str, str, str], list[Holding]] = field(default_factory=dict)
+    alike: dict[tuple[str, str, str, str], list[Holding]] = field(default_factory=dict)
     reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
     requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
     known: dict[tuple[object, ...], tuple[Simple, tuple[Reservation, ...]]] = field(
@@ -667,15 +663,16 @@ class Facts:
         """The users, queues or projects of all jobs that run or are planned."""
         if attribute not in self._found.everyone:
             found = frozenset(getattr(holding.job, attribute) for holding in self.holdings())
-            self._found.everyone[attribute] = found
+            self._found.everyone[attribute] = found - {""}
         return self._found.everyone[attribute]
 
-    def alike(self) -> dict[tuple[str, str, str], list[Holding]]:
-        """All jobs by user, queue and project: limits cover all of a kind or none."""
+    def alike(self) -> dict[tuple[str, str, str, str], list[Holding]]:
+        """All jobs by what limits ask of them, which cover all of a kind or none."""
         if not self._found.alike:
             for holding in self.holdings():
                 job = holding.job
-                self._found.alike.setdefault((job.user, job.queue, job.project), []).append(holding)
+                kind = job.user, job.queue, job.project, job.application
+                self._found.alike.setdefault(kind, []).append(holding)
         return self._found.alike
 
     def array_limits(self) -> dict[str, int]:

@@ -149,6 +149,7 @@ def test_a_log_has_its_cluster_from_a_file_and_none_now(lsf: Path) -> None:
 
 def test_no_scheduler_and_a_part_of_one(lsf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (lsf / "bqueues").unlink()
+    monkeypatch.setenv("PATH", str(lsf))  # where this machine's own scheduler is not
     part = slotwise("compare", "--cluster")
     assert part.returncode == 2
     assert part.stderr.startswith("slotwise: bqueues: is not on the PATH: set LSF's environment")

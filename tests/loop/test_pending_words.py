@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import slotwise as sw
 from loop_lab import HOUR, cluster, host, instance, job, running
 from slotwise import (
     AdvanceReservation,
@@ -399,6 +401,17 @@ CASES: list[tuple[str, Instance, list[str]]] = [
         ["Job's requirement for exclusive execution not satisfied: A"],
     ),
     (
+        "RESERVATION_INACTIVE",
+        waits(
+            host("A"),
+            pending=replace(job("j", 2, minutes=60), reservation="u#1"),
+            advance_reservations=(
+                AdvanceReservation("u#1", HOUR, 2 * HOUR, {"A": 3}, users=("all",)),
+            ),
+        ),
+        ["The advance reservation of the job is not active"],
+    ),
+    (
         "RESERVED",
         waits(
             host("A"),
@@ -550,6 +563,26 @@ CASES: list[tuple[str, Instance, list[str]]] = [
         "JOBS_PROJECT",
         waits(running=(full(slots=2),), limits=(every("projects", jobs=1),)),
         ["JOBS limit defined for the project has been reached"],
+    ),
+    *(
+        (
+            name,
+            waits(
+                running=(full(slots=2, application="a"),),
+                pending=job("j", application="a"),
+                applications=(sw.Application("a"),),
+                limits=(every("apps", **amounts),),
+            ),
+            [words],
+        )
+        for name, amounts, words in (
+            (
+                "LIMIT_APP",
+                {"slots": 2},
+                "Resource (slots) limit defined on application has been reached",
+            ),
+            ("JOBS_APP", {"jobs": 1}, "JOBS limit defined for the application has been reached"),
+        )
     ),
     (
         "JOBS_CLUSTER",

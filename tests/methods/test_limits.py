@@ -11,6 +11,7 @@ from judging import host, job, problem, running
 from sampling import some
 from slotwise import Instance, Job, Limit, Queue, Scope, User, UserGroup
 from slotwise.solver.planning import plan
+from slotwise.solver.validate import validate_schedule
 
 ALL, EACH = Scope(("all",)), Scope(("all",), each=True)
 BOB = {"user": "bob"}
@@ -154,6 +155,60 @@ def test_a_limit_on_memory_counts_what_jobs_reserve() -> None:
     found = plan(instance, "time-based")
     assert (found["a"].start, found["b"].start) == (100, 0)
     assert "limit L (mem): needs 300" in found["a"].waits_for
+
+
+@pytest.mark.behaviour("TBR-10")
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
+@pytest.mark.parametrize(
+    ("scope", "starts"),
+    [
+        (Scope(("a",)), (0, 100, 0, 0)),
+        (Scope(("a", "b")), (0, 100, 200, 0)),
+        (Scope(("all",), excluded=("b",)), (0, 100, 0, 0)),
+        (EACH, (0, 100, 0, 0)),
+    ],
+)
+def test_limits_of_application_profiles(method: Any, scope: Scope, starts: tuple[int, ...]) -> None:
+    """APPS counts the profiles together, PER_APP each; jobs without a profile never count."""
+    profiles = ("a", "a", "b", "")
+    jobs = [replace(job(f"{n}", 2), application=name) for n, name in enumerate(profiles)]
+    instance = problem(
+        *jobs,
+        hosts=(host("A", 12),),
+        applications=(sw.Application("a"), sw.Application("b")),
+        limits=(Limit("L", {"slots": 3.0}, apps=scope),),
+    )
+    assert sw.loads(sw.dump(instance)).limits == instance.limits
+    found = plan(instance, method)
+    for item, start in zip(jobs, starts, strict=True):
+        said = found[item.id].start
+        assert said == start or (said is None and method == "greedy")
+    assert not any("bug" in note for note in found.notes)
+    run = sw.simulate(instance, cycle=0)
+    assert [run[item.id].start for item in jobs] == [*starts]
+    assert not validate_schedule(instance, run)
+
+
+@pytest.mark.behaviour("TBR-10")
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+def test_a_percentage_of_the_memory_of_each_host(method: Any) -> None:
+    """10 % of 249 MB is 25 MB after rounding (10.1)."""
+    instance = problem(
+        job("a", 1, "rusage[mem=25]"),
+        job("b", 1, "rusage[mem=1]"),
+        job("c", 1, "rusage[mem=26]"),
+        job("d", 1),
+        hosts=(host("A", 12, amounts={"mem": 249.0}),),
+        limits=(Limit("L", hosts=EACH, percentages={"mem": 10.0}),),
+    )
+    assert sw.loads(sw.dump(instance)).limits == instance.limits
+    found = plan(instance, method)
+    assert [found[name].start for name in "abd"] == [0, 100, 0]
+    assert [item.job for item in found.unplaced] == ["c"]
+    assert not any("bug" in note for note in found.notes)
+    wide = sw.dump(instance).replace("PER_HOST", "HOSTS")
+    with pytest.raises(sw.InputError, match="a percentage needs PER_HOST"):
+        sw.loads(wide)
 
 
 @pytest.mark.behaviour("TBR-10")

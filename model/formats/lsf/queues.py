@@ -324,7 +324,8 @@ RESOURCE_SECTIONS = (
 )
 _AMOUNTS = ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOURCE", "LICENSE")
 _SCOPES = (
-    ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT"]
+    ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT",
+     "APPS", "PER_APP"]
 )  # fmt: skip
 #: INELIGIBLE only says how the pending time of a job counts.
 _TAKEN_OF_RESOURCES = frozenset(["NAME", "INELIGIBLE", *_AMOUNTS, *_SCOPES])
@@ -377,7 +378,7 @@ def _limit(
     item.put("name", name, "NAME")
     gone = {f"{entry.keys[key]} in limits": key for key in entry.values if key in _OTHER_AMOUNTS}
     for key in _AMOUNTS[:6]:
-        if "%" in entry.text(key):
+        if "%" in entry.text(key) and not entry.text("PER_HOST"):
             gone[f"{entry.keys[key]} in percent"] = key
         else:
             item.take(key)

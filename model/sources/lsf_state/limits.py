@@ -175,7 +175,7 @@ def _limit(row: Mapping[str, str], line: int, reading: Reading) -> Iterator[Seen
 
 #: Amounts that are no resource of a requirement, and columns of limits that are not modelled.
 _COUNTS = frozenset({"slots", "jobs"})
-_UNHEEDED = frozenset({"APPS", "LIC_PROJECTS", "INELIGIBLE", "JOBS_PER_SCHED_CYCLE"})
+_UNHEEDED = frozenset({"LIC_PROJECTS", "INELIGIBLE", "JOBS_PER_SCHED_CYCLE"})
 
 
 def _plain(word: str) -> str:
@@ -204,15 +204,15 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
     for (name, _), alike in by_name.items():
         names[name] = names.get(name, 0) + 1
         own = name if names[name] == 1 else f"{name}.{names[name]}"
-        users, queues, hosts, projects = (
+        users, queues, hosts, projects, apps = (
             _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
         )
         amounts = dict(alike[0].amounts)
-        found.append(Limit(own, amounts, None, users, queues, hosts, projects))
+        found.append(Limit(own, amounts, None, users, queues, hosts, projects, apps))
     return tuple(found)
 
 
-KINDS = ("users", "queues", "hosts", "projects")
+KINDS = ("users", "queues", "hosts", "projects", "apps")
 
 
 def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
@@ -264,7 +264,7 @@ def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -
             if rest:
                 notes.touch(text, where="blimits", hosts=rest)
             continue
-        key = kind.removesuffix("s")
+        key = "application" if kind == "apps" else kind.removesuffix("s")
         others = [
             job.id
             for job in instance.pending

@@ -210,6 +210,7 @@ LIMIT_CONSUMERS = (
     _row("limit", "queues", "queues", long="QUEUES; PER_QUEUE", plain="QUEUES"),
     _row("limit", "hosts", "hosts", long="HOSTS; PER_HOST", plain="HOSTS"),
     _row("limit", "projects", "projects", long="PROJECTS; PER_PROJECT", plain="PROJECTS"),
+    _row("limit", "application profiles", "apps", long="APPS; PER_APP", plain="APPS"),
 )
 LIMIT_AMOUNTS = (
     _row("limit", "slots", "slots", long="SLOTS", plain="SLOTS"),

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, Problem
+from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
 from ..lsf_state.values import Text
-from . import values
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
 from .limits import read_limits
@@ -47,14 +47,16 @@ def read_folder(folder: Path) -> SlurmState:
     return read_texts(texts_in(folder), str(folder))
 
 
-def read_texts(given: Iterable[Text], source: str) -> SlurmState:
+def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -> SlurmState:
     """Everything that texts say, JSON before text forms of one kind; source: for messages.
+
+    zone: of times without one, None: as sdiag says, else UTC.
 
     Raises InputError with everything that is wrong, and if no text is of Slurm.
     """
     texts = [text for text in given if text.content.strip()]
     seen = SlurmState()
-    zone = _clock(texts, seen)
+    zone = _clock(texts, seen) or zone
     records: dict[RecordKind, list[SlurmRecord]] = {}
     problems: list[Problem] = []
     for text in sorted(texts, key=lambda text: not text.is_json):

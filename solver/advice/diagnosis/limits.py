@@ -180,6 +180,7 @@ def _scope_text(limit: Limit) -> str:
         ("queue", limit.queues),
         ("host", limit.hosts),
         ("project", limit.projects),
+        ("application", limit.apps),
     ):
         if scope is not None:
             each = f"each {noun} of" if scope.each else f"{noun}"

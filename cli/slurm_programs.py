@@ -1,0 +1,100 @@
+"""What Slurm's programs print on this machine now, as an instance."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ..model.errors import InputError
+from ..model.omissions import Omission
+from .import_slurm import instance_of
+from .import_snapshot import print_notes
+from .scheduler import Asking, Scheduler, output_of
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..model.sources.lsf_state.values import Text
+
+#: The forms of each command, the best first. scontrol has JSON from 23.02 on, but not all fields.
+COMMANDS = {
+    "jobs": (("squeue", "--all", "--json"), ("scontrol", "show", "job", "-d", "-o")),
+    "nodes": (("scontrol", "show", "node", "-o"),),
+    "partitions": (("scontrol", "show", "partition", "-o"),),
+    "config": (("scontrol", "show", "config"),),
+    "reservations": (("scontrol", "show", "reservation", "-o"),),
+    "licences": (("scontrol", "show", "licenses", "-o"),),
+    "diagnosis": (("sdiag",),),
+    "qos": (("sacctmgr", "-P", "show", "qos"),),
+    "associations": (
+        ("sacctmgr", "-P", "show", "assoc", "tree", "format=Account,User,ParentName,GrpTRES,"
+         "GrpJobs,GrpTRESMins,GrpTRESRunMins,GrpWall,MaxJobs"),
+    ),
+}  # fmt: skip
+#: Without these nothing is known.
+NEEDED = ("jobs", "nodes", "partitions", "config")
+#: What sacctmgr says of a cluster without accounting.
+_NO_ACCOUNTING = re.compile(r"supported accounting_storage plugin|accounting storage is disabled")
+#: Seconds to wait for each of the others.
+OPTIONAL_TIMEOUT = 30.0
+#: What Slurm's commands find of the environment: these and the variables of Slurm.
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SLURM_CONF")
+
+
+def slurm_now(programs: Mapping[str, str], asking: Asking) -> Instance:
+    """The cluster as Slurm's programs print it; notes go to stderr.
+
+    programs: the absolute paths of those that are there. One that is not needed and fails is named
+    on stderr, and as an omission. Raises InputError if a needed one fails, or prints what makes no
+    instance, and for options that mean nothing with Slurm.
+    """
+    from ..model.sources.slurm.folder import read_texts
+
+    if asking.site is not None or asking.rusage:
+        raise InputError("--site and --rusage are of LSF: Slurm's programs print what it has")
+    now = datetime.now().astimezone().replace(microsecond=0)
+    texts: list[Text] = []
+    lost: list[Omission] = []
+    for name in COMMANDS:
+        try:
+            text = _asked(name, programs, asking.timeout)
+        except InputError as error:
+            if name in NEEDED:
+                raise
+            first = error.problems[0]
+            lost.append(Omission(first.message, first.source))
+            print_notes([f"{problem}: passed over" for problem in error.problems])
+            continue
+        texts += [] if text is None else [text]
+    seen = read_texts(texts, "the output of Slurm's programs", zone=now.tzinfo)
+    if seen.now is not None:
+        now = datetime.fromtimestamp(seen.now, now.tzinfo)
+    made = instance_of(seen, now)
+    return replace(made, omissions=(*made.omissions, *lost))
+
+
+def _asked(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
+    """What a command prints; of accounting nothing if there is none."""
+    environment = {key: value for key, value in os.environ.items() if key in _KEPT}
+    environment["LC_ALL"] = "C"
+    needed = name in NEEDED
+    limit = timeout if needed else min(timeout, OPTIONAL_TIMEOUT)
+    try:
+        return output_of(COMMANDS[name], programs, limit, environment, needed=needed)
+    except InputError as error:
+        if name in ("qos", "associations") and _NO_ACCOUNTING.search(str(error)):
+            return None
+        raise
+
+
+SLURM = Scheduler(
+    "Slurm",
+    ("squeue", "scontrol"),
+    tuple(dict.fromkeys(words[0] for forms in COMMANDS.values() for words in forms)),
+    "add Slurm's directory of programs, or run the commands where they are and take "
+    "`slotwise import slurm`",
+    slurm_now,
+)
