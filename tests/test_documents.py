@@ -139,7 +139,7 @@ FOREIGN = {
     "--first-seed",  # our benchmarks, as all above
     *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
     "--start",  # squeue
-    *("--deadline", "--time-min"),  # sbatch
+    *("--deadline", "--time-min", "--json", "--mem", "--ntasks-per-node", "--priority"),  # Slurm
 }
 
 
