@@ -11,10 +11,10 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
 from ..model.errors import InputError, Problem
-from ..model.sources.lsf_state.values import Text
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.sources.lsf_state.values import Text
 
 #: Seconds to wait for each program if none are given.
 TIMEOUT = 120.0
@@ -64,6 +64,7 @@ def output_of(
     does not have is an error. Raises InputError if the command fails.
     """
     from ..model.input_limits import limits
+    from ..model.sources.lsf_state.values import Text
     from ..solver.processes import TooMuchOutput, run_program
 
     reason, line, limit = "", "", limits().text

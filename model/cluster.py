@@ -130,6 +130,17 @@ class Host:
     gpus: Gpus | None = None
     #: Number of cores that jobs may be bound to (affinity[]), None if unknown.
     cores: Annotated[int | None, Fact("count_from_1")] = None
+    #: Likewise for hardware threads.
+    threads: Annotated[int | None, Fact("count_from_1")] = None
+    #: Likewise for sockets.
+    sockets: Annotated[int | None, Fact("count_from_1")] = None
+    #: Likewise for NUMA nodes.
+    numa_nodes: Annotated[int | None, Fact("count_from_1")] = None
+
+    def units(self, kind: str) -> int | None:
+        """Its processor units of a kind, as affinity[] has it, None if that is not known."""
+        counts = {"core": self.cores, "thread": self.threads, "socket": self.sockets}
+        return counts.get(kind, self.numa_nodes)
 
     def __post_init__(self) -> None:
         if isinstance(self.gpus, Gpus):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..model.duration import expected_duration, granted_run_limit
 from ..model.errors import InputError
 from ..model.gpu_request import GpuRequest
 from ..model.instance import Instance
-from ..model.job import OTHERS, HostRequest, Job, RunningJob
+from ..model.job import OTHERS, HostRequest, Job, RunningJob, classes
 from ..model.reservation import Reservation
 from ..model.reserved_periods import may_use, reserved_periods
 from ..model.resreq import (
@@ -69,6 +70,7 @@ class _ResolverCache:
     demands: dict[Hashable, Demand] = field(default_factory=dict)
     gpus: dict[Hashable, GpuRequest | None] = field(default_factory=dict)
     spans: dict[Hashable, tuple[int | None, int | None]] = field(default_factory=dict)
+    unit_kinds: frozenset[str] | None = None
     reserved: dict[tuple[str, int], tuple[Calendar, Calendar | None]] = field(default_factory=dict)
 
 
@@ -199,14 +201,33 @@ class Resolver:
         names = {name for simple in self._simples(job) for name in named(simple.select, self.hosts)}
         return frozenset(names) & BY_LOAD
 
-    def binds_cores(self, job: Job) -> bool:
-        """Whether affinity[] of a job asks for more than a number of cores that hosts have told."""
+    def binds_units(self, job: Job) -> bool:
+        """Whether affinity[] of a job asks for more than a number of units that hosts have told.
+
+        Units of two kinds share the same processors, which no number says.
+        """
         asked = [simple for simple in self._simples(job) if simple.affinity]
+        if not asked:
+            return False
+        kinds = self._kinds_of_units() | {simple.units_of_a_slot[0] for simple in asked}
         hosts = self.instance.cluster.hosts
-        counted = all(simple.asks_for_a_number_of_cores for simple in asked) and all(
-            h.cores is not None for h in hosts
+        return (
+            len(kinds) > 1
+            or not all(simple.asks_for_a_number_of_units for simple in asked)
+            or any(host.units(kind) is None for kind in kinds for host in hosts)
         )
-        return bool(asked) and not counted
+
+    def _kinds_of_units(self) -> frozenset[str]:
+        """The kinds of processor units that running and pending jobs ask for, looked up once."""
+        if self._kept.unit_kinds is None:
+            found: set[str] = set()
+            running = (item.job for item in self.instance.running)
+            for job, first in classes((*running, *self.instance.pending)):
+                with suppress(InputError):
+                    parts = self._simples(job) if job is first else ()
+                    found |= {simple.units_of_a_slot[0] for simple in parts if simple.affinity}
+            self._kept.unit_kinds = frozenset(found)
+        return self._kept.unit_kinds
 
     def unsure_of_home(self, job: Job) -> bool:
         """Whether hosts are chosen by a submission host of which nobody knows type or model."""

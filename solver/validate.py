@@ -53,7 +53,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.alone,
     capacity.kinds,
     capacity.enough,
-    capacity.cores,
+    capacity.processor_units,
     capacity.limits,
     schedule.guarantees,
 )

@@ -439,3 +439,9 @@ def test_a_script_may_come_through_a_pipe(tmp_path: Path) -> None:
         line, right = (json.loads(item.stdout)["line"] for item in (found, plain))
         assert (line["start"], line["allocation"]) == (right["start"], right["allocation"])
         assert sum(line["allocation"].values()) == 2
+
+
+def test_half_the_run_limit_is_tried() -> None:
+    answer = sw.ask(example("backfill"), "-n 2 -W 1:00", explore=True, method="time-based")
+    found = {item.shown["limit"]: item.answer.start for item in answer.alternatives}
+    assert found["0:30"] == 5400 < (answer.line.answer.start or 0)

@@ -189,6 +189,7 @@ def test_explain_offers_the_same_changes_of_the_configuration(mill: sw.Instance)
     assert "An administrator" not in plain
 
 
+@pytest.mark.slow
 def test_an_explanation_without_time_for_the_configuration_is_cut(mill: sw.Instance) -> None:
     polls = _Nth(1 << 40)
     whole = sw.explain(mill, "110", configuration=True, cancel=polls)

@@ -64,7 +64,7 @@ SCOPES = [
 ]
 
 
-@pytest.mark.parametrize(("left_out", "of"), some(SCOPES, 6))
+@pytest.mark.parametrize(("left_out", "of"), some(SCOPES, 5))
 def test_an_omission_takes_the_proofs_of_the_jobs_in_its_scope(left_out: Omission, of: str) -> None:
     """A fault here: a proof that is lost to a rule of others, or kept beside one of its own."""
     instance = replace(site(), omissions=(left_out,))

@@ -196,12 +196,16 @@ class Cu:
     excl: bool = False
 
 
-#: ``core``, ``core(2)``, ``core(2)*3``; ``distribute=any`` is LSF's default.
-_NUMBER = r"\s*core\s*(?:\(\s*(\d+)\s*\))?\s*(?:\*\s*(\d+)\s*)?"
-_CORES = re.compile(rf"{_NUMBER}(?::\s*distribute\s*=\s*any\s*)?")
-#: The start of an affinity request with further conditions:
-#: ``core(2,same=socket):membind=localonly``.
-_AT_LEAST = re.compile(r"\s*core\s*(?:\(\s*(\d+))?")
+#: Processor units as affinity[] names them, and what they are.
+UNITS = {"core": "core", "thread": "thread", "cpu": "thread", "socket": "socket"} | dict.fromkeys(
+    ("numa", "mcm"), "numa"
+)
+_UNIT = rf"\s*({'|'.join(UNITS)})"
+#: ``core``, ``thread(2)``, ``core(2)*3``; ``distribute=any`` is LSF's default.
+_NUMBER = rf"{_UNIT}\s*(?:\(\s*(\d+)\s*\))?\s*(?:\*\s*(\d+)\s*)?"
+_COUNTED = re.compile(rf"{_NUMBER}(?::\s*distribute\s*=\s*any\s*)?")
+#: The same with more in its parentheses or behind: ``core(2,same=socket):membind=localonly``.
+_AT_LEAST = re.compile(rf"{_UNIT}\s*(?:\(\s*(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,27 +223,27 @@ class Simple:
     same: tuple[str, ...] = ()
     #: Compute units of the job.
     cu: Cu | None = None
-    #: Text of affinity[]; plans obey only its number of cores.
+    #: Text of affinity[]; plans obey only its number of processor units.
     affinity: str = ""
     #: Text of stripe and gtile of span[], which no plan obeys.
     tiling: str = ""
 
     @property
-    def cores_of_a_slot(self) -> int:
-        """Return the minimum number of cores for each slot by affinity[]; 0 if none (AFF-01).
+    def units_of_a_slot(self) -> tuple[str, int]:
+        """Return the processor unit that affinity[] takes for each slot, and the minimum (AFF-01).
 
-        Threads, sockets and NUMA nodes are not counted: 0.
+        ``core``, ``thread``, ``socket`` or ``numa``; ``""`` and 0 without the section.
         """
-        found = _CORES.fullmatch(self.affinity)
+        found = _COUNTED.fullmatch(self.affinity)
         if found:
-            return int(found[1] or 1) * int(found[2] or 1)
+            return UNITS[found[1]], int(found[2] or 1) * int(found[3] or 1)
         least = _AT_LEAST.match(self.affinity)
-        return int(least[1] or 1) if least else 0
+        return (UNITS[least[1]], int(least[2] or 1)) if least else ("", 0)
 
     @property
-    def asks_for_a_number_of_cores(self) -> bool:
-        """Return whether affinity[] requests only a number of cores, without their location."""
-        return _CORES.fullmatch(self.affinity) is not None
+    def asks_for_a_number_of_units(self) -> bool:
+        """Return whether affinity[] requests only a number of units, without their location."""
+        return _COUNTED.fullmatch(self.affinity) is not None
 
 
 @dataclass(frozen=True, slots=True)

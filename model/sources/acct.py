@@ -36,7 +36,7 @@ from .log_lines import (
     number_of,
     refused_records,
 )
-from .slurm.sacct import SacctTable, is_header
+from .sacct import SacctTable, is_header
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -85,8 +85,8 @@ class Alternative:
 
 #: Index of the job slots in every table.
 SLOTS = 0
-#: The cores of hosts, which jobs with affinity[] take beside slots.
-CORES = "affinity cores"
+#: The processor units of hosts, which jobs with affinity[] take beside slots, in words.
+UNIT_NAMES = {"core": "cores", "thread": "threads", "socket": "sockets", "numa": "NUMA nodes"}
 #: The slots of hosts that are no advance reservation's, which jobs without -U take too (ARV-01).
 UNRESERVED = "slots outside advance reservations"
 #: The slots of one are called so, and by its name.
@@ -261,7 +261,7 @@ class ResourceTable:
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
         self._add_gpus()
-        self._add_cores()
+        self._add_units()
         if any(item.users for item in self.instance.advance_reservations):
             reason = "advance reservation of slots"
             self._add_host(UNRESERVED, slots, reason, Pending.RESERVED)
@@ -284,12 +284,14 @@ class ResourceTable:
             index = self._add_host(PHYSICAL, capacity, "free GPUs", Pending.RUSAGE, PHYSICAL)
             self._host_index.update(dict.fromkeys(GPU_NAMES, index))
 
-    def _add_cores(self) -> None:
-        """The cores of hosts that have said how many: jobs with affinity[] take them (AFF-01)."""
-        counts = [host.cores for host in self.instance.cluster.hosts]
-        if any(count is not None for count in counts):
-            capacity = np.array([np.inf if count is None else float(count) for count in counts])
-            self._add_host(CORES, capacity, "free cores", Pending.RUSAGE, "affinity")
+    def _add_units(self) -> None:
+        """The processor units of hosts that have said how many: affinity[] takes them (AFF-01)."""
+        for kind, words in UNIT_NAMES.items():
+            counts = [host.units(kind) for host in self.instance.cluster.hosts]
+            if any(count is not None for count in counts):
+                capacity = np.array([np.inf if count is None else float(count) for count in counts])
+                name = f"affinity {words}"
+                self._add_host(name, capacity, f"free {words}", Pending.RUSAGE, "affinity")
 
     @property
     def unreserved(self) -> int:
@@ -355,7 +357,7 @@ class ResourceTable:
 
         first: for the first term of a requirement; a limit on jobs over the whole cluster counts
         the job once, not once a term.
-        simple: the term, whose affinity[] says how many cores each of its slots takes.
+        simple: the term, whose affinity[] says how many units each of its slots takes.
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
         one_each = flat("slots", 1.0)
@@ -380,10 +382,10 @@ class ResourceTable:
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
                 what = "GPUs" if item.resource in GPU_NAMES else item.resource
                 missing = missing or f"no host has {what}"
-        cores = 0 if simple is None else simple.cores_of_a_slot
-        if cores and CORES in self._host_index:
-            taken = flat(CORES, float(cores))
-            host_uses.append(Use(self._host_index[CORES], Per.SLOT, taken))
+        kind, units = ("", 0) if simple is None else simple.units_of_a_slot
+        name = f"affinity {UNIT_NAMES[kind]}" if units else ""
+        if name in self._host_index:
+            host_uses.append(Use(self._host_index[name], Per.SLOT, flat(name, float(units))))
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
         if first and (array := self.limited_array(job)) is not None:
             limit_pools.append(Use(self._array_pool(array, job), Per.JOB, flat("jobs", 1.0)))

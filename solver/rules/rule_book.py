@@ -238,7 +238,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST
-        if resolver.binds_cores(job):
+        if resolver.binds_units(job):
             yield "affinity[]"
         gpus = resolver.gpus(job)
         for option in () if gpus is None else gpus.unheeded:

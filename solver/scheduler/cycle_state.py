@@ -294,6 +294,13 @@ class CycleState:
             return self.world.now
         return earliest(found, lambda other: self._when(other, starts_later))
 
+    def waits_for_estimates(self, job: Job) -> bool:
+        """Whether the condition of a job comes to hold by estimates of others, not by starts."""
+        found = self.event_of(job)
+        if found is None:
+            return False
+        return earliest(found, lambda other: self._when(other, 0, by_estimates=False)) is None
+
     def _let_go_just_now(self, job: Job) -> bool:
         """Whether a start of this cycle lets a job go: it has its turn in the next."""
         event, begun = self.event_of(job), self.record.started
@@ -315,8 +322,8 @@ class CycleState:
             release = asked.releases[job.id]
         return release.event
 
-    def _when(self, other: After, starts_later: int) -> int | None:
-        """When another job starts, or ends, as this cycle has it."""
+    def _when(self, other: After, starts_later: int, *, by_estimates: bool = True) -> int | None:
+        """When another job starts, or ends, as this cycle has it; by_estimates: without a start."""
         state = self.world.states.find(other.job)
         if state is None:
             return None
@@ -326,7 +333,8 @@ class CycleState:
             if reservation is None:
                 return None
             # Where others have places in the future an estimate without one is no start.
-            estimate = reservation.estimate if self.settings.reservation == "greedy" else None
+            counts = by_estimates and self.settings.reservation == "greedy"
+            estimate = reservation.estimate if counts else None
             start = estimate if reservation.start is None else reservation.start.time
             last = last_start(self.instance, state.job)
             if start is not None and last is not None and start > last:

@@ -136,7 +136,10 @@ class Greedy:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
         if state.reserved is not None:
             # What it waits for is set aside for it already: from a known second on, or in use.
-            return future_allocation(cycle, state, closed)
+            found = future_allocation(cycle, state, closed)
+            if found is None or found.start is None or not cycle.waits_for_estimates(state.job):
+                return found
+            return JobReservation(state, "greedy", found.start.time)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
         backfilled = cycle.backfilled_slots.has_any and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:

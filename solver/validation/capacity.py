@@ -246,38 +246,51 @@ def enough(facts: Facts) -> Iterator[Violation]:
                 yield Violation("gpu", text, blamed[-1].job.id, host, time)
 
 
-def cores(facts: Facts) -> Iterator[Violation]:
-    """At every start the slots of jobs with affinity[core(n)] have their n cores (AFF-01)."""
-    if all(host.cores is None for host in facts.hosts.values()):
-        return
-    for time, starting in facts.starts().items():
+#: What affinity[] calls processor units, and the field of a host that counts them.
+UNITS = {
+    **{"core": "cores", "thread": "threads", "cpu": "threads", "socket": "sockets"},
+    **{"numa": "numa_nodes", "mcm": "numa_nodes"},
+}
+
+
+def processor_units(facts: Facts) -> Iterator[Violation]:
+    """At every start the slots of jobs with affinity[core(n)] and the like have their n units.
+
+    AFF-01.
+    """
+    kinds = dict.fromkeys(UNITS.values())
+    every = facts.hosts.values()
+    counted = [k for k in kinds if any(getattr(host, k) is not None for host in every)]
+    for time, starting in facts.starts().items() if counted else ():
         facts.poll()
         for host in dict.fromkeys(name for job in starting for name in job.allocation):
-            have = facts.hosts[host].cores
-            blamed = [job for job in starting if _cores_taken(job, host)]
-            if have is None or not blamed:
-                continue
-            used = sum(
-                _cores_taken(item, host) for item in facts.by_host[host] if item.active(time)
-            )
-            if used > have:
-                names = ", ".join(job.job.id for job in blamed)
-                text = f"job {names}: {used} cores in use on host {host} at {time} s, it has {have}"
-                yield Violation("affinity", text, blamed[-1].job.id, host, time)
+            for kind in counted:
+                have = getattr(facts.hosts[host], kind)
+                blamed = [job for job in starting if _units_taken(job, host, kind)]
+                if have is None or not blamed:
+                    continue
+                there = [item for item in facts.by_host[host] if item.active(time)]
+                used = sum(_units_taken(item, host, kind) for item in there)
+                if used > have:
+                    names = ", ".join(job.job.id for job in blamed)
+                    words = kind.replace("_", " ")
+                    text = f"job {names}: {used} {words} in use on host {host} at {time} s"
+                    text = f"{text}, it has {have}"
+                    yield Violation("affinity", text, blamed[-1].job.id, host, time)
 
 
-def _cores_taken(holding: Holding, host: str) -> int:
-    """Cores of a host that the affinity sections of a job take, term by term, at least."""
+def _units_taken(holding: Holding, host: str, unit: str) -> int:
+    """Units of a host that the affinity sections of a job take, term by term, at least."""
     taken = 0
     for part in holding.parts:
         kind, _, rest = part.requirement.affinity.replace(" ", "").partition("(")
-        if kind.partition("*")[0].partition(":")[0] != "core":
+        if UNITS.get(kind.partition("*")[0].partition(":")[0]) != unit:
             continue
         number, _, behind = rest.partition(")") if rest else ("1", "", kind)
         plain = number.isdigit() and ":" not in behind.replace(":distribute=any", "")
         times = re.search(r"\*(\d+)", behind) if plain else None
-        cores = int(number.partition(",")[0]) * (int(times[1]) if times else 1)
-        taken += cores * part.allocation.get(host, 0)
+        count = int(number.partition(",")[0]) * (int(times[1]) if times else 1)
+        taken += count * part.allocation.get(host, 0)
     return taken
 
 

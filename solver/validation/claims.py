@@ -16,7 +16,7 @@ from ...model.job import Job
 from ...model.objective import objectives
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ...model.resreq.syntax import simples
-from . import order, reservations
+from . import capacity, order, reservations
 from .facts import Facts, Holding, Violation
 from .hosts import may_begin_on
 
@@ -406,8 +406,20 @@ def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterat
         before.append(entry)
 
 
-#: An affinity section that asks for so many cores a slot and for nothing else.
-_PLAIN_CORES = re.compile(r"core(\(\d+\))?(\*\d+)?(:distribute=any)?")
+#: An affinity section that asks for a number of units a slot and for nothing else.
+_PLAIN_UNITS = re.compile(r"(\w+)(\(\d+\))?(\*\d+)?(:distribute=any)?")
+
+
+def _is_counted(facts: Facts, affinity: str) -> bool:
+    """Whether a section asks for a number of units that all hosts have, and no job other ones."""
+    found = _PLAIN_UNITS.fullmatch(affinity.replace(" ", ""))
+    kind = None if found is None else capacity.UNITS.get(found[1])
+    if kind is None:
+        return False
+    parts = (part.requirement.affinity for item in facts.holdings() for part in item.parts)
+    named = {re.split(r"\W", text.strip())[0] for text in parts if text}
+    alone = all(capacity.UNITS.get(name) == kind for name in named)
+    return alone and all(getattr(host, kind) is not None for host in facts.hosts.values())
 
 
 def _partly_modelled(facts: Facts, job: Job) -> bool:
@@ -416,12 +428,7 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
     parts = () if isinstance(asked, str) else simples(asked)
     unlisted = bool(job.job_group) and not facts.instance.job_groups
     unlisted |= bool(job.reservation) and not reservations.windows_of(facts, job)
-    uncounted = any(host.cores is None for host in facts.instance.cluster.hosts)
-    bound = any(
-        uncounted or not _PLAIN_CORES.fullmatch(part.affinity.replace(" ", ""))
-        for part in parts
-        if part.affinity
-    )
+    bound = any(not _is_counted(facts, part.affinity) for part in parts if part.affinity)
     unlisted |= bool(job.service_class) and not facts.instance.service_classes
     return bool(job.unheeded) or unlisted or bound or any(part.tiling for part in parts)
 

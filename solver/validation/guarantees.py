@@ -82,7 +82,11 @@ def _hosts_of(facts: Facts, pool: GuaranteedPool) -> frozenset[str]:
         if name[0] == "~":
             found -= facts.expand((name[1:],))
     now = facts.instance.now
-    for item in () if facts.as_lsf else facts.instance.advance_reservations:
+    named = {job.reservation for job in facts.instance.pending}
+    named |= {item.job.reservation for item in facts.instance.running}
+    for item in facts.instance.advance_reservations:
+        if facts.as_lsf and item.name not in named:
+            continue  # LSF's estimate knows no reservation that none of the jobs is in
         if item.start <= now < item.end:
             found -= frozenset(item.slots)
     found = frozenset(name for name in found if facts.hosts[name].status.lower() in _STATES)

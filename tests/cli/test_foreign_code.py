@@ -176,7 +176,7 @@ def test_a_process_that_keeps_a_list_of_semaphores_dies_and_comes_again(
         pairwise(
             ["", ".", ":", "/nowhere:", "./:/nowhere", "HERE", "../trap:/nowhere"], list(STARTS)
         ),
-        3,
+        2,
     ),
 )
 def test_no_entry_of_the_python_path_is_the_current_folder(

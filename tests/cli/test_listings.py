@@ -302,3 +302,9 @@ def test_standard_input_for_every_log_and_instance() -> None:
         assert str(done.exception).startswith("<stdin>:1: ")
     done = CliRunner().invoke(app, ["import", "acct", "-", "-"], input="")
     assert "- is given twice" in str(done.exception)
+
+
+def test_where_there_is_room_no_cell_is_broken() -> None:
+    cells = ("one two three", "four five six")
+    text = listing_text((Column("A"), Column("B")), [ListingRow(cells)])
+    assert any(all(cell in line for cell in cells) for line in text.splitlines())

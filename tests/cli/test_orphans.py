@@ -56,8 +56,8 @@ KINDS = {
     ),
     "snapshot": (b"sleep", "snapshot"),
 }
-#: Those whose processes another kind starts in the same way: as sweep does, as backtest does.
-ALIKE = {"whatif", "ask", "forecast"}
+#: Those whose processes are handed out as those of another kind that runs by default.
+ALIKE = {"whatif", "ask", "forecast", "sweep"}
 
 
 @pytest.fixture(scope="module")

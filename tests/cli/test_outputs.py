@@ -308,6 +308,7 @@ COMMANDS = {
         *("import", "snapshot", "--bjobs", f"{LSF}/bjobs-running-two-hosts.json"),
         *("--bhosts", f"{LSF}/bhosts.json", "--bqueues", f"{LSF}/bqueues.json"),
     ],
+    "import slurm": ["import", "slurm", "--from", str(DATA / "slurm" / "live")],
     "snapshot": ["snapshot"],
     "compare": ["compare", HEADLINE],
     "replay": ["replay", "LOG"],
@@ -319,7 +320,15 @@ COMMANDS = {
     "version": ["--version"],
 }
 #: Those that print remarks about their input.
-REMARKING = {"import acct", "import lsf", "import snapshot", "snapshot", "sweep", "forecast"}
+REMARKING = {
+    "import acct",
+    "import lsf",
+    "import slurm",
+    "import snapshot",
+    "snapshot",
+    "sweep",
+    "forecast",
+}
 
 
 def full_device(folder: Path) -> Path:
@@ -508,7 +517,7 @@ def test_sigterm_leaves_no_part_of_a_file(tmp_path: Path) -> None:
     script = (
         "import os, sys, time, signal\n"
         "from pathlib import Path\n"
-        "import slotwise.cli.check as g\n"
+        "import slotwise.cli.output as g\n"
         "def slow(instance, output, notation=None):\n"
         "    from slotwise.cli.output import whole_file\n"
         "    with whole_file(output) as file:\n"

@@ -60,12 +60,12 @@ READERS: dict[str, str] = {
     "check files": f"check IN {HEADLINE}",
     "check changes": f"check {HEADLINE} --changes IN",
     "snapshot site": "snapshot --site IN",
-    "whatif site": "whatif IN --set reservation=none",
+    "whatif file": "whatif IN --set reservation=none",
     "whatif log": "whatif SITE --log IN --set reservation=none",
     "whatif events": f"whatif SITE --log {ACCT} --events IN --set reservation=none",
     "whatif changes": "whatif SITE --changes IN --set reservation=none",
     "sweep study": "sweep IN --into CELLS",
-    "forecast instance_file": "forecast IN --history LOG",
+    "forecast file": "forecast IN --history LOG",
     "forecast history": f"forecast {HEADLINE} --history IN",
     "forecast calibration": f"forecast {HEADLINE} --history LOG --calibration IN",
     "backtest log": "backtest IN",
@@ -88,7 +88,9 @@ READERS: dict[str, str] = {
     "import snapshot blimits": f"import snapshot {JOBS} {HOSTS} --blimits IN",
     "import snapshot bjgroup": f"import snapshot {JOBS} {HOSTS} --bjgroup IN",
     "import snapshot brsvs": f"import snapshot {JOBS} {HOSTS} --brsvs IN",
+    "import snapshot aps": f"import snapshot {JOBS} {HOSTS} --aps IN",
     "import snapshot folder": "import snapshot --from IN",
+    "import slurm folder": "import slurm --from IN",
     "import lsf confdir": "import lsf IN",
     "import lsf lshosts": "import lsf CONF --lshosts IN",
     "import events files": "import events IN",
@@ -114,7 +116,10 @@ def of_paths() -> Iterator[str]:
         command = get_command(app)
         for word in words:
             command = command.get_command(None, word)  # type: ignore[attr-defined]
-        function = inspect.unwrap(command.callback)  # type: ignore[arg-type]
+        function = inspect.unwrap(
+            command.callback,  # type: ignore[arg-type]
+            stop=lambda each: hasattr(each, "__signature__"),
+        )
         for name, each in inspect.signature(function, eval_str=True).parameters.items():
             if re.search(r"\bPath\b", str(each.annotation)):
                 yield f"{' '.join(words)} {name}"

@@ -62,7 +62,7 @@ LISTINGS: dict[str, list[list[str]]] = {
     "resreq": [["resreq", "select[mem>100] order[ut]", "--against", HEADLINE]],
     "show": [
         ["show", view, "--example", "site", *options]
-        for view in VIEWS
+        for view in reversed(VIEWS)
         for options in ([], *([f"-{letter}"] for letter in VIEWS[view] if letter not in "uqm"))
     ],
 }

@@ -47,6 +47,10 @@ WRITERS: dict[str, tuple[str, bytes]] = {
         f"--bqueues {LSF}/bqueues.json --output OUT",
         b"format: ",
     ),
+    "import slurm --output": (
+        f"import slurm --from {LSF.parent}/slurm/live --output OUT",
+        b"format: ",
+    ),
     "import lsf --output": ("import lsf CONF --output OUT", b"format: "),
     "import events --output": (
         f"import events {LSF}/lsb.events --keep-going --output OUT",
@@ -74,7 +78,7 @@ OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
     | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
     | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers", "--blimits", "--bjgroup"}
-    | {"--brsvs"}
+    | {"--brsvs", "--bjobs", "--bhosts", "--bqueues", "--bhpart", "--aps"}
 )
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]

@@ -72,6 +72,52 @@ def test_what_asks_for_more_than_a_number_is_named(asked: str) -> None:
     assert "affinity[]" in [item.what for item in found.omissions]
 
 
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
+@pytest.mark.parametrize(
+    ("asked", "units", "words"),
+    [
+        ("thread(2)", {"threads": 6}, "affinity threads"),
+        ("cpu(2)", {"threads": 6}, "affinity threads"),
+        ("socket", {"sockets": 3}, "affinity sockets"),
+        ("numa", {"numa_nodes": 3}, "affinity NUMA nodes"),
+        ("mcm(1)", {"numa_nodes": 3}, "affinity NUMA nodes"),
+    ],
+)
+def test_threads_sockets_and_nodes_are_counted_too(
+    method: str, asked: str, units: dict[str, int], words: str
+) -> None:
+    """Three units, or three pairs of them: three slots run at a time."""
+    section = f"affinity[{asked}]"
+    problem = instance(
+        host("A", 8, **units),
+        running=(running("r", {"A": 1}, 60, res_req=(section,)),),
+        pending=(job("p", 2, section, minutes=30), job("q", 2, section, minutes=30)),
+    )
+    found = sw.plan(problem, method=method)
+    assert found["p"].start == 0
+    if method != "greedy":
+        assert found["q"].start == 30 * 60
+        assert words in found["q"].waits_for
+    if method == "optimal":
+        assert found["p"].proved
+        assert found["q"].proved
+        late = replace(found["q"], start=0, finish=30 * 60)
+        both = replace(found, reservations=(found["p"], late), value=None, bound=None)
+        assert any(item.check == "affinity" for item in sw.validate(problem, both))
+    assert not sw.validate(problem, found)
+
+
+def test_units_of_two_kinds_are_named_since_they_share_processors() -> None:
+    asked = (job("p", 1, "affinity[core(1)]"), job("q", 1, "affinity[thread(1)]"))
+    problem = instance(host("A", 8, cores=8, threads=16), pending=asked)
+    found = sw.plan(problem)
+    assert not found["p"].proved
+    assert not found["q"].proved
+    assert "affinity[]" in [item.what for item in found.omissions]
+    alone = sw.plan(replace(problem, pending=asked[:1]))
+    assert alone["p"].proved
+
+
 def test_so_is_any_where_a_host_has_not_said_how_many_it_has() -> None:
     asked = job("p", 1, "affinity[core(1)]", minutes=30)
     problem = instance(host("A", 8, cores=8), host("B", 8), pending=(asked,))

@@ -120,6 +120,7 @@ def test_many_jobs_have_good_plans_before_any_search(hosts: int, part: float) ->
     assert stopped is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", some(["total-start", "weighted", "makespan"], 1))
 def test_plans_by_guides_are_plans(objective: str) -> None:
     """Planned and judged, with next to no time for a search."""

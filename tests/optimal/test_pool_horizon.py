@@ -63,6 +63,7 @@ def test_the_slowdown_of_short_and_long_jobs() -> None:
     assert found.value == found.bound == pytest.approx(1 + sum(waits) / 3, rel=1e-15)
 
 
+@pytest.mark.slow
 def test_many_jobs_of_many_weeks() -> None:
     random = Random(3)
     jobs = [(random.randint(1, 64), random.randint(1, 60 * DAY)) for _ in range(20)]

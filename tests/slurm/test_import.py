@@ -12,8 +12,8 @@ import pytest
 import slotwise as sw
 from slotwise import InputError, Instance, from_document, to_document
 from slotwise.cli.main import app
+from slotwise.model.sources import slurm_values as values
 from slotwise.model.sources.lsf_state.values import Text
-from slotwise.model.sources.slurm import values
 from slotwise.model.sources.slurm.assemble import assemble
 from slotwise.model.sources.slurm.fields import FIELDS, SlurmRecord, known_names
 from slotwise.model.sources.slurm.folder import printed_at, read_folder, read_texts

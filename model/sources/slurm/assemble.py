@@ -11,9 +11,9 @@ from datetime import datetime
 from ...errors import InputError
 from ...instance import AdvanceReservation, Instance, SaidByLsf
 from ...job import LARGEST_INDEX, ArraySpec, Job, RunningJob, elements, parse_spec
+from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks
-from . import values
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
 from .requests import licence_counts, requested_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from .values import blank, number
+from ..slurm_values import blank, number
 
 RecordKind = Literal["job", "node", "partition", "reservation", "licence"]
 Outcome = Literal["read", "named", "inert"]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, Problem
+from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
 from ..lsf_state.values import Text
-from . import values
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
 from .limits import read_limits

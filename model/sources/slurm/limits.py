@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...configuration import Limit, Scope
+from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
-from . import values
 from .records import table_of
 from .seen import SlurmJob, SlurmLimit, SlurmState
 from .site import licence_name

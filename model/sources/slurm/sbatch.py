@@ -13,7 +13,7 @@ from ...errors import InputError, Problem, nearest
 from ...formats.submit import Submission, submission
 from ...instance import Instance
 from ...job import ArraySpec, Job, parse_spec, too_large
-from . import values
+from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
 from .requests import requested_of
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize

@@ -13,8 +13,8 @@ from ...configuration import Params, Queue
 from ...formats.names import check_name
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
+from .. import slurm_values as values
 from ..lsf_state.values import Remarks
-from . import values
 from .seen import SlurmNode, SlurmPartition, SlurmState
 
 #: States of a node that is down; of one that an administrator has closed; of one that is going.

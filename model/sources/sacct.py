@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from datetime import UTC
 
-from ...formats.sniff import SACCT_HEADER
-from ..finished_jobs import FinishedJob
-from . import values
+from ..formats.sniff import SACCT_HEADER
+from . import slurm_values as values
+from .finished_jobs import FinishedJob
 
 #: Columns that a history cannot do without, each with those that may take its place.
 _NEEDED = (
