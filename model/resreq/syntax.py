@@ -204,7 +204,7 @@ _UNIT = rf"\s*({'|'.join(UNITS)})"
 #: ``core``, ``thread(2)``, ``core(2)*3``; ``distribute=any`` is LSF's default.
 _NUMBER = rf"{_UNIT}\s*(?:\(\s*(\d+)\s*\))?\s*(?:\*\s*(\d+)\s*)?"
 _COUNTED = re.compile(rf"{_NUMBER}(?::\s*distribute\s*=\s*any\s*)?")
-#: The same with more in its parentheses or behind: ``core(2,same=socket):membind=localonly``.
+#: Start of an affinity request with more conditions: ``core(2,same=socket):membind=localonly``.
 _AT_LEAST = re.compile(rf"{_UNIT}\s*(?:\(\s*(\d+))?")
 
 
