@@ -205,7 +205,7 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
         names[name] = names.get(name, 0) + 1
         own = name if names[name] == 1 else f"{name}.{names[name]}"
         scopes = {kind: _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS}
-        found.append(Limit(own, dict(alike[0].amounts), None, **scopes))
+        found.append(replace(Limit(own, dict(alike[0].amounts)), **scopes))
     return tuple(found)
 
 
