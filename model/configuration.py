@@ -275,6 +275,11 @@ class Params:
         return self.family in ("OpenLava", "volclava")
 
     @property
+    def scheduler_name(self) -> str:
+        """What outputs call the scheduler: "Slurm", or "LSF" with its whole family."""
+        return "Slurm" if self.of_slurm else "LSF"
+
+    @property
     def of_slurm(self) -> bool:
         """Whether the scheduler is Slurm, whose partitions are the queues of the instance."""
         return self.family == "Slurm"
