@@ -240,7 +240,7 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     answer = found.answer
     ours = "has no start" if answer.start is None else f"starts {clock.text(answer.start)}"
     why = answer.waits_for or "all that it asks for is free"
-    name = clock.instance.params.scheduler_name
+    name = "Slurm" if clock.instance.params.of_slurm else "LSF"
     yield f"{name} says {' and '.join(says)}; we say that it {ours}, because: {why}"
 
 

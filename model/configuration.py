@@ -323,11 +323,6 @@ class Params:
         return self.family in ("OpenLava", "volclava")
 
     @property
-    def scheduler_name(self) -> str:
-        """What outputs call the scheduler: "Slurm", or "LSF" with its whole family."""
-        return "Slurm" if self.of_slurm else "LSF"
-
-    @property
     def of_slurm(self) -> bool:
         """Return whether the scheduler is Slurm; its partitions are the queues of the instance."""
         return self.family == "Slurm"
