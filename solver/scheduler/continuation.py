@@ -17,7 +17,7 @@ from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ..budget import Budget, OutOfTime
-from ..pending_reasons import beyond_reported, free_when
+from ..pending_reasons import ON_A_LOAN, beyond_reported, free_when
 from ..precedence import LEFT_OPEN, NOT_YET
 from ..problem import PlanningProblem
 from ..resolve import Resolver
@@ -453,7 +453,9 @@ def _load_closes(instance: Instance, found: Plan) -> bool:
 
 def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:
     """What a plan says of each job: a second, or never. It may say nothing of some."""
-    yield from ((item.job, item.start) for item in found if item.start is not None)
+    for item in found:
+        if item.start is not None or item.fallback == ON_A_LOAN:
+            yield item.job, item.start
     yield from ((item.job, None) for item in found.unplaced)
 
 
