@@ -164,7 +164,7 @@ class Alternatives:
     queue: tuple[str, ...] = option((), "Alternatives for -q: short,long.")
 
     def choices(self) -> Choices | None:
-        """None where nothing is listed."""
+        """None if nothing is listed."""
         from ..solver.advice.ask import Choices
 
         lists = {name: list(texts) for name, texts in values_of(self).items() if texts}
