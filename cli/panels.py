@@ -124,7 +124,8 @@ class PanelledCommand(TyperCommand):
         end = words.index("--") if "--" in words else len(words)
         found = list(words)
         for at, (word, following) in enumerate(pairwise([*words[:end], "--"])):
-            if word + NOW in switches and following.startswith("-") and following != "-":
+            alone = following.startswith("-") and following != "-"
+            if alone and word.startswith("--") and word + NOW in switches:  # "-" is a file
                 found[at] = word + NOW
         return found
 

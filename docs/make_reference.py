@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -176,8 +176,17 @@ def _topic(module: str) -> str:
 
 def write_installed() -> None:
     """The man page and the completions, as the wheel has them."""
+    import kept
+
+    made = [DOCS / "man" / "slotwise.1", *(DOCS / "completions" / n for n in COMPLETIONS.values())]
+    sources = (*kept.PROGRAM, "docs/conf.py", "docs/make_reference.py")
+    if all(path.exists() for path in made) and kept.is_made("installed", _key(sources, made)):
+        return
     with tempfile.TemporaryDirectory() as folder:
+        # The page of the commands alone: no other goes into it.
         command = [sys.executable, "-m", "sphinx", "-q", "-b", "man", str(DOCS), folder]
+        command += ["-D", "include_patterns=reference/commands.md"]
+        command += ["-D", "root_doc=reference/commands"]
         subprocess.run(command, check=True)
         page = (Path(folder) / "slotwise.1").read_text(encoding="utf-8")
     (DOCS / "man").mkdir(exist_ok=True)
@@ -185,6 +194,13 @@ def write_installed() -> None:
     (DOCS / "completions").mkdir(exist_ok=True)
     for shell, name in COMPLETIONS.items():
         (DOCS / "completions" / name).write_text(completion(shell), encoding="utf-8")
+    kept.keep("installed", _key(sources, made))
+
+
+def _key(sources: Iterable[str], made: Iterable[Path]) -> str:
+    import kept
+
+    return kept.digest((*sources, *(path.relative_to(DOCS.parent).as_posix() for path in made)))
 
 
 def completion(shell: str) -> str:

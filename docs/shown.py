@@ -11,19 +11,25 @@ Python blocks of a page run one after the other in one namespace; what they prin
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import kept
+
 ROOT = Path(__file__).resolve().parents[1]
-SLOTWISE = Path(sys.executable).with_name("slotwise")
+#: The program is loaded once, and each command runs in a child of that process.
+SUPPORT = ROOT / "tests" / "support"
 #: As wide as the pages, as long as no page.
 ENVIRONMENT = {"COLUMNS": "160", "LINES": "50", "NO_COLOR": "1", "TZ": "UTC"}
 ANY = "…"
@@ -78,15 +84,13 @@ def codes(text: str) -> Iterator[tuple[str, list[str]]]:
 
 def run(line: str, folder: Path) -> str:
     """What a command line prints in a folder, messages too; RuntimeError if it fails."""
-    words = shlex.split(line)
-    done = subprocess.run(
-        [str(SLOTWISE), *words[1:]],
+    from forked import slotwise
+
+    done = slotwise(
+        *shlex.split(line)[1:],
         cwd=folder,
-        env=os.environ | ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+        before=lambda: os.environ.update(ENVIRONMENT),
+        together=True,
     )
     if done.returncode:
         raise RuntimeError(f"{line}: exit code {done.returncode}\n{done.stdout}")
@@ -121,21 +125,44 @@ def rewritten(text: str, folder: Path) -> str:
     return _BLOCK.sub(block, text)
 
 
-def main() -> None:
-    """Bring pages up to date: those that have changed, after a change of the program all."""
-    import kept
+def remade(page: Path) -> str:
+    """The page as it should be, its commands run in a folder of their own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        furnish(folder)
+        return rewritten(page.read_text(encoding="utf-8"), folder)
 
+
+def key(program: str, text: str) -> str:
+    """What the outputs of a page depend on: the program and its console blocks, not its prose."""
+    return kept.digest((), program, *blocks(text, "console"))
+
+
+def main() -> None:
+    """Bring the pages up to date whose commands or program have changed."""
     program = kept.digest(kept.PROGRAM)
-    for page in pages():
-        text = page.read_text(encoding="utf-8")
-        if kept.is_made(page.name, kept.digest((), program, text)):
-            continue
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            furnish(folder)
-            text = rewritten(text, folder)
-        page.write_text(text, encoding="utf-8")
-        kept.keep(page.name, kept.digest((), program, text))
+    stale = [
+        page
+        for page in pages()
+        if not kept.is_made(_name(page), key(program, page.read_text(encoding="utf-8")))
+    ]
+    if not stale:
+        return
+    sys.path.insert(0, str(SUPPORT))
+    import forked  # noqa: F401
+
+    # The pages with most commands first; each worker is a fork that has the program loaded.
+    stale.sort(key=lambda page: -page.read_text(encoding="utf-8").count("$ slotwise"))
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
+        for page, text in zip(stale, pool.map(remade, stale), strict=True):
+            if text != page.read_text(encoding="utf-8"):
+                page.write_text(text, encoding="utf-8")
+            kept.keep(_name(page), key(program, text))
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 if __name__ == "__main__":

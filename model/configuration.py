@@ -165,6 +165,8 @@ class Limit:
     projects: Scope | None = None
     #: Application profiles.
     apps: Scope | None = None
+    #: ``mem``, ``swp`` or ``tmp`` to percent of what each host has (needs PER_HOST).
+    percentages: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +11,6 @@ from typing import Any
 
 import pytest
 from all_commands import all_commands
-from forked import slotwise
 from slotwise.cli.main import app
 from typer.main import get_command
 
@@ -40,18 +37,6 @@ WITH_COMMANDS = [
 WITH_CODE = [name for name, text in PAGES.items() if shown.blocks(text, "python")]
 
 
-def run(line: str, folder: Path) -> str:
-    """What a command line prints in a folder, messages too, as `shown.run` has it."""
-    done = slotwise(
-        *shlex.split(line)[1:],
-        cwd=folder,
-        before=lambda: os.environ.update(shown.ENVIRONMENT),
-        together=True,
-    )
-    assert done.returncode == 0, f"$ {line}\n{done.stdout}"
-    return done.stdout
-
-
 #: Pages whose commands take long and are of kinds that other pages have too.
 DEAR = {"docs/whatif.md", "docs/tutorial-researcher.md", "docs/import-state.md", "docs/views.md"}
 
@@ -75,7 +60,7 @@ def test_commands_and_code_print_what_the_page_shows(
         for command in shown.commands(block):
             if not command.runs:
                 continue
-            printed = run(command.line, tmp_path)
+            printed = shown.run(command.line, tmp_path)
             if command.output.strip():
                 assert shown.agrees(command.output, printed), f"$ {command.line}\n{printed}"
     monkeypatch.chdir(tmp_path)
@@ -102,6 +87,16 @@ def test_no_command_of_ours_hides_in_another_block() -> None:
         if kind != "console" and re.match(r"\$? ?slotwise [a-z]+ ", line)
     ]
     assert hidden == []
+
+
+def test_a_page_is_run_again_when_the_program_or_a_command_changed() -> None:
+    """Prose is no reason: `make docs` takes seconds after an edit of sentences."""
+    page = "Words.\n\n```console\n$ slotwise examples\nheadline\n```\n"
+    key = shown.key("program", page)
+    assert shown.key("program", page.replace("Words", "Other words")) == key
+    assert shown.key("program", page.replace("examples", "check")) != key
+    assert shown.key("program", page.replace("headline", "hedline")) != key
+    assert shown.key("other program", page) != key
 
 
 @pytest.mark.parametrize(
@@ -139,7 +134,7 @@ FOREIGN = {
     "--first-seed",  # our benchmarks, as all above
     *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
     "--start",  # squeue
-    *("--deadline", "--time-min"),  # sbatch
+    *("--deadline", "--time-min", "--json", "--mem", "--ntasks-per-node", "--priority"),  # Slurm
 }
 
 

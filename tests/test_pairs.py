@@ -27,6 +27,21 @@ def test_nothing_breaks_where_two_features_meet(number: int) -> None:
     assert list(violations(case(ROWS[number], number))) == []
 
 
+#: Sites in which guaranteed pools broke something once.
+BROKEN = (
+    (59, ("guarantees", "partition", "priorities", "ends early")),
+    (103, ("memory", "guarantees", "-w", "resizable", "fairshare")),
+    (398, ("same", "guarantees")),
+    (693, ("guarantees", "reservation by name")),
+)
+
+
+@pytest.mark.behaviour("GUA-01")
+@pytest.mark.parametrize(("seed", "names"), BROKEN)
+def test_nothing_breaks_that_once_did(seed: int, names: tuple[str, ...]) -> None:
+    assert list(violations(case(names, seed))) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("hundred", range(MANY))
 def test_nothing_breaks_on_many(hundred: int) -> None:

@@ -170,4 +170,5 @@ def _lines_of_limit(limit: Limit) -> list[tuple[str, str]]:
             found.append((resource.upper(), f"{amount:.10g}"))
         else:
             site.append(f"[{resource}, {amount:.10g}]")
+    found += [(name.upper(), f"{n:.10g}%") for name, n in limit.percentages.items()]
     return [*found, ("RESOURCE", " ".join(site))] if site else found

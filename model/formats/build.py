@@ -34,7 +34,7 @@ from ..job import Application, JobGroup
 from ..omissions import SCOPE, Omission
 from ..service_class import GuaranteedPool, ServiceClass
 from . import document as d
-from .fields import given
+from .fields import Percent, given
 from .finding import Finding, Location
 from .hosts import HostBuilder
 from .jobs import EntryColumns, JobBuilder
@@ -181,8 +181,10 @@ def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
         for name in ("slots", "jobs", "mem", "swp", "tmp")
         if (value := getattr(entry, name)) is not None
     }
+    of_hosts = {n: float(v) for n, v in amounts.items() if isinstance(v, Percent)}
+    amounts = {name: value for name, value in amounts.items() if name not in of_hosts}
     for name, amount in (entry.resource or {}).items():
-        if name in amounts:
+        if name in amounts or name in of_hosts:
             place: Location = ("limits", index, "RESOURCE")
             findings.append(Finding(place, f"limits {name} twice: {name.upper()} says it already"))
         amounts[name] = amount
@@ -195,7 +197,7 @@ def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
                 Finding(("limits", index, key), f"give {kind.upper()}S or {key}, not both")
             )
         scopes[f"{kind}s"] = together if each is None else each
-    return Limit(entry.name, amounts, entry.slots_per_processor, **scopes)
+    return Limit(entry.name, amounts, entry.slots_per_processor, percentages=of_hosts, **scopes)
 
 
 def _reservations(

@@ -249,6 +249,7 @@ def _limit(limit: Limit, params: Params) -> Plain:
     bare = params.unit_for_limits == "MB"
     for name, size in sizes.items():
         entry[name.upper()] = None if size is None else _size(size, bare=bare)
+    entry |= {name.upper(): f"{n:.10g}%" for name, n in limit.percentages.items()}
     entry["RESOURCE"] = _numbers(amounts)
     return _kept(entry)
 

@@ -261,6 +261,15 @@ def _limited(amounts: Any) -> dict[str, float]:
     return {**{name: _AMOUNT(value) for name, value in counted.items()}, **found}
 
 
+def _percentages(amounts: Any) -> dict[str, float]:
+    for name, value in amounts.items():
+        if name not in ("mem", "swp", "tmp"):
+            raise ValueError(f"mem, swp and tmp may be percentages, not {name!r}")
+        if _AMOUNT(value) > 100:
+            raise ValueError(f"must be 0% to 100%, not {value}%")
+    return {name: _AMOUNT(value) for name, value in amounts.items()}
+
+
 def _size(value: Any) -> Any:
     """A size that is too large for a plain number has its unit in a file."""
     return format_size(value) if type(value) in (int, float) and 1e15 <= value < math.inf else value
@@ -327,6 +336,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     HostPartition: (_single("hosts", tuple[f.Name, ...]),),
     Limit: (
         _Special(("amounts",), _limited),
+        _Special(("percentages",), _percentages),
         *(_Special((name,), _scope) for name in ("users", "queues", "hosts", "projects", "apps")),
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),

@@ -124,7 +124,18 @@ def _size(value: object, info: ValidationInfo) -> float:
     return units.parse_size(value, base=(info.context or {}).get("base", 1024))
 
 
+class Percent(float):
+    """A limit as percent of what each host has."""
+
+
+_PERCENT = re.compile(r"\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*")
+
+
 def _limit_size(value: object, info: ValidationInfo) -> float:
+    if isinstance(value, str) and (found := _PERCENT.fullmatch(value)):
+        if not 0 <= float(found[1]) <= 100:
+            raise ValueError(f"must be 0% to 100%, not {value!r}")
+        return Percent(found[1])
     context = info.context or {}
     return units.parse_size(value, context.get("unit", 1.0), context.get("base", 1024))
 

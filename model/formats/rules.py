@@ -618,7 +618,7 @@ def _limits(instance: Instance) -> Iterator[Finding]:
     hosts = NamedHosts(instance.cluster)
     for index, limit in enumerate(instance.limits):
         place: Location = ("limits", index)
-        if not limit.amounts and limit.slots_per_processor is None:
+        if not (limit.amounts or limit.percentages) and limit.slots_per_processor is None:
             yield Finding(place, "limits nothing: give SLOTS, JOBS, MEM, RESOURCE or the like")
         for name in limit.amounts:
             if name not in known:
@@ -627,6 +627,8 @@ def _limits(instance: Instance) -> Iterator[Finding]:
         per_host = limit.hosts is not None and limit.hosts.each
         if limit.slots_per_processor is not None and not per_host:
             yield Finding((*place, "SLOTS_PER_PROCESSOR"), "needs PER_HOST")
+        for name in () if per_host else limit.percentages:
+            yield Finding((*place, name.upper()), "a percentage needs PER_HOST")
         if limit.queues is not None:
             for name in (*limit.queues.names, *limit.queues.excluded):
                 if name != "all" and name not in queues:

@@ -601,6 +601,8 @@ class ResourceTable:
                     per = Per.HOST if each else Per.JOB
                 elif resource != "slots" and resource not in held:
                     continue
+                elif amount < 0 and resource not in ("slots", *self._host_index):
+                    continue  # percent of what no host has
                 elif each and per is Per.JOB and resource in self._pool_index:
                     per = Per.HOST  # what is shared is in use on every host of the job
                 index = self._limit_index(limit, resource, amount, key, job)
@@ -612,7 +614,7 @@ class ResourceTable:
         each = limit.hosts is not None and limit.hosts.each
         if limit.slots_per_processor is not None and each:  # LSF ignores it without PER_HOST
             amounts.append(("slots", -limit.slots_per_processor))
-        return amounts
+        return [*amounts, *((name, -percent) for name, percent in limit.percentages.items())]
 
     def _limit_index(self, limit: Limit, resource: str, amount: float, key: str, job: Job) -> int:
         """Index of the host resource or pool of one row of a Limit section."""
@@ -626,8 +628,9 @@ class ResourceTable:
         short = _short_of(limit, resource)
         each = limit.hosts is not None and limit.hosts.each
         if each:
-            by_processor = np.ceil(-amount * self._processors - 1e-9)
-            values = by_processor if amount < 0 else np.full(len(mask), amount)
+            values = np.full(len(mask), amount)
+            if amount < 0:
+                values = self._of_hosts(resource, -amount)
             capacity = np.where(mask, values, np.inf)
             index = self._add_host(name, capacity, label, short, resource)
         else:
@@ -637,6 +640,14 @@ class ResourceTable:
         whose = [value if scope is not None and scope.each else "" for scope, value in scopes]
         self.limit_rows.append(LimitRow(limit, resource, index, each, *whose))
         return index
+
+    def _of_hosts(self, resource: str, amount: float) -> FloatArray:
+        """A limit that hosts have by their processors, or as percent of a resource, [H]."""
+        if resource == "slots":
+            return np.ceil(amount * self._processors - 1e-9)
+        capacity = self.host_resources[self._host_index[resource]].capacity
+        # 10 % of 249 MB is 25 MB (10.1).
+        return np.where(capacity < 0, np.inf, np.floor(capacity * amount / 100 + 0.5))
 
     def _queue_and_user_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
         """(index, on each host) of the queue's, hosts' and users' own slot limits (TBR-10)."""

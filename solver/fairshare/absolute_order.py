@@ -37,13 +37,8 @@ class AbsoluteValue:
     system: float | None = None
     #: What each metric adds, before the limits of whole factors; the administrator's part as ADMIN.
     terms: Mapping[str, float] | None = None
-
-    @property
-    def key(self) -> tuple[bool, float]:
-        """Sorts the highest first."""
-        if self.system is not None:
-            return False, -self.system
-        return True, -significant(self.value)
+    #: Sorts the highest first.
+    key: tuple[bool, float] = (True, 0.0)
 
     def __str__(self) -> str:
         """``109.00``, of a system priority ``(10)``, as bjobs -aps prints it."""
@@ -66,6 +61,13 @@ class AbsoluteOrder:
         self._instance = instance
         self._queues: Mapping[str, Queue] = {queue.name: queue for queue in instance.queues}
         self._fixed: dict[str, tuple[Job, dict[str, float]]] = {}
+        #: Values that time does not change.
+        self._settled: dict[str, tuple[Job, AbsoluteValue]] = {}
+        grows = instance.params.grows_priorities and "JPRIORITY" in group.formula.metrics
+        #: Dynamic priorities by user and group, within one ordering.
+        self._priorities: dict[tuple[str, str], float] = {}
+        self._moves = grows or self.moves_always
+        self._longest_delay = max(group.formula.delays.values(), default=0)
 
     @property
     def moves_always(self) -> bool:
@@ -80,18 +82,29 @@ class AbsoluteOrder:
         tree = self.tree
         return min(found, key=lambda account: tree.key(account, now))
 
-    def value(self, job: Job, now: int) -> AbsoluteValue:
-        """What a job stands at."""
+    def _value(self, job: Job, now: int) -> AbsoluteValue:
+        """What a job stands at; kept once time does not change it any more."""
+        known = self._settled.get(job.id)
+        if known is not None and known[0] is job:
+            return known[1]
+        found = self._computed(job, now)
+        if not self._moves and now - job.submit >= self._longest_delay:
+            self._settled[job.id] = job, found
+        return found
+
+    def _computed(self, job: Job, now: int) -> AbsoluteValue:
         formula = self.group.formula
-        metrics = self.metrics(job, now)
+        metrics = self._metrics(job, now)
         stated = job.aps
         admin = stated.value if stated is not None and stated.kind == "admin" else 0.0
         pended = max(0, now - job.submit)
         terms = formula.terms(metrics, pended) | ({"ADMIN": admin} if admin else {})
         system = stated.value if stated is not None and stated.kind == "system" else None
-        return AbsoluteValue(formula.value(metrics, pended, admin), system, terms)
+        value = formula.value(metrics, pended, admin)
+        key = (True, -significant(value)) if system is None else (False, -system)
+        return AbsoluteValue(value, system, terms, key)
 
-    def metrics(self, job: Job, now: int) -> dict[str, float]:
+    def _metrics(self, job: Job, now: int) -> dict[str, float]:
         """The values of a job that the formula weighs, by name."""
         known = self._fixed.get(job.id)
         if known is None or known[0] is not job:
@@ -100,8 +113,12 @@ class AbsoluteOrder:
         if "JPRIORITY" in self.group.formula.weights:
             found["JPRIORITY"] = self._instance.params.priority_at(job, now)
         if self.moves_always and self.tree is not None:
-            account = self.account(job, now)
-            found["FS"] = 0.0 if account is None else self.tree.priority(account, now)
+            whose = job.user, job.group
+            if whose not in self._priorities:
+                account = self.account(job, now)
+                priority = 0.0 if account is None else self.tree.priority(account, now)
+                self._priorities[whose] = priority
+            found["FS"] = self._priorities[whose]
         return found
 
     def ordered(
@@ -112,11 +129,13 @@ class AbsoluteOrder:
         Of equal values the one that was submitted first comes first; then, as ranks end, by the
         number in the name and the arrival.
         """
+        self._priorities.clear()
         values = {
-            rank: self.value(jobs[rank], now)
+            rank: self._value(jobs[rank], now)
             for rank in ranks
             if self.tree is None or self.account(jobs[rank], now) is not None
         }
+        self._priorities.clear()
         places = sorted(values, key=lambda r: (*values[r].key, jobs[r].submit, r[4:]))
         return {rank: values[rank] for rank in places}
 

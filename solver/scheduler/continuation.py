@@ -19,7 +19,7 @@ from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ..budget import Budget, OutOfTime
-from ..pending_reasons import beyond_reported, free_when
+from ..pending_reasons import ON_A_LOAN, beyond_reported, free_when
 from ..precedence import LEFT_OPEN, NOT_YET
 from ..problem import PlanningProblem
 from ..resolve import Resolver
@@ -460,7 +460,9 @@ def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:
     """Return the planned start of each job in seconds, None if it never starts; jobs may be
     missing.
     """
-    yield from ((item.job, item.start) for item in found if item.start is not None)
+    for item in found:
+        if item.start is not None or item.fallback == ON_A_LOAN:
+            yield item.job, item.start
     yield from ((item.job, None) for item in found.unplaced)
 
 

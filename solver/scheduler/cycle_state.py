@@ -38,6 +38,7 @@ from ..placement.single import place_most
 from ..precedence import After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
+from ..rules.guarantees import on_loans
 from ..rules.rule_book import NOT_IN_A_PARTITION
 from .cycle_reservations import BackfilledSlots, CycleReservations, JobReservation, sum_reservations
 from .events import Settings
@@ -364,6 +365,7 @@ class CycleState:
         key = (shape.number, hosts)
         if key not in self._nowhere:
             whole = replace(shape.demand, calendar=None)  # whenever its reservation is active
+            whole = on_loans(self.world.requests.resolver, whole)
             demand = without_hosts(whole, ~self.eligibility.membership(hosts))
             fits = can_start(self.world.requests.empty(), demand, self.instance.now)
             self._nowhere[key] = "" if fits else NOT_IN_A_PARTITION

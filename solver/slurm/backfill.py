@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
 
+from ...model.display import clock_text, duration_text
 from ...model.duration import expected_finish
-from ...model.instance import Instance
+from ...model.instance import AdvanceReservation, Instance
 from ...model.job import Job
 from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
@@ -32,6 +33,8 @@ from .settings import BackfillSettings
 YEAR = 365 * 86400
 #: The first window of ends, and jobs that one window releases at most (seconds, jobs).
 FIRST_WINDOW, MAX_RELEASED = 30, 200
+#: Seconds within which a printed start is that of a plan.
+NEAR = 60
 #: Times that are tried for one job.
 MAX_TRIES = 10_000
 #: Notes on jobs without a start.
@@ -68,6 +71,7 @@ class _BackfillCycle:
     #: In the order of their ends.
     running: list[_Occupied]
     weights: list[float]
+    reservations: tuple[AdvanceReservation, ...] = ()
     per_user: Counter[str] = field(default_factory=Counter)
     per_array: Counter[str] = field(default_factory=Counter)
 
@@ -91,7 +95,7 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
     Jobs that it leaves without a start have none here, with the reason.
     """
     problem = PlanningProblem.of(instance, as_lsf=True, budget=budget, due_dates=True)
-    cycle = _cycle_of(problem)
+    cycle = _cycle_of(problem, instance.advance_reservations)
     planned: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
     unseen = 0
@@ -115,7 +119,9 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
             item = problem.planned(demand, found.start, "slurm", waits_for=found.why)
             planned.append(item)
     starts = [item.start - instance.now for item in planned if item.start is not None]
+    planned_starts = {item.job: item.start for item in planned}
     notes = [f"not modelled: {name} (SchedulerParameters)" for name in cycle.settings.omitted]
+    notes += agreement(instance, planned_starts)
     if unseen:
         notes.append(f"truncated by the limit: {unseen} jobs not examined")
     return Plan(
@@ -131,7 +137,36 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
     )
 
 
-def _cycle_of(problem: PlanningProblem) -> _BackfillCycle:
+def agreement(instance: Instance, starts: Mapping[str, int | None]) -> list[str]:
+    """How many of the starts that Slurm printed are those of a plan, and which are not.
+
+    A start within :data:`NEAR` seconds is the same, since the cycle was a little earlier.
+    """
+    printed = {item.job: item.start for item in instance.lsf_says if item.start is not None}
+    printed = {job: start for job, start in printed.items() if job in starts}
+    if not printed:
+        return []
+    differs = [
+        (job, start)
+        for job, start in printed.items()
+        if (found := starts[job]) is None or abs(found - start) > NEAR
+    ]
+    equal = len(printed) - len(differs)
+    note = f"{equal} of {len(printed)} starts that Slurm printed are those of this plan"
+    if not differs:
+        return [note]
+    more = f" and {len(differs) - 3} more" if len(differs) > 3 else ""
+    shown = ", ".join(f"{job} {clock_text(instance, start)}" for job, start in differs[:3])
+    touched = {job for item in instance.omissions for job in item.jobs or ()}
+    order = [job.id for job in instance.pending]
+    causes = [job for job in order if job in touched]
+    why = f"; not all is modelled of {', '.join(causes[:3])}" if causes else ""
+    return [f"{note}; Slurm printed {shown}{more}{why}"]
+
+
+def _cycle_of(
+    problem: PlanningProblem, reservations: tuple[AdvanceReservation, ...]
+) -> _BackfillCycle:
     instance = problem.instance
     settings = BackfillSettings.of(instance.params)
     zero = (
@@ -161,6 +196,7 @@ def _cycle_of(problem: PlanningProblem) -> _BackfillCycle:
         problem.base.copy(),
         sorted(running, key=lambda run: run.end),
         weights,
+        reservations,
     )
     if settings.running_in_map:
         _reserve_running(cycle, running)
@@ -291,29 +327,45 @@ def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
         nodes[list(allocation)] = True
         begin, end = settings.span(cycle.zero + start, cycle.zero + start + duration)
         if cycle.map.overlaps(begin, end, nodes):
-            time = start if start > time or settings.version < (25, 5, 0) else _next(cycle, start)
-            if time == start and later is not None and time <= now:
-                time = later
+            time = start if start > time else time + settings.resolution
             continue
         cycle.map.take(begin, end, nodes, licences)
-        return _JobAnswer(answer)
+        exact = _first_end(cycle, demand, shape, usable, start)
+        return _JobAnswer(answer, _costs(start, time, exact, now))
     return _JobAnswer(why=GIVEN_UP)
 
 
-def _next(cycle: _BackfillCycle, time: int) -> int:
-    return time + cycle.settings.resolution
+def _first_end(
+    cycle: _BackfillCycle, demand: Demand, shape: JobShape, usable: BoolArray, start: int
+) -> int:
+    """The first end of a running job, up to the start, at which the job fits on these nodes."""
+    ends = sorted({run.end for run in cycle.running if run.end < start})
+    for end in ends:
+        if choose_nodes(_caps(cycle, demand, end), usable, cycle.weights, shape) is not None:
+            return end
+    return start
+
+
+def _costs(start: int, time: int, exact: int, now: int) -> str:
+    """What Slurm's way of planning costs a job, in words."""
+    if time < start and max(exact, time) < start:
+        less = duration_text(start - max(exact, time))
+        return f"it would fit {less} earlier: Slurm tests the ends of running jobs in groups"
+    if time > now and start == time:
+        return "waits for nodes that are planned whole for other jobs"
+    return ""
 
 
 def _usable(
     cycle: _BackfillCycle, candidates: BoolArray, time: int, duration: int
 ) -> tuple[BoolArray, int | None]:
     """Nodes that a job may use over [time, time + duration], and a later time to try."""
-    instance, zero = cycle.problem.instance, cycle.zero
+    zero = cycle.zero
     nodes = candidates.copy()
     ends: list[int] = []
     overlaps = False
     index = cycle.problem.resolver.host_index()
-    for item in instance.advance_reservations:
+    for item in cycle.reservations:
         if item.end > time:
             ends.append(item.end)
             if item.start < time + duration:

@@ -436,6 +436,8 @@ class Rule:
     each_host: bool = False
     #: `most` is times the processors of the host, rounded up.
     per_processor: bool = False
+    #: `most` is percent of what the host has of it, in whole MB.
+    percent: bool = False
     #: The id of the array whose elements alone count.
     array: str | None = None
     #: The job group whose jobs, and those of the groups below it, alone count.
@@ -526,6 +528,9 @@ def _broken(
 
 def most_on(facts: Facts, rule: Rule, host: str) -> float:
     """What a rule that holds for each host allows on this one."""
+    if rule.percent:
+        have = amount_of(facts.hosts[host], rule.what)
+        return math.inf if have is None else math.floor(have * rule.most / 100 + 0.5)
     if rule.per_processor:
         it = facts.hosts[host]
         # LSF's open family counts MXJ as processors.
@@ -651,6 +656,9 @@ def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     name = row.name + _owners(limit, job)
     for what, most in limit.amounts.items():
         yield Rule(name, most, what, users, queues, projects, apps, hosts, each)
+    for what, most in limit.percentages.items() if each else ():
+        row = Rule(name, most, what, users, queues, projects, apps, hosts, each)
+        yield replace(row, percent=True)
     if limit.slots_per_processor is not None and each:
         most = limit.slots_per_processor
         row = Rule(name, most, "slots", users, queues, projects, apps, hosts, each)

@@ -20,6 +20,7 @@ from ...model.service_class import GuaranteedAmount, GuaranteedPool
 from .capacity import blame
 from .facts import SLACK, Facts, Holding, Violation, of_shared_on, on_host, satisfies, shown
 from .hosts import view
+from .reservations import minded
 
 #: Hosts in these states count.
 _STATES = ("ok", "closed_busy", "closed_excl", "closed_cu_excl", "closed_full")
@@ -82,11 +83,7 @@ def _hosts_of(facts: Facts, pool: GuaranteedPool) -> frozenset[str]:
         if name[0] == "~":
             found -= facts.expand((name[1:],))
     now = facts.instance.now
-    named = {job.reservation for job in facts.instance.pending}
-    named |= {item.job.reservation for item in facts.instance.running}
-    for item in facts.instance.advance_reservations:
-        if facts.as_lsf and item.name not in named:
-            continue  # LSF's estimate knows no reservation that none of the jobs is in
+    for item in minded(facts):
         if item.start <= now < item.end:
             found -= frozenset(item.slots)
     found = frozenset(name for name in found if facts.hosts[name].status.lower() in _STATES)

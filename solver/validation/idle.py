@@ -153,12 +153,16 @@ class _Observed:
         if any(pool.kind in ("hosts", "package") for pool in self.instance.guaranteed_pools):
             return None  # of these a scheduler keeps more than it has to, where jobs share them
         running = (*self._running(time), *self._reserved(job, time))
+        if self.instance.guaranteed_pools and self._reserved_hosts_change(time):
+            return None  # a scheduler goes by the pools of the beginning
         there = replace(
             self.instance, now=time, running=tuple(running), pending=(job,), future=(), held=()
         )
         bare = replace(job, dependency="")
         # Whether owners wait, which closes loans on demand, is not known of one job alone.
-        there = replace(there, pending=(bare,), guaranteed_pools=_without_demand(there))
+        holds = self.schedule.settings.reservation != "none"
+        pools = _without_unsure_loans(there, holds=holds)
+        there = replace(there, pending=(bare,), guaranteed_pools=pools)
         facts = _facts(there, PlannedJob(job.id, time, finish, {}))
         found = facts.requirement(bare)
         if not isinstance(found, Simple):
@@ -176,6 +180,13 @@ class _Observed:
                 if not closed and self.allowed(trial):
                     return allocation
         return None
+
+    def _reserved_hosts_change(self, time: int) -> bool:
+        """Whether an advance reservation is on at the beginning or then, and not at both."""
+        return any(
+            (item.start <= self.instance.now < item.end) != (item.start <= time < item.end)
+            for item in self.instance.advance_reservations
+        )
 
     def _has_just_accepted(self, job: Job, host: str, time: int) -> bool:
         """JOB_ACCEPT_INTERVAL counts from the last start on a host, of a job that has ended too."""
@@ -219,10 +230,15 @@ class _Observed:
                 yield RunningJob(whole, time, slots, FOREVER)
 
 
-def _without_demand(instance: Instance) -> tuple[GuaranteedPool, ...]:
-    """The guaranteed pools without loans that depend on demand."""
+def _without_unsure_loans(instance: Instance, *, holds: bool) -> tuple[GuaranteedPool, ...]:
+    """The guaranteed pools without loans that depend on demand, or on what others reserve.
+
+    holds: whether jobs reserve anything; what another job then takes of it shows in no log.
+    """
     return tuple(
-        replace(pool, loans=None) if pool.loans is not None and pool.loans.close_on_demand else pool
+        replace(pool, loans=None)
+        if pool.loans is not None and (holds or pool.loans.close_on_demand)
+        else pool
         for pool in instance.guaranteed_pools
     )
 

@@ -44,6 +44,7 @@ OTHERS = {
     ("cli/output.py", "copyfileobj"): "an output that has been made already",
     # Whether there is one, and whether a terminal is at its other end.
     ("cli/ask.py", "sys.stdin"): "is not read",
+    ("cli/top/terminal.py", "sys.stdin"): "keys of the terminal, one by one",
 }
 HOME = "model/formats/reading.py"
 NAMES = frozenset(

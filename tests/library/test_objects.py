@@ -278,7 +278,7 @@ def test_what_the_model_is_made_of_is_exported() -> None:
     """Every class that an annotation of the public calls or of an instance names."""
     for name in ("Cluster", "Host", "Job", "Queue", "RunningJob", "Params", "Limit", "User"):
         assert inspect.isclass(getattr(sw, name))
-    assert get_args(sw.Method) == ("greedy", "time-based", "optimal", "milp")
+    assert get_args(sw.Method) == ("greedy", "time-based", "optimal", "milp", "slurm")
     assert "lexicographic" in get_args(sw.ObjectiveName)
     assert "heuristic" in get_args(sw.Status)
     assert "configured" in get_args(sw.Reservation)

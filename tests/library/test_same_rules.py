@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from sampling import some
 from slotwise import Scope
+from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
 from slotwise.model.formats.objects import examine_objects
 from slotwise.model.input_limits import limited
+from slotwise.model.service_class import Guarantee, GuaranteedAmount, LoanPolicy
 
 QUIET = examples(30)
 HERE = Path(__file__).parent
@@ -376,6 +378,11 @@ def test_every_field_has_a_rule() -> None:
             sw.Thresholds,
             sw.Scope,
             sw.Gpus,
+            AbsolutePriority,
+            StatedPriority,
+            Guarantee,
+            GuaranteedAmount,
+            LoanPolicy,
         )  # looked at with what holds them
         if not is_dataclass(owner) or isinstance(owner, objects) or kind in seen:
             continue

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
-from slotwise import Instance, Queue
+from slotwise import HostPartition, Instance, Queue
 from slotwise.model.service_class import (
     Guarantee,
     GuaranteedAmount,
@@ -138,6 +138,21 @@ def test_a_job_too_large_without_a_loan_is_not_impossible() -> None:
     assert [item.reason for item in found.unplaced] == [
         "starts on a loan of a guaranteed pool, which no plan foresees"
     ]
+
+
+def test_hosts_of_a_partition_are_lent_too() -> None:
+    parts = (HostPartition("part", ("A",), (("user", 1),)),)
+    assert looped(site(short("s", 9), loans=LoanPolicy(("short",)), partitions=parts)) == [0]
+    assert looped(site(short("s", 9), loans=None, partitions=parts)) == [None]
+
+
+def test_a_job_that_starts_on_a_loan_alone_names_the_loans() -> None:
+    parent = running("r", {"A": 1}, 30, queue="own", service_class="a")
+    asked = short("s", 9, dependency="done(r)")
+    problem = site(asked, loans=LoanPolicy(("short",)), running=(parent,))
+    found = sw.plan(problem, method="time-based")
+    assert [item.what for item in found.omissions] == ["loans of guaranteed pools after this cycle"]
+    assert looped(problem) == [30 * MINUTE]
 
 
 def test_queues_may_see_no_guarantees() -> None:

@@ -190,6 +190,28 @@ def test_limits_of_application_profiles(method: Any, scope: Scope, starts: tuple
 
 
 @pytest.mark.behaviour("TBR-10")
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+def test_a_percentage_of_the_memory_of_each_host(method: Any) -> None:
+    """10 % of 249 MB is 25 MB after rounding (10.1)."""
+    instance = problem(
+        job("a", 1, "rusage[mem=25]"),
+        job("b", 1, "rusage[mem=1]"),
+        job("c", 1, "rusage[mem=26]"),
+        job("d", 1),
+        hosts=(host("A", 12, amounts={"mem": 249.0}),),
+        limits=(Limit("L", hosts=EACH, percentages={"mem": 10.0}),),
+    )
+    assert sw.loads(sw.dump(instance)).limits == instance.limits
+    found = plan(instance, method)
+    assert [found[name].start for name in "abd"] == [0, 100, 0]
+    assert [item.job for item in found.unplaced] == ["c"]
+    assert not any("bug" in note for note in found.notes)
+    wide = sw.dump(instance).replace("PER_HOST", "HOSTS")
+    with pytest.raises(sw.InputError, match="a percentage needs PER_HOST"):
+        sw.loads(wide)
+
+
+@pytest.mark.behaviour("TBR-10")
 def test_shipped_instance_with_limits_of_user_queue_and_host() -> None:
     """job3 waits for alice's limit and the queue's, job4 for the queue's, job5 and 6 for JL/U."""
     found = plan(sw.load(sw.example("slot-limits")), "time-based")

@@ -73,6 +73,7 @@ def test_a_live_queue_with_every_option() -> None:
     }
     assert differs == {"20", "36"}  # behind 34, which Slurm plans in its other partition as well
     assert found["26[10]"].start == of_slurm["26[10]"]
+    assert "14 of 14 starts that Slurm printed are those of this plan" in found.notes
 
 
 def cluster(
@@ -109,7 +110,9 @@ def test_ends_are_released_in_groups() -> None:
         [("r1", 1800, {"n1": 4}), ("r2", 1825, {"n2": 4}), ("r3", 9000, {"n3": 4})],
         job("p", 1, 10),
     )
-    assert starts(problem, "bf_resolution=1")["p"] == 1825
+    found = sw.plan(slurm(problem, "bf_resolution=1"), "slurm")["p"]
+    assert found.start == 1825
+    assert found.waits_for.startswith("it would fit 25s earlier")
     assert sw.plan(problem, "optimal")["p"].start == 1800
 
 

@@ -285,6 +285,41 @@ class Case:
             for row, amount in self.holds(form, time - start).items():
                 if amount > 0 and row in self.full and total[row] > self.full[row] + 1e-6:
                     return False
+            if not self.leaves_owners_theirs([*placed, (form, start)], time):
+                return False
+        return True
+
+    def leaves_owners_theirs(self, placed: list[tuple[Form, int]], time: int) -> bool:
+        """Whether who starts then is within the guarantee of his class, or leaves those of all.
+
+        Of pools of slots without loans.
+        """
+        there = [
+            (form, start)
+            for form, start in [*self.base, *placed]
+            if start <= time < self.end(form.job, start)
+        ]
+        for pool in self.instance.guaranteed_pools:
+            away = {
+                host
+                for item in self.instance.advance_reservations
+                if item.start <= self.instance.now < item.end
+                for host in item.slots
+            }
+            inside = {*(pool.hosts or self.hosts)} - away
+            owed = {item.service_class: item.share.amount for item in pool.distribution}
+            used = dict.fromkeys([*owed, ""], 0.0)
+            for form, _ in there:
+                own = self.jobs[form.job].service_class
+                used[own] += sum(n for host, n in form.slots.items() if host in inside)
+            beyond = any(
+                start == time and inside & {*form.slots} and not used[own] <= owed.get(own, 0.0)
+                for form, start in placed
+                for own in [self.jobs[form.job].service_class]
+            )
+            kept = sum(max(amount, used[name]) for name, amount in owed.items())
+            if beyond and kept + used[""] > sum(self.hosts[host].slots for host in inside):
+                return False
         return True
 
     def _forms(self, job: Job) -> Iterator[Form]:

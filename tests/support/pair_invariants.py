@@ -81,9 +81,14 @@ def preempts(instance: Instance) -> bool:
     return any(queue.preemptive for queue in instance.queues)
 
 
+def lends(instance: Instance) -> bool:
+    """Whether a pool has loans, which exact plans count on only where no owner waits."""
+    return any(pool.loans for pool in instance.guaranteed_pools)
+
+
 def optimal_is_never_later(it: Site) -> Found:
     """In the order of the jobs the optimum is no later than time-based reservation."""
-    if windows(it.instance):
+    if windows(it.instance) or lends(it.instance):
         return
     best, timed = it.starts("optimal"), it.starts("time-based")
     for job in it.order:
@@ -125,6 +130,7 @@ def nothing_proved_is_missed(it: Site) -> Found:
 #: What the enumerator knows nothing of.
 _UNKNOWN: tuple[Callable[[Instance], bool], ...] = (
     preempts,
+    lends,
     lambda i: bool(i.partitions or i.future or i.params.job_accept_interval),
     lambda i: any(queue.user_shares for queue in i.queues),
     lambda i: any(job.deadline or job.resizable for job in i.pending),
@@ -157,7 +163,7 @@ def _order_moves(instance: Instance) -> bool:
 
 def a_last_job_delays_none(it: Site) -> Found:
     """A job added at the end of the line delays none of those before it."""
-    if _order_moves(it.instance):
+    if _order_moves(it.instance) or lends(it.instance):
         return
     order = it.order
     if len(order) < 2 or order[-1].array_limit is not None:
@@ -204,6 +210,7 @@ def _held_for_good(instance: Instance) -> bool:
         # A host that has just taken another job is closed to whoever has a place there.
         or instance.params.job_accept_interval
         or instance.limits
+        or instance.guaranteed_pools
         or instance.users
         or instance.cluster.shared
         or (

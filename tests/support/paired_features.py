@@ -33,6 +33,13 @@ from slotwise import (
     User,
 )
 from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
+from slotwise.model.service_class import (
+    Guarantee,
+    GuaranteedAmount,
+    GuaranteedPool,
+    LoanPolicy,
+    ServiceClass,
+)
 
 Values = dict[str, Any]
 
@@ -109,6 +116,23 @@ def _phases(it: Draft) -> None:
 def _licence(it: Draft) -> None:
     it.shared.append(SharedResource("lic", float(it.random.randint(1, 3))))
     it.reserve(Amount("lic", (1,)), Amount("lic", (1,)), Amount("lic", (1,), (2,)))
+
+
+def _guarantees(it: Draft) -> None:
+    """Some jobs are of classes to which a pool of slots guarantees some; perhaps others borrow."""
+    classes = ("red", "blue")[: it.random.choice([1, 2])]
+    names = [host["name"] for host in it.hosts]
+    loans = LoanPolicy(it.random.choice([("all",), ("a",)])) if it.random.random() < 0.4 else None
+    amounts = (GuaranteedAmount(float(it.random.choice([1, 1, 2]))) for _ in classes)
+    shares = tuple(map(Guarantee, classes, amounts))
+    where = tuple(it.random.choice([(), it.some(names)]))
+    it.more["service_classes"] = tuple(map(ServiceClass, classes))
+    it.more["guaranteed_pools"] = (
+        GuaranteedPool("pool", distribution=shares, hosts=where, loans=loans),
+    )
+    for job in [*(item["job"] for item in it.running), *it.jobs]:
+        if it.random.random() < 0.4:
+            job["service_class"] = it.random.choice(classes)
 
 
 def _array(it: Draft) -> None:
@@ -297,6 +321,7 @@ FEATURES: dict[str, Feature] = {
     "host limit": _each_queue(host_slots=(1, 2)),
     "limit of jobs": _limit([{"jobs": 1.0}, {"jobs": 2.0}]),
     "limit of each user": _limit([{"slots": 2.0}, {"slots": 4.0}], users=Scope(("all",), True)),
+    "guarantees": _guarantees,
     "array %N": _array,
     "-w": _dependency,
     "GPUs": _gpus,

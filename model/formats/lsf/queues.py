@@ -378,7 +378,7 @@ def _limit(
     item.put("name", name, "NAME")
     gone = {f"{entry.keys[key]} in limits": key for key in entry.values if key in _OTHER_AMOUNTS}
     for key in _AMOUNTS[:6]:
-        if "%" in entry.text(key):
+        if "%" in entry.text(key) and not entry.text("PER_HOST"):
             gone[f"{entry.keys[key]} in percent"] = key
         else:
             item.take(key)

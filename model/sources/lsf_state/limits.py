@@ -204,8 +204,11 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
     for (name, _), alike in by_name.items():
         names[name] = names.get(name, 0) + 1
         own = name if names[name] == 1 else f"{name}.{names[name]}"
-        scopes = {kind: _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS}
-        found.append(Limit(own, dict(alike[0].amounts), None, **scopes))
+        users, queues, hosts, projects, apps = (
+            _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
+        )
+        amounts = dict(alike[0].amounts)
+        found.append(Limit(own, amounts, None, users, queues, hosts, projects, apps))
     return tuple(found)
 
 

@@ -30,6 +30,8 @@ _CLOSED = frozenset(
 WEIGHT = "weight"
 #: Longest limit that Slurm plans with where none is set: a year.
 YEAR = 365 * 86400
+#: Dispatch cycles for which a job keeps its reservation: Slurm plans all of them in every cycle.
+FOR_EVER = 1_000_000
 #: The highest priority of a job in the model.
 MAX_PRIORITY = 2**31 - 1
 #: Words that no feature can be as the name of a boolean resource.
@@ -247,6 +249,7 @@ def _queue(
         run_limit_max=_limit(most),
         exclusive="Y",
         backfill=True,
+        resource_reserve=FOR_EVER,
         host_slots=item.cpus_per_node,
         active=item.up,
         res_req=order,
@@ -328,11 +331,13 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         scheduler_version=seen.version,
         select_parameters=select_text(facts),
         max_user_priority=MAX_PRIORITY,
-        mbd_sleep_time=_interval(parameters),
+        mbd_sleep_time=_parameter(parameters, "bf_interval", 30),
+        time_reserve_numjobs=_parameter(parameters, "bf_max_job_test", 500),
         max_job_array_size=int(settings.get("maxarraysize", "0") or 0) or DEFAULT_LARGEST,
     )
 
 
-def _interval(parameters: str) -> int:
-    found = re.search(r"bf_interval=(\d{1,6})", parameters)
-    return max(1, int(found[1])) if found else 30
+def _parameter(parameters: str, name: str, default: int) -> int:
+    """A number of SchedulerParameters, 1 or more."""
+    found = re.search(rf"(?:^|,)\s*{name}=(\d{{1,6}})", parameters)
+    return max(1, int(found[1])) if found else default
