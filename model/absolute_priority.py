@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-#: The factors and what each is made of; FS is a value by itself.
+#: The factors of the formula and the values that each is made of. FS is a value by itself.
 FACTORS: Mapping[str, tuple[str, ...]] = {
     "FS": (),
     "RSRC": ("PROC", "MEM", "SWAP"),
@@ -19,9 +19,9 @@ FACTORS: Mapping[str, tuple[str, ...]] = {
 #: The values of a job that the formula weighs.
 METRICS = tuple(name for factor, parts in FACTORS.items() for name in parts or (factor,))
 NAMES = frozenset((*FACTORS, *METRICS))
-#: No value is larger.
+#: The largest APS value and limit that is accepted.
 LARGEST = 1_000_000.0
-#: What APS_PRIORITY says of them.
+#: Keywords of APS_PRIORITY.
 SECTIONS = ("WEIGHT", "LIMIT", "GRACE_PERIOD")
 _SECTION = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*\[(?P<list>(?:\s*\[[^\[\]]*\]\s*,?)+)\s*\]\s*")
 _PAIR = re.compile(r"\[\s*(?P<name>[^\[\],\s]+)\s*[,\s]\s*(?P<value>[^\[\],]*?)\s*\]")
@@ -32,15 +32,15 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 class AbsolutePriority:
     """APS_PRIORITY of a queue; what each of the names counts for."""
 
-    #: Of factors and of what they are made of, never 0.
+    #: Weight by the name of a factor or value, never 0.
     weights: Mapping[str, float] = field(default_factory=dict)
-    #: How far a weighted value may be from 0.
+    #: Largest distance from 0 of a weighted factor or value, by its name.
     limits: Mapping[str, float] = field(default_factory=dict)
-    #: Seconds for which a job has to be pending before the value counts.
+    #: Seconds for which a job has to be pending before the factor or value counts, by its name.
     delays: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """As lsb.queues has it."""
+        """Return the text of APS_PRIORITY in lsb.queues."""
         sections = (
             ("WEIGHT", {name: _short(value) for name, value in self.weights.items()}),
             ("LIMIT", {name: _short(value) for name, value in self.limits.items()}),
@@ -54,7 +54,9 @@ class AbsolutePriority:
 
     @classmethod
     def parse(cls, text: str) -> AbsolutePriority:
-        """``WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]] LIMIT[…] GRACE_PERIOD[…]``; ValueError."""
+        """Parse ``WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]] LIMIT[…] GRACE_PERIOD[…]``, else
+        ValueError.
+        """
         found: dict[str, dict[str, str]] = {}
         at = 0
         while at < len(text.rstrip()):
@@ -77,7 +79,9 @@ class AbsolutePriority:
         )
 
     def weight(self, name: str) -> float:
-        """That of a factor, or of a value within one: 1 of a factor whose parts alone have one."""
+        """Return the weight of a factor or value; without its own it is 1 if its values have
+        some.
+        """
         if name in self.weights:
             return self.weights[name]
         return 1.0 if any(part in self.weights for part in FACTORS.get(name, ())) else 0.0
@@ -102,9 +106,10 @@ class AbsolutePriority:
         )
 
     def terms(self, metrics: Mapping[str, float], pended: int) -> dict[str, float]:
-        """What each value adds, before the limit of its factor; pended: seconds.
+        """Return the amount that each value adds, before its factor is limited.
 
-        metrics: of the job, by name. A value counts nothing before its GRACE_PERIOD is over.
+        metrics: values of the job by name. pended: seconds. A value counts nothing before its
+        GRACE_PERIOD is over.
         """
         found: dict[str, float] = {}
         for factor, parts in FACTORS.items():
@@ -128,7 +133,7 @@ class AbsolutePriority:
         return min(total, LARGEST)
 
     def delay_ends(self, submit: int) -> Iterator[int]:
-        """When values of a job begin to count (seconds from the origin)."""
+        """Yield the instants at which values of a job begin to count (seconds from the origin)."""
         yield from (submit + seconds for seconds in set(self.delays.values()))
 
 
@@ -172,7 +177,7 @@ def _number(section: str, name: str, text: str) -> float:
 
 
 def _seconds(name: str, text: str) -> int:
-    """GRACE_PERIOD: hours where no unit is given."""
+    """Return the seconds of a GRACE_PERIOD; a number without a unit is in hours."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhSMH]?)", text)
     if match is None:
         raise ValueError(
@@ -189,7 +194,7 @@ def _short(value: float) -> str:
 
 
 def time_text(seconds: int) -> str:
-    """``10h``, ``10m`` or ``10s``, as GRACE_PERIOD has it."""
+    """Return a GRACE_PERIOD as text, such as ``10h``, ``10m`` or ``10s``."""
     for unit in ("h", "m"):
         if seconds % _UNITS[unit] == 0:
             return f"{seconds // _UNITS[unit]}{unit}"
@@ -198,20 +203,20 @@ def time_text(seconds: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StatedPriority:
-    """What an administrator set for one job (``bmod -aps``)."""
+    """A priority that an administrator set for one job (``bmod -aps``)."""
 
-    #: ``system``: it stands above all calculated values; ``admin``: it is added to that of the job.
+    #: ``system``: above all calculated values. ``admin``: added to the calculated value of the job.
     kind: str
-    #: Never 0.
+    #: The priority or the addend, never 0.
     value: float
 
     def __str__(self) -> str:
-        """As ``bmod -aps`` has it."""
+        """Return the argument of ``bmod -aps``."""
         return f"{self.kind}={_short(self.value)}"
 
     @classmethod
     def parse(cls, text: str) -> StatedPriority:
-        """``system=10`` or ``admin=2.5``; ValueError."""
+        """Parse ``system=10`` or ``admin=2.5``; raises ValueError."""
         kind, equals, value = text.partition("=")
         kind = kind.strip().lower()
         if not equals or kind not in ("system", "admin"):

@@ -14,7 +14,7 @@ from .shares import aps_groups, grouped_queues
 
 
 def absolute_problems(instance: Instance) -> Iterator[Problem]:
-    """Groups with queues that there are not, and what absolute priority cannot be combined with."""
+    """Yield errors: unknown queues in groups, and features that APS cannot be combined with."""
     by_name = {queue.name: queue for queue in instance.queues}
     crossed = {
         name: queue.name
@@ -74,7 +74,7 @@ def _parent_problems(instance: Instance, queue: Queue, path: str) -> Iterator[Pr
 
 
 def absolute_warnings(instance: Instance) -> Iterator[Problem]:
-    """What of absolute and of growing priorities has no effect, or is advised against."""
+    """Yield settings of absolute or growing priorities without effect or advised against."""
     if instance.params.job_priority_over_time and not instance.params.max_user_priority:
         yield Problem(
             "JOB_PRIORITY_OVER_TIME has no effect: MAX_USER_PRIORITY is not set",
@@ -143,7 +143,7 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
 
 
 def _job_warnings(instance: Instance, parent_of: dict[str, str]) -> Iterator[Problem]:
-    """What an administrator said of jobs that has no effect where they are."""
+    """Yield warnings for priorities of administrators without effect in the queue of the job."""
     count = 0
     for section, jobs in (("pending", instance.pending), ("future", instance.future)):
         for index, job in enumerate(jobs):

@@ -1,11 +1,11 @@
-"""The options of bsub (LSF 10.1 and its family): which take a value, and what they have a say in.
+"""The options of bsub (LSF 10.1 and its family): their values, and which of them affect a start.
 
 Source: the synopsis of bsub in the command reference of LSF 10.1, for CORAL systems too.
 """
 
 from __future__ import annotations
 
-#: Options with a value and no say in where and when a job starts.
+#: Options with a value that do not affect where and when a job starts.
 QUIET_VALUES = frozenset(
     {
         *("-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
@@ -41,7 +41,7 @@ QUIET_VALUES = frozenset(
         ),
     }
 )
-#: The same without a value.
+#: Options without a value that do not affect where and when a job starts.
 QUIET_FLAGS = frozenset(
     {
         *(
@@ -62,7 +62,7 @@ QUIET_FLAGS = frozenset(
         *("-r", "-rn", "-tty", "-ul", "-XF", "-Zs"),
     }
 )
-#: Options that are read over for a reason of their own.
+#: Options that are ignored, each with a reason of its own for the message.
 NOTED = {"-a": "what its esub changes in the request is not known"}
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
@@ -80,7 +80,7 @@ UNHEEDED = {
     "-json": "a file of job terms (-json)",
     "-yaml": "a file of job terms (-yaml)",
 }
-#: Times of day of a line where nothing says which day it is, in words.
+#: Options with a time of day, in words; they are ignored if the date is unknown.
 WITHOUT_DATE = {
     "-b": "the earliest start (-b), as the instance has no 'origin' that gives the time of day",
     "-t": "the latest end (-t), as the instance has no 'origin' that gives the time of day",
@@ -89,10 +89,10 @@ REFUSED = {
     "-H": "a held job has no start to plan: leave -H out",
     "-pack": "give the lines of the pack file one by one",
 }
-#: Said of what other schedulers have, by the first word of their lines in a script.
+#: Names of other schedulers, by the first word of their directives in a script.
 OTHER_SCRIPTS = {"#SBATCH": "Slurm", "#PBS": "PBS", "#$": "Grid Engine", "#COBALT": "Cobalt"}
-#: Options as other programs write them out, and what bsub has for them. What begins with one of
-#: bsub's letters it reads as that letter and a value: ``-queue`` is ``-q ueue``.
+#: Long spellings of other programs, and the option of bsub for each. bsub itself reads an unknown
+#: word as an option of one letter and its value: ``-queue`` is ``-q ueue``.
 WRITTEN_OUT = {
     "-queue": "-q",
     "-partition": "-q",

@@ -1,4 +1,4 @@
-"""What happens to a cluster and its jobs from outside while a simulation runs (LOP-07).
+"""External changes of a cluster and its jobs during a simulation (LOP-07).
 
 Times are seconds from the instance's second 0. Files of changes: :mod:`slotwise.model.formats`.
 """
@@ -12,34 +12,41 @@ from typing import Any, Literal
 from .job import Job
 
 OK, CLOSED, DOWN, OPEN, UP = STATUSES = "ok", "closed", "down", "open", "up"
-#: A host that is down and, once it is back, still closed.
+#: Status of a host that is down and that will be closed when it is up again.
 DOWN_AND_CLOSED = "down, closed"
 
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """A host goes "down" (its jobs wait again) or comes "up", is "closed" (runs on, takes no job)
-    or "open" again; "ok": up and open.
+    """A new host status.
+
+    "down": the jobs of the host are requeued; "up"; "closed": its jobs run, it takes no new ones;
+    "open"; "ok": up and open.
     """
 
+    #: Seconds from the origin.
     time: int
     host: str
+    #: One of STATUSES.
     status: str
 
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """A host reports load indices, or mem, swp and tmp (MB) as they would be without jobs."""
+    """A new report of load indices, or of mem, swp and tmp (MB) without the jobs' use."""
 
+    #: Seconds from the origin.
     time: int
     host: str
+    #: Value by load index; MB for mem, swp and tmp.
     values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """A running job holds `allocation` (host to slots) from then on (TBR-14)."""
+    """A new allocation of a running job: `allocation` is slots by host name (TBR-14)."""
 
+    #: Seconds from the origin.
     time: int
     job: str
     allocation: Mapping[str, int] = field(default_factory=dict)
@@ -47,8 +54,9 @@ class Resize:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A running job gives back `slots` (by host) and runs on with the rest."""
+    """A release of some slots of a running job: `slots` is the number released, by host name."""
 
+    #: Seconds from the origin.
     time: int
     job: str
     slots: Mapping[str, int] = field(default_factory=dict)
@@ -56,7 +64,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """A running job is done, whatever its run time said."""
+    """The end of a running job, regardless of its run time."""
 
     time: int
     job: str
@@ -64,29 +72,32 @@ class EarlyEnd:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job is submitted at its `submit`."""
+    """The submission of a job, at its `submit` time."""
 
     job: Job
 
     @property
     def time(self) -> int:
-        """When it is submitted."""
+        """Return the submission time (seconds from the origin)."""
         return self.job.submit
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """btop, bbot: a pending job goes before or behind those of its queue and priority."""
+    """A new position (btop, bbot) of a pending job among those of equal queue and priority."""
 
+    #: Seconds from the origin.
     time: int
     job: str
+    #: Whether the job becomes the first or the last of them.
     to: Literal["top", "bottom"]
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSwitch:
-    """bswitch: a pending job is in another queue from then on."""
+    """A new queue (bswitch) of a pending job."""
 
+    #: Seconds from the origin.
     time: int
     job: str
     queue: str
@@ -94,8 +105,9 @@ class QueueSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Modification:
-    """bmod: fields of a :class:`.Job` and their new values; of a running job its run limit only."""
+    """New values for fields of a :class:`.Job` (bmod); for a running job only of its run limit."""
 
+    #: Seconds from the origin.
     time: int
     job: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -103,8 +115,9 @@ class Modification:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """bkill: a job ends, or never starts."""
+    """The end of a job by bkill; a pending job never starts."""
 
+    #: Seconds from the origin.
     time: int
     job: str
 
@@ -116,9 +129,10 @@ Change = HostChange | SizeChange | JobCommand | NewJob
 
 
 def status_after(before: str, news: str) -> str:
-    """The state of a host after one of STATUSES: closing and being down are separate things.
+    """Return the status of a host after a change to one of STATUSES.
 
-    before: as this function gives it, or one of LSF's words (closed_Adm, unavail).
+    A host can be both closed and down. before: a result of this function, or one of LSF's words
+    (closed_Adm, unavail).
     """
     if news == OK:
         return OK

@@ -20,9 +20,9 @@ HOST_STATUSES = (
     *(f"closed_{word}" for word in _CLOSED),
     *(f"closed_{word.lower()}" for word in _CLOSED),
 )
-#: Those that come from jobs alone and pass with them.
+#: Statuses that only jobs cause, and that pass when the jobs finish.
 PASSING_STATUSES = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl"})
-#: Those of a host that nobody closed: it has to come back.
+#: Statuses of a host that is down or unreachable, though no administrator closed it.
 DEAD_STATUSES = frozenset(
     {
         "unavail",
@@ -35,91 +35,100 @@ DEAD_STATUSES = frozenset(
         "closed_rc",
     }
 )
-#: GPUs of one host.
+#: Largest number of GPUs of one host.
 MAX_GPUS = 9999
-#: Amounts that count the GPUs of a host, the first of them that is there.
+#: Names of the amounts that count the GPUs of a host; the first that a host has is used.
 _GPU_AMOUNTS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
 BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem")
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """loadSched and loadStop per index (RSV-11)."""
+    """Load thresholds, loadSched and loadStop, by load index (RSV-11)."""
 
+    #: loadSched by load index: beyond it the host starts no job.
     sched: Mapping[str, float] = field(default_factory=dict)
+    #: loadStop by load index: beyond it jobs of the host are suspended.
     stop: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """The GPUs of a host, all alike."""
+    """The GPUs of one host, all of one model."""
 
+    #: Number of GPUs.
     count: int
-    #: As ``bhosts -gpu`` prints it, "" where nobody knows.
+    #: Model as ``bhosts -gpu`` prints it, "" if unknown.
     model: str = ""
-    #: MB of each, None likewise.
+    #: Memory of each GPU in MB, None if unknown.
     mem: float | None = None
 
     @property
     def _plausible(self) -> bool:
-        """Whether the fields can be what they stand for; what else is wrong with them is said."""
+        """Return whether the values are possible, so that amounts can be derived from them."""
         sized = self.mem is None or isinstance(self.mem, (int, float))
         return type(self.count) is int and 0 <= self.count <= MAX_GPUS and sized
 
     def amounts(self) -> dict[str, float]:
-        """What jobs and selections see of them: ngpus_physical is what jobs consume."""
+        """Return the amounts of the host that the GPUs add; jobs consume ngpus_physical."""
         if not self._plausible:
             return {}
         return {"ngpus": float(self.count), "ngpus_physical": float(self.count)}
 
     def load(self) -> dict[str, float]:
-        """The memory of each as a load index: gpu_mtotal0, gpu_mtotal1, …"""
+        """Return the memory of each GPU (MB) as a load index: gpu_mtotal0, gpu_mtotal1, …"""
         found = range(self.count if self.mem is not None and self._plausible else 0)
         return dict.fromkeys(map(_memory_index, found), self.mem or 0.0)
 
 
 @cache
 def _memory_index(number: int) -> str:
-    """The load index of the memory of the GPU of that number."""
+    """Return the load index for the memory of the GPU of that number."""
     return f"gpu_mtotal{number}"
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One host."""
+    """A host with its slots, resources, load and status."""
 
+    #: Name of the host, unique in the cluster.
     name: str
-    #: Job slots (MXJ).
+    #: Number of job slots (MXJ).
     slots: int
-    #: Processors, slots where not given.
+    #: Number of processors; None: as many as slots.
     ncpus: Annotated[int | None, Fact("count_from_1")] = None
+    #: Host type (HOST_TYPE).
     type: Annotated[str, Fact("name")] = "any"
+    #: Host model (HOST_MODEL).
     model: Annotated[str, Fact("name")] = "any"
+    #: Speed factor of the processors (CPU_FACTOR); run times are divided by it.
     cpu_factor: Annotated[float, Fact("positive")] = 1.0
     #: Numeric resources that jobs consume here when nothing runs: mem, swp, tmp in MB, and user-
     #: defined host-based ones in their own unit. An absent resource is not on the host.
     amounts: Mapping[str, float] = field(default_factory=dict)
-    #: Static string resources (os_version, …).
+    #: Static string resources (os_version, …), value by name.
     strings: Mapping[str, str] = field(default_factory=dict)
-    #: Boolean resources.
+    #: Names of the Boolean resources that the host has.
     booleans: frozenset[str] = frozenset()
-    #: Booleans written ``!name``: the host takes only jobs that name one (REQ-05).
+    #: Boolean resources written ``!name``: the host takes only jobs that request one (REQ-05).
     exclusive: frozenset[str] = frozenset()
-    #: Load indices as reported (r15s, ut, …); user-defined dynamic ones too.
+    #: Load indices as reported (r15s, ut, …), by name; user-defined dynamic indices too.
     load: Mapping[str, float] = field(default_factory=dict)
-    #: JL/U.
+    #: Maximum number of slots of one user (JL/U); None: no limit.
     user_slots: Annotated[int | None, Fact("count", "JL/U")] = None
-    #: DISPATCH_WINDOW text, "" for always.
+    #: Dispatch windows as text (DISPATCH_WINDOW), "" if always open.
     windows: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
+    #: Load thresholds of the host.
     thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
+    #: Status as bhosts writes it, such as ok, closed_Adm or unavail.
     status: Annotated[str, Fact("host_status")] = "ok"
-    #: False where nothing says how many slots it has: they are its processors.
+    #: False if no source gives the number of slots; then it is the number of processors.
     mxj_defined: Annotated[bool, Fact("boolean")] = True
-    #: The machine that jobs see where this is one of its nodes, "" for a host of its own.
+    #: Name of the machine that jobs see if this host is one of its nodes, else "".
     node_of: Annotated[str, Fact("machine")] = ""
-    #: Its GPUs, None for none; what they add to amounts and load is there without being given.
+    #: GPUs of the host, None if it has none. Amounts and load indices of GPUs are derived from it.
     gpus: Gpus | None = None
-    #: Cores that jobs may be bound to (affinity[]), None where nobody said.
+    #: Number of cores that jobs may be bound to (affinity[]), None if unknown.
     cores: Annotated[int | None, Fact("count_from_1")] = None
     #: Likewise for hardware threads.
     threads: Annotated[int | None, Fact("count_from_1")] = None
@@ -139,7 +148,7 @@ class Host:
             object.__setattr__(self, "load", {**self.load, **self.gpus.load()})
 
     def alike(self, names: Iterable[str]) -> Iterator[Host]:
-        """Hosts that differ from this one by name only: all else they share."""
+        """Yield a copy of this host for each name; the copies share all other values."""
         kept = [(field.name, getattr(self, field.name)) for field in fields(self)][1:]
         for name in names:
             host = object.__new__(Host)
@@ -150,17 +159,17 @@ class Host:
 
     @property
     def gpu_count(self) -> float | None:
-        """How many GPUs it has, None for a host without: as `gpus` or its amounts say."""
+        """Return the number of GPUs, None if there are none: from `gpus`, else from the amounts."""
         return next((self.amounts[name] for name in _GPU_AMOUNTS if name in self.amounts), None)
 
     @property
     def takes_jobs(self) -> bool:
-        """Whether its status lets jobs start, now or as soon as others have ended."""
+        """Return whether the status lets jobs start, now or when running jobs have finished."""
         return self.status.lower() in PASSING_STATUSES
 
     @property
     def processors(self) -> int:
-        """ncpus, or the slots where it is not given."""
+        """Return ncpus, or the number of slots if it is not given."""
         return self.slots if self.ncpus is None else self.ncpus
 
 
@@ -168,7 +177,9 @@ class Host:
 class HostGroup:
     """A named list of hosts, in configuration order."""
 
+    #: Name of the group.
     name: str
+    #: Names of its hosts.
     members: tuple[str, ...]
 
 
@@ -176,9 +187,11 @@ class HostGroup:
 class ComputeUnit:
     """A named part of the network: hosts (finest type) or units of the next finer type (PLC-05)."""
 
+    #: Name of the unit.
     name: str
     type: str
     hosts: tuple[str, ...]
+    #: Name of the unit of the next coarser type, None if it has the coarsest.
     parent: str | None = None
 
 
@@ -186,37 +199,49 @@ class ComputeUnit:
 class ResourceDefinition:
     """A user-defined resource of lsf.shared."""
 
+    #: Name of the resource.
     name: Annotated[str, Fact("new_name")]
+    #: Kind of value: numeric, string or boolean.
     kind: Annotated[str, Fact("resource_kind")] = "numeric"
+    #: Whether a larger value means more load (INCREASING).
     increasing: Annotated[bool, Fact("boolean")] = False
+    #: Whether the value is collected at an interval (INTERVAL).
     dynamic: Annotated[bool, Fact("boolean")] = False
+    #: Whether jobs may reserve it (CONSUMABLE).
     consumable: Annotated[bool, Fact("boolean")] = True
+    #: Whether a suspended job releases it (RELEASE).
     release: Annotated[bool, Fact("boolean")] = True
 
 
 @dataclass(frozen=True, slots=True)
 class SharedResource:
-    """A floating resource: `amount` shared by `hosts` (all hosts where None) (RSV-10)."""
+    """A resource of which `hosts` share `amount` in all; hosts None: all hosts (RSV-10)."""
 
+    #: Name of the resource.
     name: str
     amount: float
     hosts: frozenset[str] | None = None
+    #: Whether only jobs change it, not an interval of collection.
     static: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The machines of one instance."""
+    """The machines of one instance: hosts, groups, compute units and resources."""
 
+    #: All hosts, in configuration order.
     hosts: tuple[Host, ...]
+    #: Host groups, in configuration order.
     groups: tuple[HostGroup, ...] = ()
-    #: Compute-unit types, finest first.
+    #: Names of the compute-unit types, finest first.
     unit_types: tuple[str, ...] = ()
-    #: The one marked ``!``, else the finest.
+    #: The unit type marked ``!`` in the configuration, else the finest type; None without types.
     default_unit_type: str | None = None
-    #: In configuration order; each lists all its hosts, coarser ones too.
+    #: Compute units in configuration order; each lists all its hosts, coarser units too.
     units: tuple[ComputeUnit, ...] = ()
+    #: User-defined resources of lsf.shared.
     resources: tuple[ResourceDefinition, ...] = ()
+    #: Resources shared by several hosts.
     shared: tuple[SharedResource, ...] = ()
 
     def host_index(self) -> dict[str, int]:
@@ -229,30 +254,30 @@ class Cluster:
         return tuple(unit for unit in self.units if unit.type == wanted)
 
     def has_units_of(self, unit_type: str | None = None) -> bool:
-        """Whether there is a unit of one type (the default type where None)."""
+        """Return whether units of a type exist (of the default type if None)."""
         wanted = unit_type or self.default_unit_type
         return any(unit.type == wanted for unit in self.units)
 
     def machines(self) -> frozenset[str]:
-        """What jobs may be submitted from: hosts, and machines that hosts are nodes of."""
+        """Return the names from which jobs may be submitted: hosts, and machines made of hosts."""
         return frozenset(name for host in self.hosts for name in (host.name, host.node_of) if name)
 
     def expand(self, name: str) -> tuple[str, ...] | None:
-        """Hosts that a host, host group or compute-unit name stands for; None if unknown."""
+        """Return the hosts of a host, host group or compute unit by its name; None if unknown."""
         return NamedHosts(self).expand(name)
 
 
-#: Hosts of lists that are kept to be looked up again.
+#: Maximum number of hosts in cached lists.
 _KEPT = 4_000_000
 
 
 class NamedHosts:
-    """What names stand for in a cluster, for those who look up many."""
+    """A cluster's names with the hosts of each, indexed for many look-ups."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.all = tuple(host.name for host in cluster.hosts)
         self._hosts = frozenset(self.all)
-        #: Of equal names the first is meant, a group before a unit.
+        #: If names are equal, the first counts, and a group counts before a unit.
         self._sets = {unit.name: unit.hosts for unit in reversed(cluster.units)}
         self._sets |= {group.name: group.members for group in reversed(cluster.groups)}
         self._sets["all"] = self.all
@@ -268,14 +293,14 @@ class NamedHosts:
         yield from self._sets
 
     def expand(self, name: str) -> tuple[str, ...] | None:
-        """Hosts that a host, host group or compute-unit name stands for; None if unknown."""
+        """Return the hosts of a host, host group or compute unit by its name; None if unknown."""
         found = self._sets.get(name)
         return (name,) if found is None and name in self._hosts else found
 
     def listed(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Hosts of a list of hosts, groups, ``all``, ``others`` and ``~`` exceptions.
+        """Return the hosts of a list of hosts, groups, ``all``, ``others`` and ``~`` exceptions.
 
-        In the cluster's order; equal lists are looked up once, as far as they do not fill memory.
+        They are in the cluster's order. Lists are cached up to a total size.
         """
         key = tuple(names)
         found = self._listed.get(key)
@@ -287,7 +312,7 @@ class NamedHosts:
         return found
 
     def meet(self, names: Iterable[str], hosts: Iterable[str]) -> bool:
-        """Whether one of the hosts is of such a list, without a look at all that the list names."""
+        """Return whether a list of names includes one of the hosts, without expanding it all."""
         words = tuple(names)
         excluded = self._unions([name[1:] for name in words if name[0] == "~"])
         wanted = [name for name in words if name[0] != "~"]
@@ -300,7 +325,7 @@ class NamedHosts:
         )
 
     def _unions(self, names: Sequence[str]) -> list[frozenset[str]]:
-        """Sets of hosts which together are those of the names."""
+        """Return sets of hosts whose union is the hosts of the names."""
         single = frozenset(name for name in names if name not in self._sets)
         for name in names:
             if name in self._sets and name not in self._members:
@@ -323,5 +348,5 @@ Value = TypeVar("Value")
 
 
 def distinct(values: Iterable[Value]) -> list[Value]:
-    """Each object once; hosts of one entry share theirs."""
+    """Return each object once, by identity: hosts of one entry of a file share their values."""
     return list({id(value): value for value in values}.values())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """For making very many objects at once: a third of the time would go to looking at them."""
+    """Suspend garbage collection while very many objects are made; it takes a third of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -28,25 +28,25 @@ def no_collection() -> Iterator[None]:
 
 
 def freeze_objects() -> None:
-    """What has been made so far stays until the process ends: the collector need not look at it."""
+    """Exempt all objects made so far from garbage collection until the process ends."""
     gc.freeze()
 
 
-#: Rows that are packed together.
+#: Number of rows that are packed together.
 BLOCK = 1024
-#: Kinds of columns, and the most that each takes.
+#: Type codes of columns, each with its largest value.
 _KINDS = tuple((kind, 256 ** array(kind).itemsize - 1) for kind in "BHIQ")
 
 Row = tuple[int | None, ...]
-#: What each number of a packed column is above, and by how much; 0: there is no number.
+#: A packed column: its minimum, and the differences from it. A difference of 0 means no number.
 _Packed = tuple[int, Sequence[int]]
 
 
 class IntTable:
-    """Rows of equal length; a row that was appended is never changed.
+    """A table of integers; an appended row never changes.
 
-    Rows are packed in blocks: of each column the least number is kept, and how far each is from it,
-    in one, two, four or eight bytes as the block needs (of numbers still farther apart, objects).
+    Rows are packed in blocks. Each column of a block keeps its minimum, and the differences from it
+    in 1, 2, 4 or 8 bytes (as objects if they are larger).
     """
 
     __slots__ = ("_blocks", "_open")
@@ -56,7 +56,7 @@ class IntTable:
         self._open: list[Row] = []
 
     def append(self, *row: int | None) -> None:
-        """Add a row; None: no number."""
+        """Append a row; None: no number."""
         self._open.append(row)
         if len(self._open) == BLOCK:
             self._blocks.append(tuple(map(_packed, zip(*self._open, strict=True))))
@@ -74,7 +74,7 @@ class IntTable:
         )
 
     def blocks(self) -> Iterator[list[Row]]:
-        """All rows in order, some at a time."""
+        """Yield all rows in order, in lists of one block each."""
         for block in self._blocks:
             yield list(zip(*map(_unpacked, block), strict=True))
         if self._open:
@@ -84,7 +84,7 @@ class IntTable:
         return (row for rows in self.blocks() for row in rows)
 
     def column(self, number: int, none: int = 0) -> NDArray[np.int64]:
-        """One column; none: what stands where there is no number."""
+        """Return one column; none: the value for rows without a number."""
 
         def values() -> Iterator[int]:
             for block in self._blocks:
@@ -111,17 +111,17 @@ def _unpacked(column: _Packed) -> Iterator[int | None]:
 
 
 def narrow(column: NDArray[np.int64]) -> NDArray[Any]:
-    """The same numbers in half the bytes, where they fit."""
+    """Return the numbers in half the bytes if they fit, else unchanged."""
     half = column.astype(np.int32)
     return half if np.array_equal(half, column) else column
 
 
-#: What of a hash is kept.
+#: Mask of the bits of a hash that are kept.
 _PART = (1 << 32) - 1
 
 
 class NamePlaces:
-    """name_at: the name at a place of the list, so that it need not be kept here."""
+    """Index of a list of names by their hashes. name_at: returns the name at a position."""
 
     __slots__ = ("_hashes", "_name_at", "_places")
 
@@ -132,11 +132,11 @@ class NamePlaces:
         self._name_at = name_at
 
     def first(self, name: str) -> int | None:
-        """The first place of a name, None where it is not in the list."""
+        """Return the first position of a name, None if it is not in the list."""
         return next(self._all(name), None)
 
     def twice(self) -> str | None:
-        """A name that is there more than once, None where there is none."""
+        """Return a name that occurs more than once, None if all differ."""
         for at in np.flatnonzero(self._hashes[1:] == self._hashes[:-1]).tolist():
             name = self._name_at(int(self._places[at]))
             if len(list(self._all(name))) > 1:
@@ -144,7 +144,8 @@ class NamePlaces:
         return None
 
     def _all(self, name: str) -> Iterator[int]:
-        value = np.uint32(hash(name) & _PART)  # of the same type, or all are copied to compare
+        # A value of another type would make numpy convert the whole array.
+        value = np.uint32(hash(name) & _PART)
         for at in range(int(np.searchsorted(self._hashes, value)), len(self._hashes)):
             if self._hashes[at] != value:
                 return
@@ -153,14 +154,14 @@ class NamePlaces:
                 yield place
 
 
-# Sequences whose items are rebuilt when they are asked for: a million jobs need no objects.
+# Sequences whose items are built when requested, because a million objects take too much memory.
 
 
 T = TypeVar("T")
 
 
 class OnDemand(Sequence[T]):
-    """Like a tuple of the items: equal to one that has the same, and never changed."""
+    """A read-only sequence of items built on demand, equal to a tuple of equal items."""
 
     __slots__ = ()
 
@@ -193,7 +194,7 @@ class OnDemand(Sequence[T]):
 
 
 class Joined(OnDemand[T]):
-    """Several sequences, one after another."""
+    """A concatenation of several sequences."""
 
     __slots__ = ("_ends", "_parts")
 

@@ -14,117 +14,139 @@ from .job import DEFAULT_LARGEST, HostRequest, Job
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One queue (lsb.queues), under Python names; docs/instances.md has LSF's own."""
+    """One queue (lsb.queues) under Python names; docs/instances.md has LSF's names."""
 
+    #: Name of the queue.
     name: Annotated[str, Fact("new_name", aka=("QUEUE_NAME",))]
+    #: Priority; queues with a larger one are served first.
     priority: Annotated[int, Fact("whole", "PRIORITY")] = 1
-    #: HOSTS, empty for all.
+    #: Hosts of the queue (HOSTS) by name, group or unit; empty: all.
     hosts: Annotated[
         tuple[HostRequest, ...], Fact("queue_hosts", "HOSTS", also=("excluded_hosts",))
     ] = ()
+    #: Hosts excluded from `hosts` (``~name``).
     excluded_hosts: tuple[str, ...] = ()
+    #: Users and groups that may use the queue (USERS); empty: all.
     users: Annotated[tuple[str, ...], Fact("words", "USERS")] = ()
+    #: Resource requirement of all its jobs.
     res_req: Annotated[str, Fact("requirement", "RES_REQ")] = ""
+    #: Lowest and highest amount that a job may request, by resource.
     resrsv_limit: Annotated[Mapping[str, tuple[float, float]], Fact("bounds", "RESRSV_LIMIT")] = (
         field(default_factory=dict)
     )
-    #: RUNLIMIT's default, run_limit_max: its maximum, cpu_limit: CPULIMIT (seconds).
+    #: Run limit in seconds: the default of RUNLIMIT; run_limit_max is its maximum.
     run_limit: Annotated[int | None, Fact("run_limit", "RUNLIMIT", also=("run_limit_max",))] = None
+    #: Maximum of RUNLIMIT in seconds, None if not set.
     run_limit_max: int | None = None
+    #: CPU limit in seconds (CPULIMIT), None if not set.
     cpu_limit: Annotated[int | None, Fact("minutes", "CPULIMIT")] = None
-    #: ESTIMATED_RUNTIME (seconds), how long its jobs are expected to run.
+    #: Expected run time of its jobs in seconds (ESTIMATED_RUNTIME).
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
-    #: PROCLIMIT (min, default, max).
+    #: Slots of a job (PROCLIMIT): minimum, default, maximum.
     slots: Annotated[
         tuple[int, int | None, int | None] | None,
         Fact("processor_limit", "PROCLIMIT", aka=("TASKLIMIT",)),
     ] = None
+    #: Whether its jobs may use reserved slots.
     backfill: Annotated[bool, Fact("flag", "BACKFILL")] = False
-    #: Dispatch cycles for which slots are held (MAX_RESERVE_TIME[n]), None where not set.
+    #: Dispatch cycles for which slots are reserved (MAX_RESERVE_TIME[n]), None if not set.
     slot_reserve: Annotated[int | None, Fact("cycles", "SLOT_RESERVE")] = None
-    #: The same of memory and the slots beside it.
+    #: Dispatch cycles for which memory and slots are reserved, None if not set.
     resource_reserve: Annotated[int | None, Fact("cycles", "RESOURCE_RESERVE")] = None
-    #: "N", "Y" or "CU[type]".
+    #: Whether jobs may be exclusive: "N", "Y" or "CU[type]".
     exclusive: Annotated[str, Fact("exclusive", "EXCLUSIVE")] = "N"
-    #: Slots of all its jobs together.
+    #: Maximum number of slots of all its jobs (QJOB_LIMIT).
     queue_slots: Annotated[int | None, Fact("count", "QJOB_LIMIT")] = None
-    #: Slots of one user's jobs.
+    #: Maximum number of slots of one user's jobs (UJOB_LIMIT).
     user_slots: Annotated[int | None, Fact("count", "UJOB_LIMIT")] = None
-    #: Slots on a host for each of its processors.
+    #: Maximum number of slots on a host for each of its processors (PJOB_LIMIT).
     processor_slots: Annotated[float | None, Fact("amount", "PJOB_LIMIT")] = None
-    #: Slots on one host, whatever its processors.
+    #: Maximum number of slots on one host, for any number of processors (HJOB_LIMIT).
     host_slots: Annotated[int | None, Fact("count", "HJOB_LIMIT")] = None
+    #: Load thresholds of the queue, with those of each host.
     thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
+    #: Windows in which jobs start, "" if always.
     dispatch_window: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
+    #: Windows in which jobs run, "" if always.
     run_window: Annotated[str, Fact("windows", "RUN_WINDOW")] = ""
-    #: A job also starts where -t, or the end of the run window, would end its run early.
+    #: Whether a job is started although -t or the end of the run window ends its run early.
     ignore_deadline: Annotated[bool, Fact("flag", "IGNORE_DEADLINE")] = False
+    #: Cycles for which a host takes no second job, None: as in Params.
     job_accept_interval: Annotated[int | None, Fact("count", "JOB_ACCEPT_INTERVAL")] = None
-    #: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
+    #: Pairs of a name and its shares (FAIRSHARE = USER_SHARES[…]); None: first come, first served.
     user_shares: Annotated[tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE")] = None
-    #: Queues whose jobs it orders beside its own (cross-queue fairshare).
+    #: Queues whose jobs share the order of this queue (cross-queue fairshare).
     fairshare_queues: Annotated[tuple[str, ...], Fact("words", "FAIRSHARE_QUEUES")] = ()
-    #: "QUEUE" where these queues are served by their priority, "" for by the shares alone.
+    #: "QUEUE" if these queues are served by their priority, "" if by the shares alone.
     dispatch_order: Annotated[str, Fact("dispatch_order", "DISPATCH_ORDER")] = ""
-    #: APS_PRIORITY, the formula by which its pending jobs, and those of the queues of QUEUE_GROUP,
-    #: stand in one order; None if the queue decides.
+    #: Formula that orders the pending jobs of this queue and of QUEUE_GROUP (APS_PRIORITY); None:
+    #: jobs have no absolute priority.
     aps_priority: Annotated[AbsolutePriority | None, Fact("aps_formula", "APS_PRIORITY")] = None
+    #: Queues whose jobs are ordered together with its own by absolute priority.
     queue_group: Annotated[tuple[str, ...], Fact("words", "QUEUE_GROUP")] = ()
-    #: Its percentage of the slots of its pool (queue-based fairshare).
+    #: Percentage of the slots of its pool (queue-based fairshare).
     slot_share: Annotated[float | None, Fact("percent", "SLOT_SHARE")] = None
-    #: Name of that pool, "" where it belongs to none.
+    #: Name of its slot pool, "" if it belongs to none.
     slot_pool: Annotated[str, Fact("name", "SLOT_POOL")] = ""
+    #: Maximum number of slots of the pool that its queues may use.
     max_slots_in_pool: Annotated[int | None, Fact("count", "MAX_SLOTS_IN_POOL")] = None
+    #: Whether queue priorities count in the pool.
     use_priority_in_pool: Annotated[bool, Fact("flag", "USE_PRIORITY_IN_POOL")] = False
-    #: CPU_TIME_FACTOR … that override the cluster's.
+    #: Factors of fairshare (CPU_TIME_FACTOR …) that replace those of Params.
     factors: Annotated[Mapping[str, float], Fact("factors")] = field(default_factory=dict)
-    #: Queues of lower priority whose jobs it may preempt; ("*",) for all, None for none.
+    #: Queues of lower priority whose jobs it may preempt; ("*",): all; None: none.
     preemptive: Annotated[
         tuple[str, ...] | None, Fact("preemption", "PREEMPTION", also=("preemptable",))
     ] = None
-    #: Queues of higher priority whose jobs may preempt its own; ("*",) for all, None for none.
+    #: Queues of higher priority whose jobs may preempt its own; ("*",): all; None: none.
     preemptable: tuple[str, ...] | None = None
+    #: Maximum number of jobs in one chunk.
     chunk_job_size: Annotated[int | None, Fact("count", "CHUNK_JOB_SIZE")] = None
+    #: Description for people.
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
-    #: SLA_GUARANTEES_IGNORE: its jobs see no guarantees.
+    #: Whether guarantees do not apply to its jobs (SLA_GUARANTEES_IGNORE).
     ignores_guarantees: Annotated[bool, Fact("flag", "SLA_GUARANTEES_IGNORE")] = False
-    #: False where badmin qinact keeps its jobs from starting.
+    #: Whether its jobs are started (False after badmin qinact).
     active: Annotated[bool, Fact("boolean")] = True
-    #: False where badmin qclose has it take no jobs; those that wait there still start.
+    #: Whether it accepts jobs (False after badmin qclose); its pending jobs start in either case.
     open: Annotated[bool, Fact("boolean")] = True
-    #: GPU_REQ.
+    #: GPU requirement of its jobs (GPU_REQ).
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
     @property
     def holds_memory(self) -> bool:
-        """Whether reservations of the queue hold memory with the slots (MEM-01, MEM-05)."""
+        """Return whether reservations of the queue include memory (MEM-01, MEM-05)."""
         return self.resource_reserve is not None or self.slot_reserve is None
 
     @property
     def reserve_cycles(self) -> int | None:
-        """Dispatch cycles that a reservation may be held; RESOURCE_RESERVE wins (MEM-05)."""
+        """Return the dispatch cycles of a reservation; RESOURCE_RESERVE comes first (MEM-05)."""
         return self.resource_reserve if self.resource_reserve is not None else self.slot_reserve
 
 
 @dataclass(frozen=True, slots=True)
 class UserGroup:
-    """A user group: members are users or groups; user_shares makes it a share tree (FSH-10)."""
+    """A user group of users and groups; user_shares makes it a share tree (FSH-10)."""
 
+    #: Name of the group.
     name: str
     members: tuple[str, ...]
     user_shares: tuple[tuple[str, int], ...] = ()
-    #: PRIORITY, what it counts as UG of an absolute priority.
+    #: The group's value as UG of an absolute priority (PRIORITY).
     priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Limits of one user or group: MAX_JOBS (slots), JL/P (slots per processor)."""
+    """Limits of one user or group."""
 
+    #: Name of the user or group; ``name@`` is each member of a group.
     name: Annotated[str, Fact("name", aka=("USER_NAME",))]
+    #: Maximum number of slots in use.
     max_slots: Annotated[int | None, Fact("count", "MAX_JOBS")] = None
+    #: Maximum number of slots for each processor.
     processor_slots: Annotated[float | None, Fact("amount", "JL/P")] = None
-    #: What a job of the user counts as USER of an absolute priority.
+    #: The user's value as USER of an absolute priority (PRIORITY).
     priority: Annotated[int, Fact("whole", "PRIORITY")] = 0
 
 
@@ -132,16 +154,20 @@ class User:
 class HostPartition:
     """A host partition with its shares (FSH-08)."""
 
+    #: Name of the partition.
     name: str
+    #: Names of hosts and groups, ``~name`` for exceptions.
     hosts: tuple[str, ...]
+    #: Pairs of a name and its shares.
     user_shares: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Members that a limit covers: names, whether each has a limit of its own (PER_*), ``~`` names.
+    """Members that a limit covers.
 
-    names ("all",) covers everyone.
+    names: ("all",) covers all. Each member has a limit of its own under PER_*. excluded: names with
+    ``~``.
     """
 
     names: tuple[str, ...]
@@ -151,19 +177,23 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One Limit section."""
+    """One Limit section (lsb.resources)."""
 
+    #: Name of the limit.
     name: str
-    #: Resource to amount: ``slots``, ``jobs``, ``mem``, ``swp``, ``tmp`` or another name.
+    #: Maximum by resource: ``slots``, ``jobs``, ``mem``, ``swp``, ``tmp`` or another name.
     amounts: Mapping[str, float] = field(default_factory=dict)
-    #: SLOTS_PER_PROCESSOR, times the processors of each host (needs PER_HOST). A scope that is None
-    #: covers all together.
+    #: SLOTS_PER_PROCESSOR; the limit is this times the processors of each host (needs PER_HOST).
     slots_per_processor: float | None = None
+    #: Users that the limit covers; None: all together.
     users: Scope | None = None
+    #: Queues that the limit covers; None: all together.
     queues: Scope | None = None
+    #: Hosts that the limit covers; None: all together.
     hosts: Scope | None = None
+    #: Projects that the limit covers; None: all together.
     projects: Scope | None = None
-    #: Application profiles.
+    #: Application profiles that the limit covers; None: all together.
     apps: Scope | None = None
     #: ``mem``, ``swp`` or ``tmp`` to percent of what each host has (needs PER_HOST).
     percentages: Mapping[str, float] = field(default_factory=dict)
@@ -171,132 +201,151 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class ReservationUsage:
-    """PER_JOB, PER_HOST or PER_SLOT for a user-defined numeric resource (RSV-08)."""
+    """Unit that rusage of a user-defined numeric resource counts: job, host or slot (RSV-08)."""
 
     resource: str
+    #: PER_JOB, PER_HOST or PER_TASK.
     method: str
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Parameters a planner needs; seconds where LSF has seconds or cycles of them."""
+    """Parameters of the cluster that affect plans (lsb.params, lsf.conf)."""
 
-    #: Length of a dispatch cycle (s).
+    #: Time between dispatch cycles in seconds.
     mbd_sleep_time: Annotated[int, Fact("count_from_1", "MBD_SLEEP_TIME")] = 60
-    #: LSB_TIME_RESERVE_NUMJOBS, 0 means off.
+    #: Number of jobs with a time-based reservation (LSB_TIME_RESERVE_NUMJOBS); 0: none.
     time_reserve_numjobs: Annotated[
         int, Fact("count", "LSB_TIME_RESERVE_NUMJOBS", place="lsf.conf")
     ] = 0
-    #: RESOURCE_RESERVE_PER_SLOT.
+    #: Whether memory requirements count for each slot (RESOURCE_RESERVE_PER_SLOT).
     reserve_per_slot: Annotated[
         bool, Fact("flag", "RESOURCE_RESERVE_PER_SLOT", aka=("RESOURCE_RESERVE_PER_TASK",))
     ] = False
+    #: Whether reservations take hosts by the earliest estimated start.
     reserve_by_starttime: Annotated[
         bool, Fact("flag", "RESERVE_BY_STARTTIME", place="LSF_HPC_EXTENSIONS")
     ] = False
-    #: Cycles.
+    #: Dispatch cycles for which a host takes no second job.
     job_accept_interval: Annotated[int, Fact("count", "JOB_ACCEPT_INTERVAL")] = 0
+    #: Whether ncpus in requirements means slots.
     parallel_sched_by_slot: Annotated[bool, Fact("flag", "PARALLEL_SCHED_BY_SLOT")] = False
+    #: Whether requirements have strict syntax.
     strict_resreq: Annotated[bool, Fact("flag", "LSF_STRICT_RESREQ", place="lsf.conf")] = False
-    #: Cu[balance] may have usablecuslots, as one example of the documents has it.
+    #: Whether cu[balance] may have usablecuslots, as in one example of LSF's documentation.
     lenient: Annotated[bool, Fact("flag")] = False
-    #: The version of LSF whose requirement language is spoken, "7" or "10.1".
+    #: LSF version of the requirement language, "7" or "10.1".
     dialect: Annotated[str, Fact("dialect")] = "10.1"
-    #: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
+    #: Unit (MB, GB, …) of mem and swp without a unit of their own (LSF_UNIT_FOR_LIMITS).
     unit_for_limits: Annotated[str, Fact("unit", "LSF_UNIT_FOR_LIMITS", place="lsf.conf")] = "MB"
+    #: Queue of jobs without -q.
     default_queue: Annotated[str, Fact("name", "DEFAULT_QUEUE")] = "default"
+    #: Weight of CPU time in the dynamic priority.
     cpu_time_factor: Annotated[float, Fact("number", "CPU_TIME_FACTOR", by_queue=True)] = 0.7
+    #: Weight of run time in the dynamic priority.
     run_time_factor: Annotated[float, Fact("number", "RUN_TIME_FACTOR", by_queue=True)] = 0.7
+    #: Weight of committed run time in the dynamic priority.
     committed_run_time_factor: Annotated[
         float, Fact("number", "COMMITTED_RUN_TIME_FACTOR", by_queue=True)
     ] = 0.0
+    #: Weight of slots in use in the dynamic priority.
     run_job_factor: Annotated[float, Fact("number", "RUN_JOB_FACTOR", by_queue=True)] = 3.0
+    #: Weight of the fairshare adjustment in the dynamic priority.
     fairshare_adjustment_factor: Annotated[
         float, Fact("number", "FAIRSHARE_ADJUSTMENT_FACTOR", by_queue=True)
     ] = 0.0
+    #: Name of the installed fairshare adjustment, "" if none.
     fairshare_adjustment: Annotated[str, Fact("line")] = ""
+    #: Hours after which decayed use counts for a tenth.
     hist_hours: Annotated[float, Fact("amount", "HIST_HOURS", by_queue=True)] = 5.0
+    #: Whether run time of finished jobs counts.
     enable_hist_run_time: Annotated[bool, Fact("flag", "ENABLE_HIST_RUN_TIME")] = False
+    #: Whether run time of running jobs decays.
     run_time_decay: Annotated[bool, Fact("flag", "RUN_TIME_DECAY")] = False
-    #: The fairshare run time counts slot-seconds instead of wall time.
+    #: Whether the run time of fairshare is in slot-seconds instead of wall-clock seconds.
     run_time_in_slots: Annotated[bool, Fact("flag")] = False
-    #: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
+    #: Highest job priority of -sp (MAX_USER_PRIORITY); 0: not set.
     max_user_priority: Annotated[int, Fact("count", "MAX_USER_PRIORITY")] = 0
-    #: JOB_PRIORITY_OVER_TIME: by how much the priority of a pending job grows, and after how many
-    #: minutes each time; None if it stays.
+    #: Growth of the priority of a pending job and its interval in minutes (JOB_PRIORITY_OVER_TIME);
+    #: None: no growth.
     job_priority_over_time: Annotated[
         tuple[int, int] | None, Fact("priority_growth", "JOB_PRIORITY_OVER_TIME")
     ] = None
-    #: SIMPLIFIED_GUARANTEE: hosts of guaranteed pools are parted into those of owners and others.
+    #: Whether hosts of guaranteed pools are divided into those of owners and others
+    #: (SIMPLIFIED_GUARANTEE).
     simplified_guarantee: Annotated[bool, Fact("flag", "SIMPLIFIED_GUARANTEE")] = False
+    #: Modules of the scheduler (lsb.modules); None: all.
     modules: Annotated[tuple[str, ...] | None, Fact("listed_words")] = None
-    #: ESTIMATED_RUNTIME, how long jobs are expected to run for which nothing else gives an estimate
-    #: (seconds).
+    #: Expected run time in seconds of jobs without any other estimate (ESTIMATED_RUNTIME).
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
-    #: JOB_DEP_LAST_SUB: a condition (-w) on a name means the last job of that name alone.
+    #: Whether a condition (-w) on a name refers to the last job of that name only
+    #: (JOB_DEP_LAST_SUB).
     job_dep_last_sub: Annotated[bool, Fact("flag", "JOB_DEP_LAST_SUB")] = True
-    #: ORPHAN_JOB_TERM_GRACE_PERIOD, seconds after which a job is killed whose condition can never
-    #: hold; None: it waits on.
+    #: Seconds after which a job whose condition can never hold is killed
+    #: (ORPHAN_JOB_TERM_GRACE_PERIOD); None: it stays pending.
     orphan_grace: Annotated[int | None, Fact("count_from_1", "ORPHAN_JOB_TERM_GRACE_PERIOD")] = None
-    #: MAX_JOB_ARRAY_SIZE, the largest index of a job array.
+    #: Largest index of a job array (MAX_JOB_ARRAY_SIZE).
     max_job_array_size: Annotated[int, Fact("count_from_1", "MAX_JOB_ARRAY_SIZE")] = DEFAULT_LARGEST
-    #: LSB_GPU_REQ.
+    #: Default options of GPU requirements (LSB_GPU_REQ).
     gpu_req: Annotated[str, Fact("line", "LSB_GPU_REQ", place="lsf.conf")] = ""
-    #: GPU_REQ_MERGE, options of GPU requirements are merged one by one.
+    #: Whether options of GPU requirements are merged one by one (GPU_REQ_MERGE).
     gpu_req_merge: Annotated[bool, Fact("flag", "GPU_REQ_MERGE")] = True
-    #: LSB_GPU_NEW_SYNTAX, "extend", "Y" or "N".
+    #: Syntax of GPU requirements (LSB_GPU_NEW_SYNTAX): "extend", "Y" or "N".
     gpu_syntax: Annotated[str, Fact("gpu_syntax", "LSB_GPU_NEW_SYNTAX", place="lsf.conf")] = (
         "extend"
     )
-    #: LSB_BSUB_PARSE_SCRIPT, bsub reads the #BSUB lines of a script that is its command.
+    #: Whether bsub reads the #BSUB lines of a script that is its command (LSB_BSUB_PARSE_SCRIPT).
     parse_script: Annotated[bool, Fact("flag", "LSB_BSUB_PARSE_SCRIPT", place="lsf.conf")] = False
-    #: LSB_DISABLE_SUSPEND_FOR_OPEN_AR, jobs of an open advance reservation continue at its end.
+    #: Whether jobs of an open advance reservation continue at its end
+    #: (LSB_DISABLE_SUSPEND_FOR_OPEN_AR).
     open_reservations_continue: Annotated[
         bool, Fact("flag", "LSB_DISABLE_SUSPEND_FOR_OPEN_AR", place="lsf.conf")
     ] = False
-    #: The scheduler's family: "LSF", of its open descendants "OpenLava" or "volclava", or "Slurm".
+    #: Family of the scheduler: "LSF", its open descendants "OpenLava" and "volclava", or "Slurm".
     family: Annotated[str, Fact("family")] = "LSF"
-    #: SchedulerParameters of Slurm, with commas: what they change of its backfill (bf_window …).
+    #: SchedulerParameters of Slurm, separated by commas, that affect its backfill (bf_window …).
     scheduler_parameters: Annotated[str, Fact("line")] = ""
-    #: How Slurm allocates: SelectTypeParameters and default memory, as its import writes them.
+    #: Allocation settings of Slurm: SelectTypeParameters and default memory, as its import writes
+    #: them.
     select_parameters: Annotated[str, Fact("line")] = ""
-    #: The version of Slurm, such as 22.05.8, "" if it is not known.
+    #: Version of Slurm, such as 22.05.8, "" if unknown.
     scheduler_version: Annotated[str, Fact("line")] = ""
 
     @property
     def of_lava(self) -> bool:
-        """Whether the scheduler is an open descendant of LSF, which does some things otherwise.
+        """Return whether the scheduler is an open descendant of LSF, which differs in some rules.
 
-        MXJ of a host counts as its processors where a limit is per processor; equal hosts are taken
-        from the last configured on; a job that may not backfill expects nothing of full hosts; a
-        job whose limits leave it less than it needs holds nothing, nor does one on hosts without
-        its memory.
+        MXJ counts as the processors of a host in limits per processor. Equal hosts are taken from
+        the last configured to the first. A job that cannot backfill gets no estimate on full hosts.
+        A job that limits leave fewer slots than it needs, or whose hosts lack its memory, reserves
+        nothing.
         """
         return self.family in ("OpenLava", "volclava")
 
     @property
     def of_slurm(self) -> bool:
-        """Whether the scheduler is Slurm, whose partitions are the queues of the instance."""
+        """Return whether the scheduler is Slurm; its partitions are the queues of the instance."""
         return self.family == "Slurm"
 
     def processors_of(self, host: Host) -> int:
-        """Processors of a host as limits per processor count them."""
+        """Return the processors of a host as limits per processor count them."""
         return host.slots if self.of_lava else host.processors
 
     @property
     def default_priority(self) -> int:
-        """The priority of a job without -sp: half the highest one; with Slurm the lowest."""
+        """Return the priority of a job without -sp: half the highest; with Slurm the lowest."""
         return 0 if self.of_slurm else self.max_user_priority // 2
 
     @property
     def grows_priorities(self) -> bool:
-        """Whether job priorities grow while jobs are pending; it takes MAX_USER_PRIORITY."""
+        """Return whether priorities of pending jobs grow with time; needs MAX_USER_PRIORITY."""
         return self.job_priority_over_time is not None and self.max_user_priority > 0
 
     def priority_at(self, job: Job, now: int) -> int:
-        """The job priority of a pending job at `now`: -sp, or the default, and what it has grown.
+        """Return the priority of a pending job at `now` (seconds): -sp or default, plus growth.
 
-        It grows whenever an interval is over; in LSF's descendants by 1 in each equal part of one.
+        LSF adds the growth at the end of each interval; its descendants add 1 in each equal part of
+        it.
         """
         if self.job_priority_over_time is None or not self.max_user_priority:
             return job.priority
@@ -307,7 +356,7 @@ class Params:
         return job.priority + more * (pended // (60 * minutes))
 
     def next_growth(self, job: Job, now: int) -> int | None:
-        """When the priority of a pending job grows next (seconds), None if it stays."""
+        """Return when the priority of a pending job grows next (seconds), None if it stays."""
         if self.job_priority_over_time is None or not self.max_user_priority:
             return None
         more, minutes = self.job_priority_over_time
@@ -318,7 +367,7 @@ class Params:
         return job.submit + -(-(grown + 1) * 60 * minutes // more)
 
 
-#: How each guess at it begins.
+#: Start of the sentence about an assumed unit of rusage[mem].
 COUNTED_PER = "rusage[mem] is counted per"
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from .errors import InputError, Problem
 
-#: What comes with Slotwise may always be read.
+#: Files that come with Slotwise may always be read.
 _SHIPPED = os.path.realpath(os.path.join(os.path.dirname(__file__), os.pardir, "instances"))
-#: The folder as it was named, and the real folders in which files may lie; None: everywhere.
+#: The folder as given, and the real folders in which files may lie; None: no restriction.
 _FOLDERS: ContextVar[tuple[str, tuple[str, ...]] | None] = ContextVar("confined", default=None)
 
 
@@ -43,7 +43,7 @@ def confined(folder: Path | None) -> Iterator[None]:
 
 @contextmanager
 def also_in(folder: Path) -> Iterator[None]:
-    """Allow a folder of our own too, such as a temporary one."""
+    """Allow a temporary folder in addition, within the block."""
     before = _FOLDERS.get()
     token = _FOLDERS.set(before and (before[0], (*before[1], os.path.realpath(folder))))
     try:
@@ -53,7 +53,7 @@ def also_in(folder: Path) -> Iterator[None]:
 
 
 def is_inside(path: str | Path) -> bool:
-    """Whether a file of this name may be read and written, symbolic links followed."""
+    """Return whether a file may be read and written; symbolic links are followed."""
     found = _FOLDERS.get()
     if found is None:
         return True
@@ -62,9 +62,9 @@ def is_inside(path: str | Path) -> bool:
 
 
 def check_inside(path: str | Path, source: str = "") -> None:
-    """InputError for a file outside the folder, whether it is there or not.
+    """Raise InputError for a file outside the folder, existing or not.
 
-    source: what messages call it.
+    source: the name of the file in messages.
     """
     found = _FOLDERS.get()
     if found is not None and not is_inside(path):

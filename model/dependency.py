@@ -1,4 +1,4 @@
-"""Dependency conditions (bsub -w): what is written, as a tree.
+"""Dependency conditions (bsub -w) and their syntax trees.
 
 ``done(12) && (started("prep*") || numdone(7, >= 3))``. Source: the -w option of bsub in the command
 reference of LSF 10.1.
@@ -20,15 +20,15 @@ from .input_limits import limits
 from .instance import Instance
 from .job import Job
 
-#: Tests of one job, of its exit code and of a status that it posts; counts of an array.
+#: Words that test one job, its exit code or a status that it posts; words that count elements.
 PLAIN = ("done", "ended", "started", "post_done", "post_err")
 WITH_TEXT = ("exit", "external")
 COUNTS = ("numdone", "numended", "numexit", "numhold", "numpend", "numrun", "numstart")
 WORDS = (*PLAIN, *WITH_TEXT, *COUNTS)
 Operator: TypeAlias = Literal["==", "!=", ">=", "<=", ">", "<"]
-#: Characters of a condition that a message quotes.
+#: Maximum length of a condition that a message quotes, in characters.
 LONGEST = 200
-#: Longest condition and deepest nesting that are read.
+#: Maximum number of tokens, and maximum depth of nesting.
 MAX_TOKENS, DEEPEST = 20_000, 50
 
 _TOKEN = re.compile(
@@ -45,9 +45,9 @@ _COMPARISONS = ("==", "!=", ">=", "<=", ">", "<")
 
 
 class DependencyError(InputError):
-    """A condition that cannot be read: what is wrong, and where.
+    """Error in a condition, with its position.
 
-    text: the whole condition. position: offset of the place from 0.
+    text: the whole condition. position: offset from 0.
     """
 
     def __init__(self, what: str, text: str, position: int, expected: str = "") -> None:
@@ -58,7 +58,7 @@ class DependencyError(InputError):
         super().__init__([Problem(self.message)])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled with its message: errors travel between processes too."""
+        """Keep the attributes when pickled, because errors are passed between processes."""
         return _again, (self.message, self.text, self.position)
 
 
@@ -71,19 +71,19 @@ def _again(message: str, text: str, position: int) -> DependencyError:
 
 @dataclass(frozen=True, slots=True)
 class JobReference:
-    """Which jobs are meant: a number, or a name that may end in ``*``."""
+    """A reference to jobs by number, or by a name that may end in ``*``."""
 
     name: str
-    #: A name even where it looks like a number.
+    #: Whether the name was quoted, so that it is no number even if it looks like one.
     quoted: bool = False
-    #: The indices of an array, () for all of it.
+    #: Indices of elements, () for the whole array.
     ranges: tuple[range, ...] = ()
-    #: ``[*]``: for an element of another array the one of the same index.
+    #: Whether it is ``[*]``: for an element, the element of equal index in the other array.
     each: bool = False
 
     @property
     def elements(self) -> Iterator[int]:
-        """The indices, as they are written, one by one."""
+        """Yield the indices one by one, in the order written."""
         return chain.from_iterable(self.ranges)
 
 
@@ -91,37 +91,39 @@ class JobReference:
 class StatusTest:
     """One test of a job or an array."""
 
-    #: "done" and so on.
+    #: The function, such as "done".
     word: str
     job: JobReference
-    #: How an exit code or a count is compared with `number`.
+    #: Comparison of an exit code or a count with `number`.
     operator: Operator = "=="
     #: The exit code or count; None for any code, and for ``*``, all elements.
     number: int | None = None
-    #: Of external().
+    #: The status that external() tests.
     status: str = ""
-    #: As it was written.
+    #: The test as written.
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """``!``: the opposite."""
+    """The negation (``!``) of a condition."""
 
+    #: The condition that must not hold.
     part: Condition
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """``&&``: all parts hold."""
+    """A conjunction (``&&``): all parts hold."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """``||``: one part holds at least."""
+    """A disjunction (``||``): at least one part holds."""
 
+    #: The alternatives.
     parts: tuple[Condition, ...]
 
 
@@ -130,12 +132,12 @@ Condition: TypeAlias = "StatusTest | Negation | AllOf | AnyOf"
 
 @lru_cache(maxsize=4096)
 def parse_dependency(text: str) -> Condition:
-    """The tree of a condition. Raises DependencyError with the place of what is wrong."""
+    """Return the tree of a condition; raises DependencyError with the position of the error."""
     return _ConditionReader(text).whole()
 
 
 def status_tests(condition: Condition) -> Iterator[StatusTest]:
-    """All tests of a condition, from left to right."""
+    """Yield all tests of a condition, from left to right."""
     match condition:
         case StatusTest():
             yield condition
@@ -147,7 +149,7 @@ def status_tests(condition: Condition) -> Iterator[StatusTest]:
 
 
 def written(condition: Condition) -> str:
-    """The condition as text, which reads as the same tree."""
+    """Return the condition as text, which parses to an equal tree."""
     match condition:
         case StatusTest(text=text):
             return text
@@ -165,7 +167,7 @@ def written(condition: Condition) -> str:
 
 
 def compare(value: int, operator: Operator, number: int) -> bool:
-    """``value operator number``."""
+    """Return the result of ``value operator number``."""
     return {
         "==": value == number,
         "!=": value != number,
@@ -184,7 +186,7 @@ class _Token:
 
 
 class _ConditionReader:
-    """Recursive descent over the tokens of one condition."""
+    """Recursive-descent parser for the tokens of one condition."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -233,7 +235,7 @@ class _ConditionReader:
         return self._wrong(what, token.place, expected)
 
     def whole(self) -> Condition:
-        """The condition, to the end of the text."""
+        """Parse the whole text as one condition."""
         found = self._either()
         token = self._peek()
         if token.kind != "end":
@@ -291,7 +293,7 @@ class _ConditionReader:
         return StatusTest(word, job, operator, number, status, text)
 
     def _arguments(self, word: str) -> tuple[Operator, int | None, str]:
-        """What stands behind the job: an exit code, a status or a count."""
+        """Parse the second argument of a test: an exit code, a status or a count."""
         if word in PLAIN or (word == "exit" and not self._is(",")):
             return "==", None, ""
         self._need(",")
@@ -303,7 +305,7 @@ class _ConditionReader:
         return *self._comparison(word), ""
 
     def _comparison(self, word: str) -> tuple[Operator, int | None]:
-        """``>= 3``, ``3`` or, of a count, ``*``."""
+        """Parse ``>= 3``, ``3``, or ``*`` (a count only)."""
         operator: Operator = "=="
         token = self._peek()
         for known in _COMPARISONS:
@@ -352,45 +354,45 @@ class _ConditionReader:
         return tuple(found)
 
 
-#: Answers that a roster keeps.
+#: Number of answers in the cache of recent look-ups.
 _RECENT = 64
-#: A reference, the user who asks, how many of the jobs it names count, the one that does not, and
-#: the only element that does.
+#: Key of a look-up: the reference, the user who asks, the number of jobs that count, the job that
+#: does not count, and the only element that counts.
 _Asked: TypeAlias = "tuple[JobReference, str, int, str, int]"
 _ELEMENT = re.compile(r"(?P<array>.+)\[(?P<index>\d{1,9})\]\Z")
 
 
 def element_of(name: str) -> tuple[str, int]:
-    """Array and index of ``101[3]``; a job that is no element is alone, with index 0."""
+    """Return array and index of ``101[3]``; for any other job its id and 0."""
     match = _ELEMENT.match(name)
     return (match["array"], int(match["index"])) if match else (name, 0)
 
 
 class JobIndex:
-    """The jobs that there are, in the order in which they were submitted as far as that is known.
+    """Index of all jobs by number and name, in order of submission where it is known.
 
-    last_only: of several jobs of one name the latest counts (JOB_DEP_LAST_SUB); else all of them.
+    last_only: of several jobs of one name only the latest counts (JOB_DEP_LAST_SUB).
     """
 
     def __init__(self, jobs: Sequence[Job], *, last_only: bool = True) -> None:
         self._jobs = jobs
         self._last_only = last_only
         self._names_in_order: dict[str, list[str]] = {}
-        #: What names and numbers mean, by name, whether it is quoted, and user.
+        #: Jobs by name or number, whether it is quoted, and user.
         self._found: dict[tuple[str, bool, str], _Named] = {}
-        #: The last answers, so that askers share them.
+        #: Recent answers, so that jobs with equal conditions share one tuple.
         self._recent: OrderedDict[_Asked, tuple[str, ...]] = OrderedDict()
 
     @classmethod
     def of(cls, instance: Instance) -> JobIndex:
-        """The jobs of an instance: running, pending, then those to come."""
+        """Return the index of the jobs of an instance: running, pending, future."""
         running = (item.job for item in instance.running)
         jobs = (*running, *instance.pending, *instance.future)
         return cls(jobs, last_only=instance.params.job_dep_last_sub)
 
     @cached_property
     def _by_number(self) -> Mapping[str, Mapping[int, Job]]:
-        """Jobs and elements by the number of their job."""
+        """Return the jobs and elements by the number of their job, then by index."""
         found: dict[str, dict[int, Job]] = defaultdict(dict)
         for job in self._jobs:
             array, index = element_of(job.id)
@@ -399,7 +401,7 @@ class JobIndex:
 
     @cached_property
     def _by_name(self) -> Mapping[str, Mapping[str, Mapping[str, None]]]:
-        """By user and name the numbers of the jobs."""
+        """Return the numbers of the jobs by user and name."""
         found: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
         for job in self._jobs:
             if job.name:
@@ -409,11 +411,11 @@ class JobIndex:
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[int, int]]:
-        """When jobs were submitted, and their place among all, by number.
+        """Return submission time and position of the jobs by number.
 
-        All elements of an array were at once: at the earliest time that one of them has, since
-        those that run may have none of their own. They take the place of the last, since what runs
-        comes first here whenever it was submitted.
+        Elements of an array were submitted together: the earliest known time counts, since running
+        elements may have none. Their position is that of the last element, since running jobs are
+        listed first.
         """
         found: dict[str, tuple[int, int]] = {}
         for place, job in enumerate(self._jobs):
@@ -428,10 +430,10 @@ class JobIndex:
         return self._names_in_order[user]
 
     def resolve(self, reference: JobReference, asker: Job) -> tuple[str, ...]:
-        """The ids of the jobs or elements that a job refers to, () where nobody knows them.
+        """Return the ids of the jobs or elements that a reference denotes, () if unknown.
 
-        A name means own jobs that came before the asker, if there are any. Askers for whom a
-        reference means the same get the same tuple.
+        A name denotes the user's own jobs submitted before the asker, if any. Askers with equal
+        answers get one shared tuple.
         """
         own, index = element_of(asker.id)
         only = index if reference.each else 0
@@ -449,7 +451,7 @@ class JobIndex:
         return found
 
     def _ids(self, numbers: Iterable[str], reference: JobReference, only: int) -> tuple[str, ...]:
-        """Those of the elements that a reference names of jobs; only: this one, 0 for no such."""
+        """Return the ids of the elements that a reference selects; only: one index, 0 for all."""
         found: list[str] = []
         for number in numbers:
             members = self._by_number[number]
@@ -463,7 +465,7 @@ class JobIndex:
         return tuple(dict.fromkeys(found))
 
     def _named(self, reference: JobReference, user: str, own: str) -> tuple[_Named, int]:
-        """The jobs that a reference names for a user, and how many of them count for job `own`."""
+        """Return the jobs that a reference names for a user, and their number for job `own`."""
         key = reference.name, reference.quoted, user
         if key not in self._found:
             self._found[key] = self._look_up(*key)
@@ -481,7 +483,7 @@ class JobIndex:
         return named, end or len(named.numbers)
 
     def _numbered(self, name: str) -> _Named:
-        """The job of a number, if there is one."""
+        """Return the job of a number, if it exists."""
         known = (name,) if name in self._by_number else ()
         return _Named(known, frozenset(known), (), by_number=True)
 
@@ -506,20 +508,22 @@ class JobIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The jobs of a number, or of a name and user."""
+    """The jobs of one number, or of one name and user."""
 
-    #: In the order in which they were submitted.
+    #: Job numbers in order of submission.
     numbers: tuple[str, ...]
+    #: The numbers as a set, for look-ups.
     places: frozenset[str]
-    #: Their submissions; none where the number itself was meant.
+    #: Submission time and position of each job; empty if the reference is a number.
     in_order: tuple[tuple[int, int], ...]
+    #: Whether the reference is a number.
     by_number: bool = False
-    #: Of those that count only the latest does.
+    #: Whether only the latest of them counts.
     last_only: bool = False
 
 
 def predecessors(roster: JobIndex, job: Job) -> tuple[str, ...]:
-    """The jobs that the condition of a job names. Raises DependencyError."""
+    """Return the jobs that the condition of a job names; raises DependencyError."""
     if not job.dependency:
         return ()
     tests = status_tests(parse_dependency(job.dependency))
@@ -528,9 +532,9 @@ def predecessors(roster: JobIndex, job: Job) -> tuple[str, ...]:
 
 
 def dependency_cycle(waits_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Jobs that wait for each other in a circle, () if none do. waits_for: by id.
+    """Return jobs that wait for each other in a circle, () if none do. waits_for: by id.
 
-    Of jobs that share one sequence the first alone goes through it.
+    A sequence shared by several jobs is followed once.
     """
     done: set[str] = set()
     gone_through: set[int] = set()
@@ -558,17 +562,18 @@ def dependency_cycle(waits_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Waiting:
-    """Jobs that wait for the same others."""
+    """Jobs that wait for one shared sequence of jobs."""
 
+    #: Ids of the waiting jobs.
     names: list[str]
-    #: Of the others, how many have no place in the order yet.
+    #: Number of predecessors that are not in the order yet.
     open: int
 
 
 def waiting_order(order: Sequence[str], waits_for: Mapping[str, Sequence[str]]) -> list[str]:
-    """An order in which every job comes behind those it waits for, otherwise as it was.
+    """Return a stable order in which every job comes after its predecessors.
 
-    Jobs in a circle come last. Those that share one sequence are looked at as one.
+    Jobs in a circle come last. Jobs that share one sequence are examined together.
     """
     place = {name: at for at, name in enumerate(order)}
     groups: dict[tuple[int, str], _Waiting] = {}

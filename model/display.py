@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from .instance import Instance
 
 
-#: Seconds of each.
+#: Seconds of each unit.
 MINUTE, HOUR, DAY, WEEK = 60, 3_600, 86_400, 604_800
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (1, "s"))
 
 
 def duration_text(seconds: int, beside: int = 0) -> str:
-    """``2d 3h``, ``1h 5m``, ``12m 30s``, ``0s``: the largest unit and the next below it.
+    """Return a duration as ``2d 3h``, ``1h 5m``, ``12m 30s`` or ``0s``: at most two units.
 
-    beside: a difference (seconds) that rounding must not hide; ``1d 16h 15m`` beside 15 minutes.
+    beside: a difference in seconds that rounding must not hide; ``1d 16h 15m`` for 15 minutes.
     """
     if seconds < 0:
         return "-" + duration_text(-seconds, beside)
@@ -37,21 +37,21 @@ def duration_text(seconds: int, beside: int = 0) -> str:
 
 
 def _finest(seconds: int) -> int:
-    """The position of the smallest unit that a text of so many seconds has."""
+    """Return the position of the smallest unit in the text of a duration."""
     largest = next((at for at, (length, _) in enumerate(_UNITS) if abs(seconds) >= length), 3)
     return min(largest + 1, len(_UNITS) - 1)
 
 
 def smallest_difference(times: Iterable[int | None]) -> int:
-    """The least difference between two of these times that is not zero, 0 if there is none."""
+    """Return the smallest non-zero difference between two of these times, 0 if there is none."""
     known = sorted({time for time in times if time is not None})
     return min((later - earlier for earlier, later in pairwise(known)), default=0)
 
 
 def iso_time(origin: str | None, time: int | None) -> str | None:
-    """A time in seconds from the origin as an ISO 8601 stamp; None where either is unknown.
+    """Return a time in seconds from the origin as ISO 8601; None if either is unknown.
 
-    None, too, for what no calendar has (:func:`wall_clock`).
+    None also outside the calendar (:func:`wall_clock`).
     """
     if origin is None or time is None:
         return None
@@ -60,7 +60,7 @@ def iso_time(origin: str | None, time: int | None) -> str | None:
 
 
 def wall_clock(origin: str, time: int) -> datetime | None:
-    """The moment that lies so many seconds from the origin; None outside the years 1 to 9999."""
+    """Return the date and time of an instant; None outside the years 1 to 9999."""
     try:
         return datetime.fromisoformat(origin) + timedelta(seconds=time)
     except OverflowError:
@@ -70,7 +70,7 @@ def wall_clock(origin: str, time: int) -> datetime | None:
 def with_stamps(
     record: dict[str, Any], origin: str | None, names: tuple[str, ...]
 ) -> dict[str, Any]:
-    """A record with an ISO stamp, `NAME_time`, behind each of its times, if there is an origin.
+    """Return a record with an ISO stamp, `NAME_time`, after each time, if there is an origin.
 
     names: the keys of times in seconds from the origin.
     """
@@ -86,17 +86,17 @@ def with_stamps(
 
 @dataclass(frozen=True, slots=True)
 class WrittenTimes:
-    """How the times of one answer are written."""
+    """The format of all times of one answer, so that they are written alike."""
 
-    #: Whose now and origin count.
+    #: Instance with now and origin of the times.
     instance: Instance
-    #: The date that all times but now fall on, said once (:attr:`note`) so that each is hours and
-    #: minutes alone; None where they fall on several days or count from now.
+    #: The date of all times but now, if it is one: it is written once (:attr:`note`), and each time
+    #: has only hours and minutes. None for several days or relative times.
     day: date | None = None
 
     @classmethod
     def of(cls, instance: Instance, times: Iterable[int | None]) -> WrittenTimes:
-        """For an answer with these times (seconds from the origin)."""
+        """Return the format for an answer with these times (seconds from the origin)."""
         if instance.origin is None:
             return cls(instance)
         known = {time for time in times if time is not None and time != instance.now}
@@ -105,34 +105,34 @@ class WrittenTimes:
         return cls(instance, days.pop() if len(days) == 1 else None)
 
     def text(self, time: int | None, beside: int = 0) -> str:
-        """A time as :func:`clock_text` has it, to the second."""
+        """Return a time in the form of :func:`clock_text`, to the second."""
         moment = self._moment(time)
         if self.day is None or moment is None:
             return clock_text(self.instance, time, beside)
         return moment.strftime("%H:%M:%S" if moment.second else "%H:%M")
 
     def short(self, time: int, beside: int = 0) -> str:
-        """A time for narrow columns, as :func:`short_clock_text` has it."""
+        """Return a time for narrow columns, in the form of :func:`short_clock_text`."""
         if self.day is None or self._moment(time) is None:
             return short_clock_text(self.instance, time, beside)
         return self.text(time)
 
     @property
     def note(self) -> str:
-        """What is to be known of the times as they are written, a sentence or nothing."""
+        """Return a sentence about the date of the times, "" if none is needed."""
         if self.day is not None:
             return f"Times are of {self.day.isoformat()}."
         return "Times count from now." if self.instance.origin is None else ""
 
     def _moment(self, time: int | None) -> datetime | None:
-        """None for now too, and for what no calendar has."""
+        """Return the date and time of an instant; None for now and outside the calendar."""
         if time is None or time == self.instance.now or self.instance.origin is None:
             return None
         return wall_clock(self.instance.origin, time)
 
 
 def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
-    """A time as ``now``, ``+3h``, ``-2h`` or, where the instance has an origin, its wall clock.
+    """Return a time as ``now``, ``+3h``, ``-2h`` or, if the instance has an origin, as wall clock.
 
     beside: as in :func:`duration_text`.
     """
@@ -147,9 +147,9 @@ def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
 
 
 def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
-    """As :func:`clock_text`, for narrow columns: ``3h`` from now, or ``01-06 03:39``.
+    """Return a time for narrow columns: ``3h`` from now, or ``01-06 03:39``.
 
-    A wall clock has its seconds wherever it has some, as in every other answer.
+    A wall clock shows seconds unless they are 0.
     """
     moment = None if instance.origin is None else wall_clock(instance.origin, time)
     if time == instance.now or moment is None:
@@ -157,14 +157,14 @@ def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
     return moment.strftime("%m-%d %H:%M:%S" if moment.second else "%m-%d %H:%M")
 
 
-#: Control characters that a text of several lines is made of.
+#: Control characters that are allowed in a text of several lines.
 LAYOUT = "\n\t"
-#: Categories of what terminals obey, hide, or cannot write (half a character).
+#: Categories of characters that terminals interpret, hide or cannot write (half a character).
 _STRANGE = {"Cc": "control", "Cf": "format", "Cs": "surrogate"}
 
 
 def strange_character(text: str, allowed: str = LAYOUT) -> str:
-    """What is wrong with a text that holds a character of a strange category, else ""."""
+    """Return a complaint about the first character of an invalid category, "" if there is none."""
     if text.isprintable():
         return ""
     for sign in text:
@@ -176,7 +176,7 @@ def strange_character(text: str, allowed: str = LAYOUT) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with every character that cannot be printed written as an escape."""
+    """Return the text with an escape for every character that cannot be printed."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
@@ -184,12 +184,12 @@ def _escaped(sign: str) -> str:
     return sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii")
 
 
-#: Rows that a notebook shows; the rest is counted.
+#: Maximum number of rows in a notebook; the rest is counted.
 MAX_ROWS = 60
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table with everything escaped; "" stands for None."""
+    """Return a table as HTML with all texts escaped; "" stands for None."""
     body = list(rows)
     left = len(body) - MAX_ROWS
     lines = ["<table>", f"<caption>{_text(caption)}</caption>", "<thead>", _row("th", head)]

@@ -1,4 +1,4 @@
-"""How long a job is expected to run: the chain of TBR-03."""
+"""Expected run time of a job, by the chain of TBR-03."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .reserved_periods import end_of_reservation
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
-    """The job with limits (seconds) that its queue grants: RUNLIMIT's maximum, CPULIMIT at most.
+    """Return the job with limits (seconds) reduced to those of its queue: RUNLIMIT and CPULIMIT.
 
-    bsub refuses a longer one. A job that was taken before the maximum was lowered is killed at the
-    maximum (packJobSpecs in lsbatch/daemons/mbd.job.c of volclava, of LSF's family).
+    bsub refuses a longer one. A job that was accepted before the maximum was lowered is killed at
+    the maximum (packJobSpecs in lsbatch/daemons/mbd.job.c of volclava, of LSF's family).
     """
     queue = instance.queue(job.queue)
     run = _at_most(job.run_limit, queue.run_limit_max)
@@ -29,11 +29,11 @@ def _at_most(limit: int | None, most: int | None) -> int | None:
 
 
 def expected_duration(instance: Instance, job: Job) -> int | None:
-    """Seconds a job is planned to run, or None when nothing tells (TBR-03).
+    """Return the seconds for which a job is planned, None if nothing determines them (TBR-03).
 
-    An estimate comes first: of the job (-We), else ESTIMATED_RUNTIME, or RUNTIME, its former name,
-    of its application, its queue or the cluster; never more than the run limit, which ends the job
-    (SUB-04). Without one the run limit, and the CPU limit as a last resort. -t may end it sooner
+    An estimate comes first: -We of the job, else ESTIMATED_RUNTIME (formerly RUNTIME) of its
+    application, its queue or the cluster, at most the run limit, which ends the job (SUB-04).
+    Without an estimate the run limit counts, then the CPU limit. -t may end the job earlier
     (:func:`ended_by_deadline`).
     """
     application = instance.application(job.application) if job.application else None
@@ -52,9 +52,9 @@ def expected_duration(instance: Instance, job: Job) -> int | None:
 
 
 def granted_run_limit(instance: Instance, job: Job) -> int | None:
-    """Seconds after which a job is killed (LOP-02): -W, else RUNLIMIT of application or queue.
+    """Return the seconds after which a job is killed (LOP-02): -W, else RUNLIMIT.
 
-    That of the application overrides the queue's default and is never more than its maximum.
+    RUNLIMIT of the application replaces the queue's default, up to the queue's maximum.
     """
     if job.run_limit is not None:
         return job.run_limit
@@ -66,7 +66,7 @@ def granted_run_limit(instance: Instance, job: Job) -> int | None:
 
 
 def granted_cpu_limit(instance: Instance, job: Job) -> int | None:
-    """CPU seconds after which a job is killed: -c, else CPULIMIT of application or queue."""
+    """Return the CPU seconds after which a job is killed: -c, else CPULIMIT."""
     if job.cpu_limit is not None:
         return job.cpu_limit
     most = instance.queue(job.queue).cpu_limit
@@ -76,10 +76,10 @@ def granted_cpu_limit(instance: Instance, job: Job) -> int | None:
 
 
 def last_start(instance: Instance, job: Job) -> int | None:
-    """The last second at which a job with -t may start, None for any other job.
+    """Return the last second at which a job with -t may start, None without -t.
 
-    One that cannot run for its run limit, else its CPU limit, before -t does not start: LSF aborts
-    it. In a queue with IGNORE_DEADLINE, and without a limit, it may start until then.
+    LSF does not start a job whose run limit, else CPU limit, goes beyond -t: it aborts the job. In
+    a queue with IGNORE_DEADLINE, and without a limit, the job may start until -t.
     """
     if job.deadline is None:
         return None
@@ -92,9 +92,9 @@ def last_start(instance: Instance, job: Job) -> int | None:
 def bounds_of_deadline(
     instance: Instance, job: Job, duration: int | None
 ) -> tuple[int | None, int | None]:
-    """The last second at which a job may start, and when -t ends it; None for no such bound.
+    """Return the last start of a job and the instant at which -t ends it; None: no bound.
 
-    The second only where the duration (seconds) may be over later.
+    The second only if the duration (seconds) may go beyond -t.
     """
     latest = last_start(instance, job)
     if latest is None or job.deadline is None:
@@ -104,7 +104,7 @@ def bounds_of_deadline(
 
 
 def aborted(instance: Instance, job: Job) -> str:
-    """Why a job with -t can start no more."""
+    """Return why a job with -t can no longer start."""
     assert job.deadline is not None
     at = clock_text(instance, job.deadline)
     if last_start(instance, job) == job.deadline - 1:
@@ -113,7 +113,7 @@ def aborted(instance: Instance, job: Job) -> str:
 
 
 def crowded_past_deadline(instance: Instance, job: Job) -> str:
-    """Why a job with -t has no start beside others, though it had one alone."""
+    """Return why a job with -t has no start with other jobs, though it had one alone."""
     assert job.deadline is not None
     last = last_start(instance, job)
     assert last is not None
@@ -127,7 +127,7 @@ def crowded_past_deadline(instance: Instance, job: Job) -> str:
 
 
 def place_before_deadline(instance: Instance, job: Job) -> str:
-    """What must come true before a job with -t starts that has no place in time as things are."""
+    """Return what must happen for a job with -t to start, if it has no start in time now."""
     assert job.deadline is not None
     last = last_start(instance, job)
     assert last is not None
@@ -147,33 +147,33 @@ def _too_long(instance: Instance, job: Job) -> str:
 
 
 def ended_by_deadline(job: Job, finish: int | None) -> int | None:
-    """When a job ends that would end at `finish` (None: nobody knows when): -t ends it at last."""
+    """Return the finish of a job that -t may end; finish: without -t, None if unknown."""
     if job.deadline is None:
         return finish
     return job.deadline if finish is None else min(finish, job.deadline)
 
 
 def killed_by_clock(instance: Instance, job: Job, start: int) -> int | None:
-    """When -t or the end of its advance reservation kills a job that starts then; None if never."""
+    """Return when -t or a closed advance reservation kills a job that starts then; None: never."""
     closes = end_of_reservation(instance, job, start) if job.reservation else None
     return ended_by_deadline(job, closes)
 
 
 def expected_run_time(estimate: int | None, limit: int | None, elapsed: int) -> int | None:
-    """Seconds that a job which has run so long is expected to run in all, None when nothing tells.
+    """Return the seconds that a job is expected to run in all, None if unknown.
 
-    estimate: what was expected before (:func:`expected_duration`). One that has passed it is
-    expected at its run limit; without one its end is unknown (SUB-04).
+    elapsed: seconds that it has run. estimate: the earlier expectation (:func:`expected_duration`).
+    A job that has exceeded it is expected to end at its run limit; without a limit the end is
+    unknown (SUB-04).
     """
     return estimate if estimate is None or elapsed < estimate else limit
 
 
 def expected_finish(instance: Instance, running: RunningJob) -> int | None:
-    """When a running job frees its slots (seconds), or None when its end is unknown.
+    """Return when a running job releases its slots (seconds), None if unknown.
 
-    A job that runs now ends in the next second or later, also where its limit is over. Of a
-    suspended job it is not known when it goes on; -t, and the end of a closed advance reservation,
-    end it all the same.
+    It ends in the next second at the earliest, even if its limit is exceeded. It is not known when
+    a suspended job resumes; -t and the end of a closed advance reservation end it all the same.
     """
     finish = undisturbed_finish(instance, running)
     killed = killed_by_clock(instance, running.job, running.start)
@@ -182,7 +182,7 @@ def expected_finish(instance: Instance, running: RunningJob) -> int | None:
 
 
 def undisturbed_finish(instance: Instance, running: RunningJob) -> int | None:
-    """When a running job is expected to end if nothing but its limits ends it, None for unknown."""
+    """Return when a running job ends if only its limits end it, None if unknown."""
     if running.suspended:
         return None
     span = expected_span(instance, running)
@@ -190,7 +190,7 @@ def undisturbed_finish(instance: Instance, running: RunningJob) -> int | None:
 
 
 def expected_span(instance: Instance, running: RunningJob) -> int | None:
-    """Seconds that a running job is expected to run in all, as things stand now."""
+    """Return the seconds that a running job is expected to run in all, None if unknown."""
     job, start = running.job, running.start
     told = running.finish
     estimate = expected_duration(instance, job) if told is None else told - start

@@ -1,4 +1,4 @@
-"""The one family of errors that Slotwise raises on purpose."""
+"""Errors that Slotwise raises on purpose."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from errno import ENXIO
 
 from .input_limits import compared, limits, may_suggest
 
-#: So many names are listed whole.
+#: Maximum number of names that a message lists in full.
 _FEW = 12
-#: Characters of a message that quotes something endless.
+#: Maximum length of a message that quotes an input, in characters.
 _LONGEST = 2000
-#: Characters of a word for which another one may have been meant.
+#: Maximum length of a word for which similar words are searched, in characters.
 _LONGEST_WORD = 200
-#: Words of an input that are compared closely, and at all, to find what was meant.
+#: Maximum numbers of input words for a thorough and for a quick search of similar words.
 _CLOSELY, _COMPARED = 60_000, 3_000_000
 _LETTERS = string.ascii_lowercase + string.digits + "_-."
 
@@ -36,19 +36,19 @@ class Cancelled(SlotwiseError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input."""
+    """One error in an input."""
 
-    #: What is wrong and what would be right, one sentence.
+    #: What is wrong and what would be right, in one sentence.
     message: str
-    #: File name, or "" for input that has none.
+    #: File name, "" if the input has none.
     source: str = ""
-    #: Line number from 1, or None.
+    #: Line number from 1, None if unknown.
     line: int | None = None
-    #: Path into the document such as ``hosts[1].slots``, or "".
+    #: Path into the document such as ``hosts[1].slots``, "" if unknown.
     path: str = ""
-    #: It says that a name has no definition.
+    #: Whether the error is a name without a definition.
     undefined: bool = False
-    #: It rests on the value of a key in another entry.
+    #: Whether the error depends on the value of a key in another entry.
     undecided: bool = False
 
     def __str__(self) -> str:
@@ -62,36 +62,35 @@ class Problem:
 
 
 class InputError(SlotwiseError):
-    """Bad input: carries every problem found, in the order of the document.
+    """Invalid input, with every problem found, in the order of the document.
 
-    Its text spells out the first ones, as many as the limits allow, and counts the others.
+    The text has the first problems, up to the limits, and the number of the rest.
     """
 
     def __init__(self, problems: Iterable[Problem] | str, hint: str = "") -> None:
         if isinstance(problems, str):
             problems = (Problem(problems),)
         self.problems: tuple[Problem, ...] = tuple(problems)
-        #: What to do about all of them, a last line.
+        #: Last line of the text: the remedy for all problems.
         self.hint = hint
         super().__init__("\n".join([*report(self.problems), *([hint] if hint else [])]))
 
     def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...], str]]:
-        """Pickled with its problems: errors travel between processes too."""
+        """Keep the problems when pickled, because errors are passed between processes."""
         return type(self), (self.problems, self.hint)
 
 
 class UnknownNameError(InputError, KeyError, ValueError):
-    """A name that stands for nothing, with the nearest one that does.
+    """An unknown name, with the nearest known one.
 
-    A look-up that fails is a KeyError where Python looks things up, and a choice that does not
-    exist a ValueError: this is both.
+    It is a KeyError, as failed look-ups are, and a ValueError, as invalid choices are.
     """
 
-    __str__ = Exception.__str__  # KeyError would show the quoted form
+    __str__ = Exception.__str__  # KeyError would print the text in quotes.
 
     @classmethod
     def among(cls, what: str, name: object, known: Iterable[str]) -> UnknownNameError:
-        """``unknown method 'greddy' (did you mean 'greedy'?): use one of …``."""
+        """Return the error ``unknown method 'greddy' (did you mean 'greedy'?): use one of …``."""
         names = list(known)
         hint = nearest(str(name), names)
         listed = f": use one of {', '.join(names)}" if len(names) <= _FEW else ""
@@ -99,7 +98,7 @@ class UnknownNameError(InputError, KeyError, ValueError):
 
 
 def unreadable(source: object, error: Exception) -> InputError:
-    """``FILE: cannot be read: Permission denied``: the system does not hand a file out."""
+    """Return the error for a file that the system does not allow to be read, with its reason."""
     reason = getattr(error, "strerror", None) or str(error)
     if getattr(error, "errno", None) == ENXIO:
         reason = "it is a socket, or a device that is not there"
@@ -107,7 +106,7 @@ def unreadable(source: object, error: Exception) -> InputError:
 
 
 def report(problems: Sequence[Problem]) -> list[str]:
-    """A line a problem, of very many the first (--max-errors), and how many more there are."""
+    """Return a line for each of the first problems (--max-errors) and the number of the rest."""
     most = limits().errors
     if len(problems) <= most + 1:
         return [str(problem) for problem in problems]
@@ -116,9 +115,9 @@ def report(problems: Sequence[Problem]) -> list[str]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for the known word closest to `word`, or "".
+    """Return `` (did you mean 'x'?)`` with the known word closest to `word`, or "".
 
-    Among very many words one that differs by a letter is looked for.
+    Among very many words, only those that differ by one letter are found.
     """
     if len(word) > _LONGEST_WORD or not may_suggest() or compared(0) > _COMPARED:
         return ""
@@ -131,7 +130,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _one_letter_off(word: str) -> Iterator[str]:
-    """The word itself, with two letters swapped, one letter less, another one, and one more."""
+    """Yield the word with two letters swapped, or with one letter removed, replaced or added."""
     parts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     yield word
     yield from (left + right[1] + right[0] + right[2:] for left, right in parts if right[1:])

@@ -1,7 +1,7 @@
-"""Text of others in our outputs: one function for each kind of output, and every output uses it.
+"""Escaping of input texts in outputs: one function for each kind of output.
 
-Names of users, jobs, hosts and files are whatever somebody chose. In each output they are text:
-nothing in them is obeyed by the terminal, browser, renderer or spreadsheet that shows it.
+Names of users, jobs, hosts and files may be chosen to attack a reader. In no output are they
+interpreted by the terminal, browser, renderer or spreadsheet that shows it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, cast
 
-#: Categories of characters that have no look of their own: control, format, surrogate, separators.
+#: Categories of invisible characters: control, format, surrogate, separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def printable(text: str, kept: str = "\n") -> str:
-    """For a terminal: unseen characters as ``\\x1b`` or ``\\u202e``; lines stay lines."""
+    """Return the text for a terminal: invisible characters are escaped, line ends are kept."""
     if text.replace("\n", "").isprintable():
         return text
     return "".join(
@@ -32,25 +32,25 @@ def printable(text: str, kept: str = "\n") -> str:
 
 
 def html_text(value: object) -> str:
-    """For HTML, between tags and in an attribute in quotes."""
+    """Return the text for HTML, between tags and in quoted attributes."""
     return html.escape(printable(str(value)))
 
 
-#: Signs that every renderer knows as characters of HTML, and those that a backslash makes plain.
+#: Characters that renderers know as HTML entities, and those that a backslash escapes.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "&#96;"}
 _SIGNS = {ord(sign): f"\\{sign}" for sign in "\\*_[]#|~$!"} | {
     ord(sign): entity for sign, entity in _ENTITIES.items()
 }
-#: How a list, a rule or the line below a heading begins.
+#: Start of a list, a rule or the underline of a heading.
 _BLOCK = re.compile(r"[-+=]|\d+(?=[.)])")
-#: A mention of somebody (GitHub, GitLab) or an address.
+#: Mention of a user (GitHub, GitLab) or start of an address.
 _MENTION = re.compile(r"@(?=\w)")
 
 
 def markdown_text(text: str) -> str:
-    """For prose of Markdown (CommonMark, GitHub, GitLab): one line, also at the start of a block.
+    """Return one line of Markdown prose (CommonMark, GitHub, GitLab), safe at its start.
 
-    Addresses are no links. The sign of a mention stands as code, where nobody is told of it.
+    Addresses become no links. The sign of a mention is set as code, so that no user is notified.
     """
     plain = " ".join(printable(text).split()).translate(_SIGNS)
     if begin := _BLOCK.match(plain):
@@ -61,16 +61,16 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """A code span of Markdown that holds the text as it is, on one line."""
+    """Return a code span of Markdown that shows the text unchanged, on one line."""
     line = " ".join(printable(text).split("\n")) or " "
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
-    # One blank at both ends is no part of what is shown; it parts a fence from signs of its kind.
+    # Renderers drop one blank at each end; it separates the fence from backquotes of the text.
     blank = line[0] == line[-1] == " " and line.strip()
     padded = f" {line} " if "`" in line or blank else line
     return f"{fence}{padded}{fence}"
 
 
-#: Beginnings that a spreadsheet takes for a formula, behind blanks too.
+#: Characters that start a formula in a spreadsheet, after blanks too.
 _FORMULA = tuple(
     "=+-@\t\r"
     "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
@@ -81,10 +81,10 @@ _RAW: ContextVar[bool] = ContextVar("raw_csv", default=False)
 
 
 def csv_cell(value: Any) -> Any:
-    """A cell of CSV; a text that begins like a formula gets an apostrophe in front.
+    """Return a cell of CSV; a text that begins like a formula gets an apostrophe in front.
 
-    Numbers stay numbers, negative ones too. A carriage return, at which readers begin a new row,
-    and what has no look of its own are shown as such.
+    Numbers stay numbers, negative ones too. Carriage returns, at which readers begin a new row, and
+    invisible characters are escaped.
     """
     if _RAW.get() or not isinstance(value, str):
         return value
@@ -95,7 +95,7 @@ def csv_cell(value: Any) -> Any:
 
 @contextmanager
 def raw_csv(wanted: bool = True) -> Iterator[None]:
-    """Leave cells as they are within the block."""
+    """Disable the escaping of formulas within the block."""
     token = _RAW.set(wanted)
     try:
         yield
@@ -104,14 +104,14 @@ def raw_csv(wanted: bool = True) -> Iterator[None]:
 
 
 class _Line:
-    """A file for one line: what is written is the result of the call."""
+    """A file object for one line, whose ``write`` returns the text."""
 
     def write(self, text: str) -> str:
         return text
 
 
 def csv_lines(columns: Iterable[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A header and a line a row, each with its end; None is empty."""
+    """Yield a header and a CSV line for each row, with line ends; None becomes an empty cell."""
     writer = csv.writer(cast("Any", _Line()), lineterminator="\n")
     yield cast("str", writer.writerow([csv_cell(name) for name in columns]))
     for row in rows:

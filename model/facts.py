@@ -1,7 +1,7 @@
-"""What is known of a field of the model beside its Python type and default, stated at the field.
+"""Metadata of model fields in addition to Python type and default, stated at each field.
 
-From the facts of a class follow the keys of instance files and their JSON Schema, what is written,
-the checks of objects made in memory and what is imported of LSF's configuration.
+From these facts follow the keys of instance files, their JSON Schema, writing, the checks of
+objects in memory and the import of LSF's configuration.
 """
 
 from __future__ import annotations
@@ -14,46 +14,47 @@ from typing import Any, get_type_hints
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is known of one field; ``Annotated[int, Fact("count", "CHUNK_JOB_SIZE")]``."""
+    """Metadata of one field, as in ``Annotated[int, Fact("count", "CHUNK_JOB_SIZE")]``."""
 
-    #: How it is read, checked and written, by name (:mod:`.formats.fields`).
+    #: Kind of value, which determines reading, checks and writing (:mod:`.formats.fields`).
     kind: str
-    #: Its name in files, LSF's own where LSF has one; "" for the Python name.
+    #: Key in files: LSF's name if there is one; "" if it is the Python name.
     key: str = ""
-    #: Other names of the key.
+    #: Alternative keys.
     aka: tuple[str, ...] = ()
-    #: Other fields that the same key sets.
+    #: Further fields that the key sets.
     also: tuple[str, ...] = ()
-    #: The file of LSF's that sets it, "" for the one that the class stands for.
+    #: LSF's file with the parameter, "" for the default file of the class.
     place: str = ""
-    #: Whether a queue may have a value of its own.
+    #: Whether a queue may have its own value.
     by_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class KnownField:
-    """A field with its fact."""
+    """A field with its Fact."""
 
+    #: Python name of the field.
     name: str
-    #: Its name in files.
+    #: Key in files.
     key: str
     fact: Fact
-    #: Its own and of those beside it.
+    #: Defaults of the fields that the key sets, in order.
     defaults: tuple[Any, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields that the key sets, in order."""
+        """Return the fields that the key sets, in order."""
         return (self.name, *self.fact.also)
 
     @property
     def required(self) -> bool:
-        """Whether it has no default."""
+        """Return whether the field has no default."""
         return self.defaults[0] is MISSING
 
 
 def known_fields(kind: type) -> Mapping[str, KnownField]:
-    """The fields of a class of the model that have a fact, by name, in order."""
+    """Return the fields of a model class that have a Fact, by name, in order."""
     return _known_fields(kind)
 
 

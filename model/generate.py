@@ -18,9 +18,9 @@ from .job import ArraySpec, Job, RunningJob, elements, ranges_of
 
 SLOTS = 16
 MEMORY = 65536
-#: Run limits people ask for, in hours, and how often.
+#: Run limits in hours, each with its probability.
 _LIMITS = ((1, 0.25), (2, 0.2), (4, 0.25), (8, 0.15), (12, 0.1), (24, 0.05))
-#: Slots people ask for, and how often.
+#: Job sizes in slots, each with its probability.
 _SIZES = (
     (1, 0.3),
     (2, 0.12),
@@ -32,7 +32,7 @@ _SIZES = (
     (128, 0.02),
 )
 _USERS = 20
-#: Hosts that are looked at first for a running job.
+#: Number of hosts that are examined first for a running job.
 WINDOW = 64
 
 
@@ -77,7 +77,7 @@ def generate(
     made = Instance(
         cluster,
         queues=(
-            # Hosts are of two types, and jobs say nothing of where they were submitted.
+            # Hosts have two types, and jobs do not name a submission host.
             Queue("normal", 20, exclusive="CU[enclosure]", **shared),
             Queue("short", 30, run_limit_max=4 * HOUR, **shared),
         ),
@@ -92,7 +92,7 @@ def generate(
             f"pending jobs (seed {seed})."
         ),
     )
-    # Numbers of their own, so that the rest does not depend on them.
+    # A random generator of its own, so that the option changes nothing else.
     random = np.random.default_rng((seed, 1))
     made = _with_gpus(made, gpus, random) if gpus else made
     return _with_arrays(made, array, random) if array else made
@@ -112,7 +112,7 @@ def _check(positive: Mapping[str, int], others: Mapping[str, int], load: float) 
 
 
 def _with_gpus(instance: Instance, count: int, random: np.random.Generator) -> Instance:
-    """So many GPUs on each host, held by some of the running jobs and asked for by some others."""
+    """Add `count` GPUs to each host, with jobs that use and jobs that request them."""
     cluster = instance.cluster
     hosts = tuple(replace(host, gpus=Gpus(count)) for host in cluster.hosts)
     left = {host.name: count for host in hosts}
@@ -139,7 +139,7 @@ def _gpu_request(count: int) -> str:
 
 
 def _with_arrays(instance: Instance, length: int, random: np.random.Generator) -> Instance:
-    """A fifth of the pending jobs of few slots as arrays, half of them with a limit on elements."""
+    """Turn a fifth of the small pending jobs into arrays, half of them with a limit on elements."""
     pending: list[Job] = []
     for job in instance.pending:
         if job.slots > SLOTS or random.random() >= 0.4:
@@ -171,10 +171,12 @@ def _name(number: int) -> str:
 
 @dataclass(slots=True)
 class _Maker:
-    """Draws hosts and jobs; keeps what is free on each host."""
+    """Generator of hosts and jobs that tracks the free slots of each host."""
 
+    #: Source of random numbers.
     random: np.random.Generator
     hosts: int
+    #: Whether hosts have memory and jobs request it.
     memory: bool
     _free: NDArray[np.int64] = field(init=False)
     _spare: NDArray[np.int64] = field(init=False)
@@ -184,7 +186,7 @@ class _Maker:
         self._spare = np.full(self.hosts, MEMORY)
 
     def host(self, number: int) -> Host:
-        """One host; the last fifth are of another type."""
+        """Return one host; the last fifth have another type."""
         kind = "X86_64" if number < self.hosts * 4 // 5 else "ARM64"
         amounts = {"mem": float(MEMORY)} if self.memory else {}
         return Host(_name(number), SLOTS, type=kind, amounts=amounts)
@@ -202,13 +204,13 @@ class _Maker:
         return f"user{int(_USERS * self.random.random() ** 2) + 1}"
 
     def fill(self, count: int, load: float) -> tuple[RunningJob, ...]:
-        """`count` running jobs (fewer if hosts are full) that bring the slots to `load`."""
+        """Return `count` running jobs (fewer if hosts are full), slots in use up to `load`."""
         sizes = self._sizes(count, round(self.hosts * SLOTS * load))
         found = (self._running(number + 1, size) for number, size in enumerate(sizes))
         return tuple(job for job in found if job is not None)
 
     def _sizes(self, count: int, total: int) -> list[int]:
-        """Slots of each job, drawn as people ask and then halved or doubled to the total."""
+        """Return slots of each job: sampled sizes, halved or doubled to reach the total."""
         count = min(count, total)
         sizes = [self._pick(_SIZES) for _ in range(count)]
         excess = sum(sizes) - total
@@ -248,7 +250,7 @@ class _Maker:
         return RunningJob(job, -elapsed, allocation)
 
     def _fitting(self, first: int, size: int, ptile: int, need: int) -> NDArray[np.int64]:
-        """Hosts from `first` on, and round to it, that have room, as far as the job needs them."""
+        """Return enough hosts with free slots for the job, from `first` on and cyclically."""
         found: list[NDArray[np.int64]] = []
         room, at, width = 0, first, WINDOW
         while room < size and at < first + self.hosts:
@@ -262,7 +264,7 @@ class _Maker:
         return np.concatenate(found)
 
     def pending(self, number: int, per_enclosure: int) -> Job:
-        """One waiting job of a random kind."""
+        """Return one pending job of a random kind."""
         size = self._pick(_SIZES)
         limit = self._pick(_LIMITS) * HOUR
         short = limit <= 4 * HOUR and size <= 16 and self.random.random() < 0.5

@@ -1,7 +1,7 @@
-"""The GPU request of a job: -gpu, GPU_REQ of its application and queue and LSB_GPU_REQ, merged.
+"""GPU request of a job, merged from -gpu, GPU_REQ of its application and queue and LSB_GPU_REQ.
 
-A job needs GPUs where -gpu, its application or its queue says so, or where its rusage names them;
-LSB_GPU_REQ only says what such a job gets where they are silent.
+A job needs GPUs if -gpu, its application, its queue or its rusage requests them. LSB_GPU_REQ only
+gives defaults for options that these do not set.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from functools import lru_cache
 from .cluster import Gpus
 from .errors import InputError, Problem, nearest
 
-#: The numeric resource that GPUs are counted by.
+#: The numeric resource that counts GPUs.
 PHYSICAL = "ngpus_physical"
-#: Names of former versions: GPUs of a host by the mode that they are in.
+#: Resources of former versions that count GPUs in a mode.
 OLD_EXCLUSIVE = frozenset({"ngpus_excl_p", "ngpus_excl_t"})
 GPU_NAMES = frozenset({PHYSICAL, "ngpus", "ngpus_shared"}) | OLD_EXCLUSIVE
-#: A requirement that names some of GPUs.
+#: Names in a requirement that refer to GPUs.
 GPUS_NAMED = re.compile(r"\b(?:ngpus(?:_\w+)?|gpu_\w+)\b")
-#: "-gpu -": what application, queue and cluster say, else one GPU that others may share.
+#: The request "-gpu -": the options of application, queue and cluster, else one shared GPU.
 NOTHING_OF_ITS_OWN = "-"
-#: What LSB_GPU_NEW_SYNTAX=Y knows; the other options need LSB_GPU_NEW_SYNTAX=extend.
+#: Options of LSB_GPU_NEW_SYNTAX=Y; all further options need LSB_GPU_NEW_SYNTAX=extend.
 _PLAIN = frozenset({"num", "mode", "mps", "j_exclusive"})
-#: Reported memory is a little less than a card's name says (31.7G of 32G, 11.2G of 12G).
+#: Tolerance in GB: reported memory is a little less than in the name (31.7G of 32G, 11.2G of 12G).
 _NEAR = 0.1
 _MB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3, "E": 1024.0**4}
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([KMGTPE]?)B?", re.I)
-#: Constraints of 10.1 that stand behind ngpus_physical in rusage[], and gtile of span[].
+#: Constraints of 10.1 after ngpus_physical in rusage[], and gtile of span[].
 _CONSTRAINT = re.compile(
     r":\s*(?P<name>gmodel|gmem|gvendor|glink|nvlink|mig)\s*=\s*(?P<value>[^:,\[\]|\s]+)"
 )
@@ -38,36 +38,36 @@ _TILE = re.compile(r"span\[\s*(?P<name>gtile)\s*=\s*(?P<value>[^:,\[\]\s]+)\s*\]
 
 @dataclass(frozen=True, slots=True)
 class GpuRequest:
-    """What one job asks of GPUs."""
+    """The GPU request of one job."""
 
-    #: On each host, or for each task where `per` says ``task``; per "": as the cluster counts
-    #: amounts.
+    #: Number of GPUs on each host, or for each task if `per` is ``task``.
     num: int = 1
+    #: ``host`` or ``task``; "": the unit in which the cluster counts amounts.
     per: str = ""
-    #: Other jobs may use its GPUs.
+    #: Whether other jobs may use its GPUs.
     shares: bool = True
-    #: Name or part of a name, "" for any.
+    #: Model name or a part of it, "" if any.
     model: str = ""
-    #: MB that such a card has.
+    #: Memory in MB of a GPU of the requested model, None if any.
     model_mem: float | None = None
-    #: MB that it needs on each GPU.
+    #: Memory in MB that the job needs on each GPU.
     mem: float | None = None
-    #: ``nvidia``, ``amd`` or "".
+    #: Vendor: ``nvidia``, ``amd``, or "" if any.
     vendor: str = ""
-    #: Options that change a start and that nothing obeys.
+    #: Options that affect a start and that no method obeys.
     unheeded: tuple[str, ...] = ()
-    #: Mode=exclusive_process.
+    #: Whether the mode is exclusive_process.
     process: bool = False
-    #: As written.
+    #: The mps option as written.
     mps: str = "no"
 
     @property
     def chooses(self) -> bool:
-        """Whether some GPUs suit it and others do not."""
+        """Return whether the request restricts the kind of GPU."""
         return bool(self.model or self.vendor or self.mem is not None)
 
     def kind_options(self) -> tuple[str, ...]:
-        """The options that say which GPUs it wants, as -gpu has them."""
+        """Return the options that restrict the kind of GPU, as in -gpu."""
         size = "" if self.model_mem is None else f"-{_text(self.model_mem)}"
         found = {
             "gmodel": self.model and f"{self.model}{size}",
@@ -78,13 +78,13 @@ class GpuRequest:
         return (*said, *self.unheeded)
 
     def wanted(self) -> str:
-        """The kind of GPU in words: ``A100 GPUs with 16G``."""
+        """Return the kind of GPU in words: ``A100 GPUs with 16G``."""
         size = f" of {_text(self.model_mem)}" if self.model_mem is not None else ""
         mem = f" with {_text(self.mem)} of memory" if self.mem is not None else ""
         return " ".join(filter(None, (self.vendor, self.model, "GPUs"))) + size + mem
 
     def suited(self, gpus: Gpus) -> bool | None:
-        """Whether GPUs suit it; None where what is known of them does not say so."""
+        """Return whether GPUs match the request; None if too little is known of them."""
         answers = (
             _model_suits(self.model, gpus.model),
             _is_about(self.model_mem, gpus.mem),
@@ -97,11 +97,11 @@ class GpuRequest:
 def gpu_request(
     levels: Sequence[str], *, cluster: str = "", unit: str = "MB", separately: bool = True
 ) -> GpuRequest:
-    """What the levels ask for, the narrowest first: job, application, queue; "" says nothing.
+    """Return the merged request of the levels: job, application, queue; "" requests nothing.
 
-    cluster: LSB_GPU_REQ, which stands below all of them. unit: LSF_UNIT_FOR_LIMITS. separately:
-    each option is that of the narrowest level that has it; otherwise the whole text of the
-    narrowest level counts. Raises InputError for a text that is no GPU requirement.
+    cluster: LSB_GPU_REQ, the last level. unit: LSF_UNIT_FOR_LIMITS. separately: each option comes
+    from the first level that has it; otherwise the first level counts as a whole. Raises InputError
+    for a text that is no GPU requirement.
     """
     told = [text for text in (*levels, cluster) if text.strip() not in ("", NOTHING_OF_ITS_OWN)]
     return _request(tuple(told if separately else told[:1]), unit)
@@ -136,9 +136,9 @@ def _request(levels: tuple[str, ...], unit: str) -> GpuRequest:
 
 
 def gpu_options(text: str, syntax: str = "extend") -> dict[str, str]:
-    """The options of one text, ``num=2:mode=shared``, by name, as written.
+    """Return the options of a text such as ``num=2:mode=shared`` by name, as written.
 
-    syntax: LSB_GPU_NEW_SYNTAX. Raises InputError with one problem for each option that is wrong.
+    syntax: LSB_GPU_NEW_SYNTAX. Raises InputError with one problem for each invalid option.
     """
     found: dict[str, str] = {}
     wrong: list[str] = []
@@ -162,9 +162,9 @@ def gpu_options(text: str, syntax: str = "extend") -> dict[str, str]:
 
 
 def with_gpu_constraints(texts: Sequence[str], gpu: str) -> tuple[tuple[str, ...], str]:
-    """-R without what stands behind ngpus_physical (``:gmodel=K80#12G``), and -gpu with that.
+    """Move constraints on ngpus_physical (``:gmodel=K80#12G``) from -R to -gpu; return both.
 
-    A text with alternatives or terms stays as it is: each may want others.
+    A text with alternatives or terms stays unchanged, because each may have other constraints.
     """
     found: dict[str, str] = {}
 
@@ -191,7 +191,7 @@ def _matches(pattern: str) -> Callable[[str], bool]:
 
 _YES_NO = (_matches("yes|no"), "yes or no")
 _SHARING = "(,(shared?|nocvd))*"
-#: What each option takes.
+#: Check and expected value of each option.
 _OPTIONS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "num": (_matches(r"0*[1-9]\d{0,5}(/(task|host))?"), "a number such as 2, 2/task or 2/host"),
     "mode": (_matches("shared|exclusive_process"), "shared or exclusive_process"),
@@ -215,7 +215,7 @@ _OPTIONS: Mapping[str, tuple[Callable[[str], bool], str]] = {
 
 def _size(text: str, unit: str) -> float:
     match = _SIZE.fullmatch(text)
-    assert match is not None  # the table of options has looked
+    assert match is not None  # The table of options has checked the text before.
     return float(match[1]) * _MB[(match[2] or unit[0]).upper()]
 
 
@@ -225,14 +225,14 @@ def _text(megabytes: float | None) -> str:
 
 
 def plain_model(name: str) -> str:
-    """A model as LSF writes it: without blanks, ``_`` for slash and hyphen."""
+    """Return a model name in LSF's form: without blanks, ``_`` for slash and hyphen."""
     return re.sub("[/-]", "_", re.sub(r"\s", "", name))
 
 
 def _model_suits(asked: str, model: str) -> bool | None:
-    """Brand, model or the whole name: ``K80``, ``Tesla`` and ``TeslaK80`` suit a TeslaK80.
+    """Return whether brand, model or whole name match: ``K80`` and ``Tesla`` match TeslaK80.
 
-    A number ends where it ends: A10 is no A100, though H100 is an H10080GBHBM3 (of 80 GB).
+    Numbers must match in full: A10 is no A100, though H100 is an H10080GBHBM3 (of 80 GB).
     """
     if not asked:
         return True

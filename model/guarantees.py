@@ -1,4 +1,4 @@
-"""Which service class each job is in: that of -sla, or one that attaches it (GUA-01)."""
+"""Service class of each job: that of -sla, or one that attaches the job (GUA-01)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .shares import Groups
 
 
 class ServiceClasses:
-    """Which service class each job is in."""
+    """Look-up of the service class of a job."""
 
     def __init__(self, instance: Instance) -> None:
         self.by_name = {item.name: item for item in instance.service_classes}
@@ -18,7 +18,7 @@ class ServiceClasses:
         self._attaching = [item for item in instance.service_classes if item.auto_attach]
 
     def of(self, job: Job) -> str:
-        """The class of a job or "": that of -sla, else one that attaches it."""
+        """Return the class of a job: that of -sla, else one that attaches it, else ""."""
         if not self.by_name:
             return ""
         if job.service_class:
@@ -30,18 +30,18 @@ class ServiceClasses:
         return self._known[key]
 
     def admits(self, item: ServiceClass, job: Job) -> bool:
-        """Whether a job meets ACCESS_CONTROL; no job is known to be of a licence project."""
+        """Return whether a job meets ACCESS_CONTROL; a job's licence project is never known."""
         return all(self._meets(part, names, job) for part, names in item.access.items())
 
     def may_admit(self, item: ServiceClass, job: Job) -> bool:
-        """Whether it meets the parts that are known: no licence project of a job is."""
+        """Return whether a job may meet ACCESS_CONTROL if its licence project matches."""
         return all(
             part == "LIC_PROJECTS" or self._meets(part, names, job)
             for part, names in item.access.items()
         )
 
     def unsure(self, job: Job) -> bool:
-        """Whether a licence project decides about the class of a job."""
+        """Return whether the class of a job depends on its unknown licence project."""
         if job.service_class:
             return False
         for item in self._attaching:

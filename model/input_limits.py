@@ -1,4 +1,4 @@
-"""How much an input may ask for: counted and checked before anything is allocated.
+"""Limits on the size of an input, checked before anything is allocated.
 
 The limits in force belong to the context (thread or task); :func:`limited` changes them::
 
@@ -18,46 +18,49 @@ from dataclasses import dataclass, replace
 class InputLimits:
     """Limits on one input; docs/limits.md has each with its option."""
 
-    #: Of an instance.
+    #: Hosts of an instance.
     hosts: int = 200_000
-    #: Running, pending and future ones of an instance, records of a log.
+    #: Jobs of an instance (running, pending and future), or records of a log.
     jobs: int = 5_000_000
-    #: That all ranges such as ``n[1-400]`` stand for together.
+    #: Names in all ranges such as ``n[1-400]`` together.
     names: int = 1_000_000
-    #: Of all job arrays of an instance together.
+    #: Elements of all job arrays of an instance together.
     elements: int = 400_000
-    #: Bytes of an instance or snapshot.
+    #: Size of an instance or snapshot in bytes.
     text: int = 2**28
-    #: Characters of one requirement, bsub line or LSF parameter.
+    #: Length of one requirement, bsub line or LSF parameter in characters.
     requirement: int = 32_768
-    #: Levels of lists and mappings.
+    #: Depth of nested lists and mappings.
     nesting: int = 60
-    #: Characters of any one value.
+    #: Length of any one value in characters.
     value: int = 2**21
-    #: Bytes of one line of a log.
+    #: Length of one line of a log in bytes.
     line: int = 2**20
-    #: Bytes that a packed log may unpack to.
+    #: Unpacked size of a compressed log in bytes.
     unpacked: int = 2**34
-    #: How many times its own size.
+    #: Unpacked size divided by compressed size.
     ratio: int = 50
-    #: Problems that are shown; the others are counted.
+    #: Problems that are printed; the rest is counted.
     errors: int = 50
 
 
 @dataclass(slots=True)
 class _Count:
-    """What one input has asked for so far."""
+    """Counters of what one input has requested so far."""
 
+    #: Hosts made.
     hosts: int = 0
+    #: Names made from ranges.
     names: int = 0
+    #: Searches for similar words.
     suggestions: int = 0
-    #: Words among which what was meant has been looked for.
+    #: Words compared in these searches.
     compared: int = 0
 
 
-#: The limits of an input unless others are asked for.
+#: Default limits.
 USUAL = InputLimits()
-#: The limits of --strict-limits, for inputs of strangers.
+#: Limits of --strict-limits, for inputs from untrusted sources.
 STRICT = InputLimits(
     hosts=20_000,
     jobs=100_000,
@@ -77,13 +80,13 @@ _COUNT: ContextVar[_Count | None] = ContextVar("input_count", default=None)
 
 
 def limits() -> InputLimits:
-    """The limits in force here."""
+    """Return the limits in force."""
     return _LIMITS.get()
 
 
 @contextmanager
 def limited(new: InputLimits | None = None, **changes: int) -> Iterator[None]:
-    """Other limits within the block: `new` or those in force, with `changes`."""
+    """Apply other limits within the block: `new`, or those in force with `changes`."""
     token = _LIMITS.set(replace(new or limits(), **changes))
     try:
         yield
@@ -93,7 +96,7 @@ def limited(new: InputLimits | None = None, **changes: int) -> Iterator[None]:
 
 @contextmanager
 def counting() -> Iterator[None]:
-    """Count what one input asks for from zero."""
+    """Count the requests of one input from zero within the block."""
     token = _COUNT.set(_Count())
     try:
         yield
@@ -102,7 +105,7 @@ def counting() -> Iterator[None]:
 
 
 def take_hosts(number: int) -> None:
-    """Count hosts that are about to be made; ValueError if these are too many."""
+    """Count hosts before they are made; raises ValueError beyond the limit."""
     count = _COUNT.get() or _Count()
     if count.hosts + number > limits().hosts:
         raise ValueError(f"defines more than {limits().hosts:,} hosts in all (--max-hosts)")
@@ -110,7 +113,7 @@ def take_hosts(number: int) -> None:
 
 
 def take_names(number: int) -> None:
-    """Count names that are about to be written out; ValueError if these are too many."""
+    """Count names before ranges are expanded; raises ValueError beyond the limit."""
     count = _COUNT.get() or _Count()
     if count.names + number > limits().names:
         raise ValueError(f"stands for more than {limits().names:,} names in all (--max-names)")
@@ -118,7 +121,7 @@ def take_names(number: int) -> None:
 
 
 def may_suggest() -> bool:
-    """Whether another search for what was meant is worth its time: more than are shown is not."""
+    """Return whether another search for similar words is useful: not beyond those printed."""
     count = _COUNT.get()
     if count is None:
         return True
@@ -127,14 +130,14 @@ def may_suggest() -> bool:
 
 
 def compared(number: int) -> int:
-    """Count words among which what was meant is looked for; how many these are by now."""
+    """Add compared words to the count; return the total."""
     count = _COUNT.get() or _Count()
     count.compared += number
     return count.compared
 
 
 def check_length(text: str) -> None:
-    """ValueError for a requirement, bsub line or parameter that is too long to be one."""
+    """Raise ValueError for a requirement, bsub line or parameter beyond the length limit."""
     if len(text) > limits().requirement:
         raise ValueError(
             f"is {len(text):,} characters long; at most {limits().requirement:,} are read "

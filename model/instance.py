@@ -1,4 +1,4 @@
-"""One problem: a cluster, its rules, what runs, what waits, and the time."""
+"""The planning problem: a cluster, its configuration, running and pending jobs, and the time."""
 
 from __future__ import annotations
 
@@ -17,67 +17,72 @@ from .service_class import GuaranteedPool, ServiceClass
 
 @dataclass(frozen=True, slots=True)
 class AdvanceReservation:
-    """Slots by host set aside over [start, end) seconds, or again and again (TBR-19, ARV-01)."""
+    """Slots by host set aside over [start, end) seconds, once or recurringly (TBR-19, ARV-01)."""
 
-    #: Its id, as brsvs and bsub -U have it: ``user1#0``.
+    #: Id in the form of brsvs and bsub -U: ``user1#0``.
     name: str
-    #: When one that is active once begins and ends; both 0 for a recurring one.
+    #: Start and end of a reservation that is active once; both 0 for a recurring one.
     start: int = 0
     end: int = 0
+    #: Number of slots by host.
     slots: dict[str, int] = field(default_factory=dict)
-    #: Users and groups whose jobs may run in it (-U); a system reservation has none.
+    #: Users and groups whose jobs may run in it (-U); empty for a system reservation.
     users: tuple[str, ...] = ()
-    #: Its jobs continue after it as others do (brsvadd -o); those of a closed one are killed.
+    #: Whether its jobs continue after its end (brsvadd -o); in a closed reservation they are
+    #: killed.
     open: bool = False
-    #: When a recurring one is active, such as ``3:0:00-3:3:00`` (brsvadd -t).
+    #: Periods of a recurring reservation, such as ``3:0:00-3:3:00`` (brsvadd -t).
     windows: str = ""
-    #: Running jobs of others are suspended as soon as one of its own waits; False: -nosusp.
+    #: Whether other running jobs are suspended when a job of the reservation waits (False:
+    #: -nosusp).
     suspends: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ShareUsage:
-    """What one share account had used at `stamp`, as bqueues -l and bhpart print it (FSH-02)."""
+    """Past use of one share account at `stamp`, as bqueues -l and bhpart print it (FSH-02)."""
 
-    #: Fairshare queue (of a set the master) or host partition.
+    #: Fairshare queue (the master of a set) or host partition.
     policy: Annotated[str, Fact("name")]
-    #: Path from below it, ``group/user``; a group's numbers are those of all below it.
+    #: Path of the account below the root, ``group/user``; a group includes all accounts below it.
     account: Annotated[str, Fact("name")]
-    #: CPU seconds, decayed, of finished and running jobs.
+    #: Decayed CPU seconds of finished and running jobs.
     cpu_time: Annotated[float, Fact("amount")] = 0.0
-    #: Seconds of finished jobs, decayed.
+    #: Decayed run time of finished jobs in seconds.
     historical_run_time: Annotated[float, Fact("amount")] = 0.0
-    #: Seconds that the running jobs are committed to; None: as their run limits say.
+    #: Committed run time of running jobs in seconds; None: derived from run limits.
     committed_run_time: Annotated[float | None, Fact("amount")] = None
-    #: Seconds from the origin.
+    #: Time of the values, in seconds from the origin.
     stamp: Annotated[int, Fact("instant")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PoolUsage:
-    """What one queue of a slot pool had accumulated at `stamp`: slots times seconds, decayed."""
+    """Use of one queue of a slot pool, accumulated until `stamp`."""
 
     queue: Annotated[str, Fact("name")]
+    #: Slots times seconds, decayed.
     slot_seconds: Annotated[float, Fact("amount")]
     stamp: Annotated[int, Fact("instant")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class HeldHosts:
-    """On which hosts a pending job held slots or memory after the cycle before now (GRD-06)."""
+    """Hosts on which a pending job had reserved slots or memory after the last cycle (GRD-06)."""
 
     job: Annotated[str, Fact("name")]
-    #: In their order.
+    #: Host names in order of reservation.
     hosts: Annotated[tuple[str, ...], Fact("listed_words")] = ()
-    #: When its reservation began, from which MAX_RESERVE_TIME counts.
+    #: Start of the reservation, from which MAX_RESERVE_TIME counts; seconds from the origin.
     since: Annotated[int | None, Fact("instant")] = None
-    #: Before this it may reserve nothing, its time being over. Seconds from the origin.
+    #: Until then the job may reserve nothing, because its reservation expired; seconds from the
+    #: origin.
     rest_until: Annotated[int | None, Fact("instant")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class BorrowedSlots:
-    """Slots by host that a running job has taken, by backfill, of what pending jobs held."""
+    """Reserved slots, by host, that a running job took by backfill."""
 
     job: Annotated[str, Fact("name")]
     slots: Annotated[dict[str, int], Fact("allocation")] = field(default_factory=dict)
@@ -85,12 +90,12 @@ class BorrowedSlots:
 
 @dataclass(frozen=True, slots=True)
 class SaidByLsf:
-    """What bjobs said of a pending job when the instance was made; no plan goes by it."""
+    """LSF's statements about a pending job when the instance was made; no plan uses them."""
 
     job: Annotated[str, Fact("name")]
-    #: Why it waits, in LSF's words, "" for none.
+    #: LSF's pending reason, "" if none.
     reason: Annotated[str, Fact("line")] = ""
-    #: LSF's estimate of its start (seconds from the origin), None for none.
+    #: LSF's estimate of the start (seconds from the origin), None if none.
     start: Annotated[int | None, Fact("instant")] = None
 
 
@@ -98,46 +103,61 @@ class SaidByLsf:
 class Instance:
     """A complete planning problem."""
 
+    #: Hosts, groups, compute units and resources.
     cluster: Cluster
+    #: Queues in configuration order.
     queues: tuple[Queue, ...] = (Queue("default"),)
+    #: Running jobs.
     running: tuple[RunningJob, ...] = ()
-    #: In order of submission; the methods sort by priority.
+    #: Pending jobs in order of submission; methods sort them by priority.
     pending: tuple[Job, ...] = ()
-    #: A tuple, or of a log its records (:class:`.OnDemand`).
+    #: Future submissions: a tuple, or records of a log (:class:`.OnDemand`).
     future: Sequence[Job] = ()
+    #: Application profiles.
     applications: tuple[Application, ...] = ()
-    #: Job groups (bjgroup); none where nobody said which there are.
+    #: Job groups (bjgroup); empty if unknown.
     job_groups: tuple[JobGroup, ...] = ()
     #: Service classes (bsla).
     service_classes: tuple[ServiceClass, ...] = ()
     #: Guaranteed resource pools (bresources -g), in the order of lsb.resources.
     guaranteed_pools: tuple[GuaranteedPool, ...] = ()
+    #: Limits of users and groups.
     users: tuple[User, ...] = ()
+    #: User groups.
     groups: tuple[UserGroup, ...] = ()
+    #: Host partitions.
     partitions: tuple[HostPartition, ...] = ()
+    #: Limit sections.
     limits: tuple[Limit, ...] = ()
+    #: Units of rusage amounts by resource.
     reservation_usage: tuple[ReservationUsage, ...] = ()
+    #: Advance reservations.
     advance_reservations: tuple[AdvanceReservation, ...] = ()
+    #: Past use of share accounts.
     share_usage: tuple[ShareUsage, ...] = ()
+    #: Past use of slot pools.
     pool_usage: tuple[PoolUsage, ...] = ()
-    #: What pending jobs held in the cycle before now, for a loop that goes on from there.
+    #: Reservations of pending jobs in the last cycle; the simulated scheduler continues from them.
     held: tuple[HeldHosts, ...] = ()
-    #: Slots that running jobs have taken of those, by backfill.
+    #: Reserved slots that running jobs took by backfill.
     borrowed: tuple[BorrowedSlots, ...] = ()
-    #: What LSF itself said of pending jobs.
+    #: LSF's own statements about pending jobs.
     lsf_says: tuple[SaidByLsf, ...] = ()
+    #: Parameters of the cluster.
     params: Params = Params()
-    #: Seconds from the origin.
+    #: Current time, in seconds from the origin.
     now: int = 0
-    #: The wall-clock time (ISO 8601) that second 0 stands for, None for abstract time.
+    #: Wall-clock time (ISO 8601) of second 0, None if time is abstract.
     origin: str | None = None
+    #: Name of the instance.
     name: str = ""
+    #: Description for people.
     description: str = ""
-    #: What was left out when it was read from what a cluster says.
+    #: Omissions of the reader that made the instance from listings.
     omissions: tuple[Omission, ...] = ()
 
     def queue(self, name: str) -> Queue:
-        """The queue of that name; UnknownNameError (a KeyError) if there is none."""
+        """Return the queue of that name; raises UnknownNameError (a KeyError)."""
         for queue in self.queues:
             if queue.name == name:
                 return queue
@@ -145,29 +165,29 @@ class Instance:
 
     @property
     def reserve_cycles(self) -> int | None:
-        """Dispatch cycles for which the longest reservations last, None if no queue reserves."""
+        """Return the longest duration of reservations in cycles, None if no queue reserves."""
         known = (queue.reserve_cycles for queue in self.queues)
         return max((cycles for cycles in known if cycles is not None), default=None)
 
     @property
     def backfills(self) -> bool:
-        """Whether some queue has BACKFILL."""
+        """Return whether any queue has BACKFILL."""
         return any(queue.backfill for queue in self.queues)
 
     @property
     def has_accept_interval(self) -> bool:
-        """Whether some queue has JOB_ACCEPT_INTERVAL, of its own or by lsb.params."""
+        """Return whether any queue has JOB_ACCEPT_INTERVAL, its own or that of lsb.params."""
         return any(map(self.accept_interval, self.queues))
 
     def accept_interval(self, queue: Queue) -> int:
-        """JOB_ACCEPT_INTERVAL of a queue (seconds)."""
+        """Return JOB_ACCEPT_INTERVAL of a queue in seconds."""
         own, common = queue.job_accept_interval, self.params.job_accept_interval
         return (common if own is None else own) * self.params.mbd_sleep_time
 
     def advance_reservation(self, name: str) -> AdvanceReservation | None:
-        """The advance reservation of that name, or None."""
+        """Return the advance reservation of that name, or None."""
         return next((item for item in self.advance_reservations if item.name == name), None)
 
     def application(self, name: str) -> Application | None:
-        """The application profile of that name, or None."""
+        """Return the application profile of that name, or None."""
         return next((profile for profile in self.applications if profile.name == name), None)

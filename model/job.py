@@ -1,4 +1,4 @@
-"""Jobs as submitted, and jobs that run."""
+"""Submitted jobs, running jobs, application profiles and job arrays."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from .absolute_priority import StatedPriority
 from .facts import Fact
 from .input_limits import limits, take_names
 
-#: In a list of hosts: those that the list does not name.
+#: The keyword in a list of hosts for all hosts that the list does not name.
 OTHERS = "others"
 
 
 @dataclass(frozen=True, slots=True)
 class HostRequest:
-    """One name of ``bsub -m``: host, group, unit or ``others``, ``+level``, ``!`` for first host.
+    """One name of ``bsub -m``: host, group, unit or ``others``.
 
-    PLC-12.
+    ``+level`` is a preference, ``!`` marks the first host (PLC-12).
     """
 
     name: str
+    #: Preference level, 0 if none.
     preference: int = 0
     first: bool = False
 
@@ -33,102 +34,109 @@ class HostRequest:
 class Job:
     """A job as submitted; times in seconds from the instance's origin."""
 
+    #: Job id, ``101[3]`` for an element.
     id: str
-    #: The least that it starts with (-n min).
+    #: Minimum number of slots (-n min).
     slots: int = 1
-    #: The most that it takes (-n min,max), None for no more than the least.
+    #: Maximum number of slots (-n min,max); None: equal to the minimum.
     max_slots: int | None = None
+    #: Name of the user.
     user: Annotated[str, Fact("name")] = "user"
+    #: Name of the queue.
     queue: Annotated[str, Fact("name")] = "default"
-    #: The -R strings.
+    #: Requirements of -R, one string for each.
     res_req: Annotated[tuple[str, ...], Fact("requirements")] = ()
-    #: -W, in seconds.
+    #: Run limit of -W in seconds.
     run_limit: Annotated[int | None, Fact("seconds")] = None
-    #: -c, in seconds.
+    #: CPU limit of -c in seconds.
     cpu_limit: Annotated[int | None, Fact("seconds")] = None
-    #: -We, how long it is expected to run; the limit still ends it (SUB-04).
+    #: Expected run time of -We in seconds; the run limit still ends the job (SUB-04).
     estimated_run_time: Annotated[int | None, Fact("seconds")] = None
-    #: What really passes, known to a simulation only.
+    #: Real run time in seconds, known to simulations only.
     run_time: Annotated[int | None, Fact("elapsed")] = None
-    #: CPU seconds: of a running job, used so far (by the instance's now); of one still to start,
-    #: what it will use in all, known to a simulation only.
+    #: CPU seconds: of a running job those used so far; of a pending job the total, known to
+    #: simulations only.
     cpu_time: Annotated[float | None, Fact("amount")] = None
+    #: Submission time.
     submit: Annotated[int, Fact("instant")] = 0
-    #: -b, earliest start.
+    #: Earliest start (-b).
     begin: Annotated[int | None, Fact("instant")] = None
-    #: -t, latest end (tardiness objective, TBR-19).
+    #: Latest end (-t; tardiness objective, TBR-19).
     deadline: Annotated[int | None, Fact("instant")] = None
-    #: -sp.
+    #: Job priority (-sp).
     priority: Annotated[int, Fact("whole")] = 0
-    #: For the weighted objective.
+    #: Weight in the weighted objective.
     weight: Annotated[float, Fact("amount")] = 1.0
+    #: Project (-P).
     project: Annotated[str, Fact("name")] = "default"
-    #: -G.
+    #: User group (-G) whose share counts, "" if not given.
     group: Annotated[str, Fact("name")] = ""
+    #: Application profile (-app), "" if none.
     application: Annotated[str, Fact("name")] = ""
-    #: -m.
+    #: Requested hosts (-m).
     hosts: Annotated[tuple[HostRequest, ...], Fact("hosts")] = ()
-    #: -x.
+    #: Whether it has its hosts to itself (-x).
     exclusive: Annotated[bool, Fact("boolean")] = False
+    #: Whether it may grow while running (-ar).
     resizable: Annotated[bool, Fact("boolean")] = False
-    #: The host it was submitted from, "" where nobody knows (type==local, REQ-04).
+    #: Submission host, "" if unknown (type==local, REQ-04).
     from_host: Annotated[str, Fact("name")] = ""
-    #: -gpu, ``-`` for what queue and cluster say.
+    #: GPU requirement (-gpu); ``-``: as queue and cluster say.
     gpu: Annotated[str, Fact("line")] = ""
-    #: -ext, such as RMS[nodes=3].
+    #: External scheduler options (-ext), such as RMS[nodes=3].
     extsched: Annotated[str, Fact("line")] = ""
-    #: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one time
-    #: the lower place comes first. None: as it was submitted.
+    #: Position set by btop or bbot: time of submission that counts instead, and place among equal
+    #: times, lowest first. None: not moved.
     queued_as: Annotated[tuple[int, int] | None, Fact("queue_position")] = None
-    #: It has run and waits again; what bsub would refuse today does not touch it.
+    #: Whether it has run and is pending again; limits of bsub do not apply to it.
     requeued: Annotated[bool, Fact("boolean")] = False
-    #: What it was submitted with that no method obeys, as bsub has it: ``-sla gold``.
+    #: Options of bsub that no method obeys, such as ``-sla gold``.
     unheeded: Annotated[tuple[str, ...], Fact("options")] = ()
-    #: -J.
+    #: Job name (-J).
     name: Annotated[str, Fact("line")] = ""
-    #: -w, the condition that must hold before it may start (:mod:`.dependency`).
+    #: Condition that must hold before it starts (-w; :mod:`.dependency`).
     dependency: Annotated[str, Fact("line")] = ""
-    #: Seconds that pass between that and its start, at least.
+    #: Minimum seconds between the fulfilled condition and the start.
     think_time: Annotated[int, Fact("elapsed")] = 0
-    #: -ti, it is killed once its condition can never hold.
+    #: Whether it is killed when its condition can never hold (-ti).
     orphan_term: Annotated[bool, Fact("boolean")] = False
-    #: Of an element, how many elements of its array may run at once, ``%4`` of -J.
+    #: Maximum number of running elements of its array, ``%4`` of -J.
     array_limit: Annotated[int | None, Fact("count_from_1")] = None
-    #: -nnodes, its hosts are its own (exclusive) whatever its queue says of EXCLUSIVE.
+    #: Whether its hosts are its own (-nnodes), regardless of EXCLUSIVE of the queue.
     whole_hosts: Annotated[bool, Fact("boolean")] = False
-    #: -g, its job group, such as ``/risk/daily``; "" for the root.
+    #: Job group (-g), such as ``/risk/daily``; "" if in the root.
     job_group: Annotated[str, Fact("job_group_or_none")] = ""
-    #: -U, the advance reservation in which it runs, "" if in none.
+    #: Advance reservation in which it runs (-U), "" if none.
     reservation: Annotated[str, Fact("name")] = ""
-    #: What an administrator set of its absolute priority (bmod -aps), None if nothing.
+    #: Absolute priority set by an administrator (bmod -aps), None if not set.
     aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
-    #: -sla, the service class to which it was submitted.
+    #: Service class of -sla, "" if not given.
     service_class: Annotated[str, Fact("name")] = ""
 
     @property
     def array_id(self) -> str | None:
-        """Of an element ``101[3]`` the id of its array, ``101``; None for any other job."""
+        """Return the array id ``101`` for an element ``101[3]``; None if it is no element."""
         return array_of(self.id)
 
     @property
     def array_index(self) -> int | None:
-        """Of an element ``101[3]`` its index, 3; None for any other job."""
+        """Return the index 3 for an element ``101[3]``; None if it is no element."""
         return None if self.array_id is None else int(self.id.partition("[")[2][:-1])
 
     @property
     def shown_name(self) -> str:
-        """Its name as bjobs has it: ``a[3]`` of an element."""
+        """Return the name as bjobs prints it: ``a[3]`` for an element."""
         index = self.array_index
         return self.name if index is None else f"{self.name}[{index}]"
 
     @property
     def queue_position(self) -> tuple[int, int]:
-        """Time and place that count in the order of its queue and priority."""
+        """Return time and place that order the job among those of its queue and priority."""
         return (self.submit, 0) if self.queued_as is None else self.queued_as
 
     @property
     def most_slots(self) -> int:
-        """The maximum of -n, the minimum where no range was given."""
+        """Return the maximum of -n, or the minimum if no range was given."""
         return self.slots if self.max_slots is None else self.max_slots
 
 
@@ -139,15 +147,16 @@ class RunningJob:
     job: Job
     start: Annotated[int, Fact("instant")]
     allocation: Annotated[Mapping[str, int], Fact("allocation")] = field(default_factory=dict)
-    #: When it is expected to end; None means "by the duration chain" (TBR-03).
+    #: Expected end; None: by the duration chain (TBR-03).
     finish: Annotated[int | None, Fact("instant")] = None
-    #: Which rusage alternative it started with (RSV-07).
+    #: Index of the rusage alternative with which it started (RSV-07).
     alternative: Annotated[int, Fact("count")] = 0
+    #: Whether it is suspended.
     suspended: Annotated[bool, Fact("boolean")] = False
 
     @property
     def slots(self) -> int:
-        """Slots it holds now, after any resize (TBR-14)."""
+        """Return the number of slots in use now, after any resize (TBR-14)."""
         return sum(self.allocation.values())
 
 
@@ -155,37 +164,41 @@ class RunningJob:
 class Application:
     """An application profile (lsb.applications); limits in seconds."""
 
+    #: Name of the profile.
     name: Annotated[str, Fact("new_name", aka=("NAME",))]
+    #: Resource requirement of its jobs.
     res_req: Annotated[str, Fact("requirement", "RES_REQ")] = ""
+    #: Run limit of its jobs in seconds.
     run_limit: Annotated[int | None, Fact("minutes", "RUNLIMIT")] = None
-    #: RUNTIME, the former name of ESTIMATED_RUNTIME.
+    #: Expected run time in seconds (RUNTIME, the former name of ESTIMATED_RUNTIME).
     run_time: Annotated[int | None, Fact("minutes", "RUNTIME")] = None
+    #: CPU limit of its jobs in seconds.
     cpu_limit: Annotated[int | None, Fact("minutes", "CPULIMIT")] = None
-    #: PROCLIMIT (min, default, max).
+    #: Slots of a job (PROCLIMIT): minimum, default, maximum.
     slots: Annotated[
         tuple[int, int | None, int | None] | None,
         Fact("processor_limit", "PROCLIMIT", aka=("TASKLIMIT",)),
     ] = None
-    #: ESTIMATED_RUNTIME.
+    #: Expected run time in seconds (ESTIMATED_RUNTIME).
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
-    #: GPU_REQ.
+    #: GPU requirement of its jobs (GPU_REQ).
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
-    #: What its jobs count as APP of an absolute priority.
+    #: The profile's value as APP of an absolute priority (PRIORITY).
     priority: Annotated[int, Fact("whole", "PRIORITY")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class JobGroup:
-    """A job group and its limit (bgadd -L); those above it count its jobs too (GRP-01)."""
+    """A job group and its limit (bgadd -L); it counts the jobs of groups below it (GRP-01)."""
 
-    #: Such as ``/risk/daily``.
+    #: Path such as ``/risk/daily``.
     name: Annotated[str, Fact("job_group")]
-    #: Jobs of it, and of all groups below it, that may run or be suspended at once.
+    #: Maximum number of its jobs, with those of groups below, that run or are suspended.
     limit: Annotated[int | None, Fact("count")] = None
 
 
 def job_groups_of(name: str) -> tuple[str, ...]:
-    """A job group and those above it without the root: ``/a``, ``/a/b`` of ``/a/b``."""
+    """Return a job group and its ancestors without the root: ``/a``, ``/a/b`` for ``/a/b``."""
     parts = [part for part in name.split("/") if part]
     return tuple("/" + "/".join(parts[: n + 1]) for n in range(len(parts)))
 
@@ -196,24 +209,24 @@ def job_groups_of(name: str) -> tuple[str, ...]:
 # other fields. Files, tables and submissions show an array as one entry.
 
 
-#: ``name[elements]%limit``; the name may be empty.
+#: Argument of -J: ``name[elements]%limit``; the name may be empty.
 _NAMED = re.compile(r"(?P<name>[^\[\]]*)(?P<spec>\[[^\[\]]*\](?:\s*%.*)?)\s*\Z", re.DOTALL)
 _SPEC = re.compile(r"\s*(?P<list>[^\[\]%]*)(?:%(?P<limit>[^%]*))?\Z", re.DOTALL)
 _RANGE = re.compile(r"\s*(\d{1,10})\s*(?:-\s*(\d{1,10})\s*(?::\s*(\d{1,10})\s*)?)?\Z", re.ASCII)
 _LIMIT = re.compile(r"\s*(\d{1,9})\s*\Z", re.ASCII)
-#: MAX_JOB_ARRAY_SIZE where nobody sets it: the largest index.
+#: Largest index if MAX_JOB_ARRAY_SIZE is not set.
 DEFAULT_LARGEST = 1000
-#: The largest that MAX_JOB_ARRAY_SIZE may be.
+#: Largest accepted value of MAX_JOB_ARRAY_SIZE.
 LARGEST_INDEX = 2147483646
 
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """The elements of an array."""
+    """The elements of a job array."""
 
-    #: Of their indices, ascending and apart.
+    #: Ranges of indices, ascending and disjoint.
     ranges: tuple[range, ...]
-    #: At most so many run at once (``%4``), None for no limit.
+    #: Maximum number of running elements (``%4``), None: no limit.
     limit: int | None = None
 
     def __len__(self) -> int:
@@ -225,26 +238,26 @@ class ArraySpec:
 
     @property
     def last(self) -> int:
-        """The largest index."""
+        """Return the largest index."""
         return self.ranges[-1][-1]
 
     @property
     def indices(self) -> str:
-        """The indices in their shortest form: ``1-9:2,15``."""
+        """Return the indices in their shortest form: ``1-9:2,15``."""
         return ",".join(map(_range_text, self.ranges))
 
     @property
     def entry(self) -> str:
-        """As files have it: ``1-9:2,15%4``."""
+        """Return the elements as files have them: ``1-9:2,15%4``."""
         return self.indices + ("" if self.limit is None else f"%{self.limit}")
 
     def __str__(self) -> str:
-        """As after the name of ``bsub -J``, in its shortest form: ``[1-9:2,15]%4``."""
+        """Return the text after the name in ``bsub -J``, in its shortest form: ``[1-9:2,15]%4``."""
         return f"[{self.indices}]" + ("" if self.limit is None else f"%{self.limit}")
 
 
 def parse_array(text: str, largest: int = DEFAULT_LARGEST) -> tuple[str, ArraySpec | None]:
-    """The name of ``bsub -J`` and its elements, None for a job that is no array.
+    """Return the name of ``bsub -J`` and its elements, None if the job is no array.
 
     largest: MAX_JOB_ARRAY_SIZE. Raises ValueError for a list of elements that bsub refuses.
     """
@@ -257,10 +270,10 @@ def parse_array(text: str, largest: int = DEFAULT_LARGEST) -> tuple[str, ArraySp
 
 
 def parse_spec(text: str, largest: int = DEFAULT_LARGEST, *, first: int = 1) -> ArraySpec:
-    """``1-10:2,15%4``, with or without brackets around the indices.
+    """Parse ``1-10:2,15%4``, with or without brackets around the indices.
 
-    largest: MAX_JOB_ARRAY_SIZE. first: the smallest index, 0 with Slurm. Raises ValueError for what
-    bsub refuses.
+    largest: MAX_JOB_ARRAY_SIZE. first: the smallest index, 0 with Slurm. Raises ValueError for a
+    text that bsub refuses.
     """
     plain = text.strip()
     if plain.startswith("["):
@@ -278,16 +291,16 @@ def parse_spec(text: str, largest: int = DEFAULT_LARGEST, *, first: int = 1) -> 
 
 
 class TooManyElements(ValueError):
-    """An array has more elements than are read."""
+    """Error for an array with more elements than the input limits allow."""
 
 
 def too_many_elements() -> str:
-    """What is wrong where arrays have more elements than are read."""
+    """Return the message for arrays with more elements than the input limits allow."""
     return f"more than {limits().elements:,} elements of job arrays (--max-elements)"
 
 
 def too_large(index: int, largest: int) -> str:
-    """What bsub says of an index beyond MAX_JOB_ARRAY_SIZE."""
+    """Return bsub's message for an index beyond MAX_JOB_ARRAY_SIZE."""
     return (
         f"Array index too large. Job not submitted: index {index} is beyond MAX_JOB_ARRAY_SIZE, "
         f"which is {largest}"
@@ -295,7 +308,7 @@ def too_large(index: int, largest: int) -> str:
 
 
 def _limit_of(given: str | None, text: str) -> int | None:
-    """The number behind ``%``."""
+    """Return the number after ``%``, None if there is none."""
     if given is None:
         return None
     found = _LIMIT.match(given)
@@ -318,7 +331,7 @@ def _range_of(part: str, text: str, smallest: int) -> range:
 
 
 def ranges_of(indices: Iterable[int]) -> tuple[range, ...]:
-    """Indices as few ranges, ascending: a run of three or more with one step is a range."""
+    """Return indices as few ascending ranges; three or more in equal steps are a range."""
     rest = sorted(indices)
     found: list[range] = []
     at = 0
@@ -327,7 +340,7 @@ def ranges_of(indices: Iterable[int]) -> tuple[range, ...]:
         end = at + 1
         while end < len(rest) and rest[end] - rest[end - 1] == step:
             end += 1
-        if step != 1 and end - at < 3:  # two that are apart are no range
+        if step != 1 and end - at < 3:  # Two separate indices are not a range.
             step, end = 1, at + 1
         found.append(range(rest[at], rest[end - 1] + 1, step))
         at = end
@@ -335,7 +348,7 @@ def ranges_of(indices: Iterable[int]) -> tuple[range, ...]:
 
 
 def _joined(parts: Iterable[range]) -> tuple[range, ...]:
-    """The same for the numbers of ranges, which are not written out unless two overlap."""
+    """Merge ranges to ascending ones, expanded only if two overlap."""
     rest = sorted(parts, key=lambda part: part[0])
     if any(one[-1] >= two[0] for one, two in pairwise(rest)):
         take_names(sum(map(len, rest)))
@@ -356,7 +369,8 @@ def _joined(parts: Iterable[range]) -> tuple[range, ...]:
         while after[0] < len(rest) and number(after) - number(end) == step:
             end = after if after[0] != end[0] else (end[0], len(rest[end[0]]) - 1)
             after = following(end)
-        if step != 1 and number(end) - number(place) < 2 * step:  # two that are apart
+        # Two separate indices are not a range.
+        if step != 1 and number(end) - number(place) < 2 * step:
             step, end, after = 1, place, following(place)
         found.append(range(number(place), number(end) + 1, step))
         place = after
@@ -370,7 +384,7 @@ def _range_text(part: range) -> str:
 
 
 def array_of(id: str) -> str | None:
-    """The array of the id of an element: ``101`` of ``101[3]``; None for any other job."""
+    """Return the array id ``101`` for the id ``101[3]``; None if it is no element."""
     if not id.endswith("]"):
         return None
     head, bracket, tail = id.partition("[")
@@ -378,9 +392,9 @@ def array_of(id: str) -> str | None:
 
 
 def running_limits(jobs: Iterable[Job]) -> dict[str, int]:
-    """How many elements of each array may run at once, by the array's id: the least that one says.
+    """Return the maximum number of running elements by array id, the smallest of its elements.
 
-    jobs: those that wait and those that run.
+    jobs: pending and running jobs.
     """
     found: dict[str, int] = {}
     for job in jobs:

@@ -208,15 +208,15 @@ def _refuse(section: SectionText, what: str) -> None:
 # is about slots alone; the other sections ask for what such hosts do not have.
 
 
-#: Comparisons of the host type that every host meets: what LSF adds of its own accord.
+#: Comparisons of the host type that every host meets; LSF adds them by itself.
 _ANY_TYPE = frozenset({"any", "local"})
 
 
 def hostless(text: str, slots: int) -> tuple[str, tuple[str, ...]]:
-    """The part that needs no host attributes, and the sections that had to go, by name.
+    """Return the part that needs no host attributes, and the names of the removed sections.
 
-    slots: that the job has; the terms of a compound requirement must add up to them. What cannot
-    be read goes whole, under the name "unreadable".
+    slots: number of slots of the job; the terms of a compound requirement must add up to it. A text
+    that cannot be read is removed whole, under the name "unreadable".
     """
     try:
         requirement = parse(text)
@@ -249,7 +249,7 @@ def _without_hosts(requirement: Simple) -> tuple[Simple, tuple[str, ...]]:
 
 
 def _any_host(select: Expression) -> bool:
-    """Whether a selection lets every host pass: ``type == any`` and the like."""
+    """Return whether a selection accepts every host, such as ``type == any``."""
     return all(
         isinstance(part, Binary)
         and part.operator == "=="

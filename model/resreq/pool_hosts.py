@@ -15,7 +15,7 @@ from .vocabulary import HostTable
 
 
 def named_hosts(instance: Instance, pool: GuaranteedPool) -> NDArray[np.bool_]:
-    """Hosts that HOSTS and RES_SELECT choose, [H]; ResreqError for a selection that is none."""
+    """Return a mask over the hosts, [H], of those in HOSTS and RES_SELECT; raises ResreqError."""
     cluster = instance.cluster
 
     def expanded(name: str) -> tuple[str, ...]:

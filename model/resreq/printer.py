@@ -1,4 +1,4 @@
-"""The normal form of a requirement: what parses back to an equal tree (REQ-20)."""
+"""The normal form of a requirement, which parses back to an equal tree (REQ-20)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _UNARY = 7
 
 
 def print_requirement(requirement: Requirement, unit: str = "MB") -> str:
-    """The normal form; "" for an empty requirement. Minutes where they fit.
+    """Return the normal form; "" for an empty requirement. Whole minutes are written in minutes.
 
     unit: LSF_UNIT_FOR_LIMITS, in which mem and swp are written.
     """
@@ -55,10 +55,11 @@ def print_requirement(requirement: Requirement, unit: str = "MB") -> str:
 
 
 def print_expression(expression: Expression, unit: str = "MB") -> str:
-    """A selection, with the parentheses that it needs in either syntax and no others."""
+    """Return a selection as text, with only the parentheses that either syntax needs."""
     expression = in_unit(expression, UNITS[unit])
     match expression:
-        case Unary("-", Name(resource)):  # alone and without parentheses it means not
+        # A name alone after a minus means "not", so the negated number gets parentheses.
+        case Unary("-", Name(resource)):
             return f"(-{resource})"
     return _expression(expression, 0)
 
@@ -110,13 +111,13 @@ def _binary(part: Binary) -> str:
     if sign in ("&&", "||"):
         return f" {sign} ".join(_expression(item, own + 1) for item in operands(part, sign))
     if own in _COMPARISONS:
-        # Beside another one always in parentheses: strict syntax has one level of them.
+        # A comparison within a comparison needs parentheses: strict syntax has one level of them.
         return f"{_expression(part.left, 5)}{sign}{_expression(part.right, 5)}"
     return f"{_expression(part.left, own)}{sign}{_expression(part.right, own + 1)}"
 
 
 def print_rusage(rusage: Rusage, unit: str = "MB") -> str:
-    """The text inside rusage[]."""
+    """Return the text inside rusage[]."""
     return "||".join(
         ",".join(_usage(usage, unit) for usage in strings) for strings in rusage.alternatives
     )
@@ -145,7 +146,7 @@ def _amount(amount: Amount, unit: str) -> str:
 
 
 def in_own_unit(resource: str, value: float, unit: str) -> str:
-    """An amount as it is written under LSF_UNIT_FOR_LIMITS; value: MB for mem and swp."""
+    """Return an amount as text in the unit of LSF_UNIT_FOR_LIMITS; value: MB for mem and swp."""
     return plain(value / UNITS[unit] if resource in SCALED else value)
 
 

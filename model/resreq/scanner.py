@@ -1,4 +1,4 @@
-"""Cut a requirement string into the terms of a compound one and into sections (REQ-01, REQ-14)."""
+"""Scanner of requirement strings: compound terms and sections (REQ-01, REQ-14)."""
 
 from __future__ import annotations
 
@@ -13,33 +13,37 @@ from .errors import ResreqError
 SECTIONS = ("select", "order", "rusage", "span", "same", "cu", "affinity")
 _NAMES = "select[], order[], rusage[], span[], same[], cu[] or affinity[]"
 _OPERATORS = ("&&", "||")
-#: Characters of a section's name.
+#: Characters of the name of a section.
 _WORD = f"{ascii_letters}{digits}_"
 _TERM = re.compile(r"\s*(?:(?P<count>[0-9]+)\s*\*\s*|\*\s*)?(?=\{)")
 
 
 @dataclass(frozen=True, slots=True)
 class SectionText:
-    """One section: its keyword ("" for the implicit leading selection), body and their offsets."""
+    """A section of a requirement: its keyword ("" for the implicit selection), body and offsets."""
 
     keyword: str
     body: str
+    #: Offset of the first character of the section.
     start: int
+    #: Offset of the first character of the body.
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class TermText:
-    """One ``count*{body}``; count None where it was left out."""
+    """A term ``count*{body}`` of a compound requirement; count None if it is omitted."""
 
     count: int | None
     body: str
+    #: Offset of the first character of the term.
     start: int
+    #: Offset of the first character of the body.
     at: int
 
 
 def unquoted(text: str) -> tuple[str, int]:
-    """The string without quotes around the whole of it, and the offset of what is left (REQ-08)."""
+    """Return the string without quotes around all of it, and the offset of the rest (REQ-08)."""
     left = len(text) - len(text.lstrip())
     inner = text.strip()
     if len(inner) >= 2 and inner[0] in "'\"" and inner.find(inner[0], 1) == len(inner) - 1:
@@ -48,7 +52,7 @@ def unquoted(text: str) -> tuple[str, int]:
 
 
 def skip_quote(text: str, at: int) -> int:
-    """The offset behind the quoted string that starts at `at`."""
+    """Return the offset after the quoted string that starts at `at`."""
     end = text.find(text[at], at + 1)
     if end < 0:
         raise ResreqError(
@@ -62,7 +66,7 @@ def skip_quote(text: str, at: int) -> int:
 
 
 def closing(text: str, at: int, pair: str) -> int:
-    """The offset of the bracket that closes the one at `at`; pair is ``[]`` or ``{}``."""
+    """Return the offset of the bracket that closes the one at `at`; pair is ``[]`` or ``{}``."""
     depth, place = 0, at
     while place < len(text):
         if text[place] in "'\"":
@@ -82,12 +86,12 @@ def closing(text: str, at: int, pair: str) -> int:
 
 
 def is_compound(text: str) -> bool:
-    """Whether a brace stands outside quotes and sections."""
+    """Return whether a brace occurs outside quotes and sections."""
     return "{" in re.sub(r"'[^']*'|\"[^\"]*\"", "", text)
 
 
 def terms(text: str) -> tuple[TermText, ...]:
-    """The terms of ``n1*{…} + n2*{…} + {…}``."""
+    """Return the terms of ``n1*{…} + n2*{…} + {…}``."""
     found: list[TermText] = []
     place = 0
     while True:
@@ -143,7 +147,7 @@ def terms(text: str) -> tuple[TermText, ...]:
 
 
 def alternatives(text: str) -> tuple[str, ...]:
-    """The requirements of ``{…} || {…}@60`` in their order, () for any other text."""
+    """Return the requirements of ``{…} || {…}@60`` in order, () for any other text."""
     found: list[str] = []
     rest = unquoted(text)[0].strip()
     while rest.startswith("{"):
@@ -163,10 +167,10 @@ def alternatives(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16384)
 def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
-    """The sections of a simple requirement in their order, and the stray text between them.
+    """Return the sections of a simple requirement in order, and the text between them.
 
     A leading text without a keyword is the implicit selection. Raises ResreqError for an unknown
-    section and for brackets or quotes that do not match; repeated sections are left to the caller.
+    section and for brackets or quotes that do not match. Repeated sections are not an error here.
     """
     found: list[SectionText] = []
     stray: list[SectionText] = []
@@ -209,10 +213,10 @@ def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...
 def joined_selections(
     text: str, found: tuple[SectionText, ...], stray: tuple[SectionText, ...]
 ) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
-    """The same with every ``mem<5 && select[gpu]`` as one selection, ``mem<5 && (gpu)``.
+    """Return the sections with every ``mem<5 && select[gpu]`` merged to ``mem<5 && (gpu)``.
 
-    A selection that stands beside a select section is joined to it by the operator between them,
-    so that nothing that was asked is lost. Offsets stay those of `text`.
+    A selection next to a select section is joined to it by the operator between them, so that no
+    part of the request is lost. Offsets refer to `text`.
     """
     runs: list[list[SectionText]] = []
     for piece in sorted((*found, *stray), key=lambda section: section.at):
@@ -224,7 +228,7 @@ def joined_selections(
     loose: list[SectionText] = []
     outside = {section.at for section in stray}
     for run in runs:
-        for end in (-1, 0):  # an operator with nothing on its other side joins nothing
+        for end in (-1, 0):  # An operator at the start or end of the text has no second operand.
             if len(run) > 1 and run[end].body in _OPERATORS:
                 loose.append(run.pop(end))
         if len(run) == 1:
@@ -235,7 +239,7 @@ def joined_selections(
 
 
 def is_linked(section: SectionText) -> bool:
-    """Whether an operator joins the text to a section beside it."""
+    """Return whether an operator joins the text to a section next to it."""
     body = section.body
     return body not in _OPERATORS and (body.startswith(_OPERATORS) or body.endswith(_OPERATORS))
 

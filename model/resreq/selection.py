@@ -1,4 +1,4 @@
-"""Parse trees of select sections into expressions, with the checks of REQ-02 … REQ-08."""
+"""Conversion of parse trees of select sections to expressions, with checks (REQ-02 … REQ-08)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
-#: Deeper nesting than anybody writes; it keeps recursion over expressions shallow.
+#: Maximum depth of nesting; it keeps the recursion over expressions shallow.
 MAX_DEPTH = 100
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _SIZE = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<unit>[KMGTPE])B?", re.IGNORECASE)
-#: Resources of which a size is one (``8GB``): those that LSF_UNIT_FOR_LIMITS scales, and in MB.
+#: Resources that may be compared with a size (``8GB``): those of LSF_UNIT_FOR_LIMITS, and in MB.
 _SIZED = SCALED | {"tmp", "maxmem", "maxswp", "maxtmp"}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class SelectionBuilder:
-    """Turns the parse tree of one selection into an expression."""
+    """Converter from the parse tree of one selection to an expression."""
 
     def __init__(
         self, body: str, options: Options, known: Callable[[Token], str], notes: list[str]
@@ -35,7 +35,7 @@ class SelectionBuilder:
         self._options = options
         self._known = known
         self._notes = notes
-        # Where the words of the expression stand; the expression itself keeps no places.
+        # Token of each part of the expression, by id; expressions themselves have no positions.
         self._at: dict[int, tuple[Expression, Token]] = {}
 
     def _fail(self, token: Token, what: str, expected: str = "") -> NoReturn:
@@ -47,7 +47,7 @@ class SelectionBuilder:
         return self._at[id(part)][1] if id(part) in self._at else fallback
 
     def _kind(self, part: Expression) -> str | None:
-        """Kind of the resource that `part` names; "text" for a literal; None for anything else."""
+        """Return the kind of the resource that `part` names; "text" for a literal; else None."""
         if isinstance(part, String):
             return "text"
         if isinstance(part, Name):
@@ -55,13 +55,16 @@ class SelectionBuilder:
         return None
 
     def expression(self, tree: Tree[Any] | Token) -> Expression:
-        """The expression of an ordinary or strict selection."""
+        """Return the expression of a selection in ordinary or strict syntax."""
         built = self._build(tree)
         self._check_truth(built)
         return self._scaled(built)
 
     def _build(self, tree: Any, depth: int = 0, beside: Expression | None = None) -> Expression:
-        """`beside`: what the part is compared with, when it stands right of a comparison."""
+        """Return the expression of a part.
+
+        beside: the left operand, if the part is the right operand of a comparison.
+        """
         rule: str = tree.data
         parts = tree.children
         if depth > MAX_DEPTH:
@@ -87,7 +90,7 @@ class SelectionBuilder:
             for term in terms:
                 self._check_truth(term)
             return joined(str(parts[1]), terms)
-        # A size on the left is one of what it is compared with.
+        # A size on the left has the unit of the resource on the right.
         right = parts[2] if parts[0].data == "size" and parts[2].data == "name" else None
         named = None if right is None else self._build(right, depth + 1)
         result = self._build(parts[0], depth + len(parts) // 2, named)
@@ -111,7 +114,7 @@ class SelectionBuilder:
         return self._place(Number(float(text), literal(text)), token)
 
     def _size(self, token: Token, beside: Expression | None) -> Expression:
-        """``8GB``: in MB, or as a number in the unit in which a plain one is read (REQ-13)."""
+        """Return the number of a size such as ``8GB``, in MB or in the default unit (REQ-13)."""
         size = _SIZE.fullmatch(str(token))
         assert size is not None
         name = beside.value if isinstance(beside, Name) else ""
@@ -136,7 +139,8 @@ class SelectionBuilder:
             kind = vocabulary.kind(beside.value)
             unknown = vocabulary.kind(canonical(str(token))) is None
             if kind == "string" or (kind is None and unknown):
-                # The value of a string resource, or so it seems while names are not all known.
+                # An unknown name is taken for the value of a string resource while names are
+                # incomplete.
                 return self._place(Name(str(token)), token)
         return self._place(Name(self._known(token)), token)
 
@@ -218,7 +222,7 @@ class SelectionBuilder:
         self._check_number(right, token, unsure=isinstance(left, Name))
 
     def _check_number(self, part: Expression, token: Token, *, unsure: bool = False) -> None:
-        """`part` must be a number; `unsure`: it may also be the value of a string resource."""
+        """Raise an error unless `part` is a number; unsure: it may be a string resource's value."""
         kind = self._kind(part)
         if kind == "string" or (kind == "text" and not unsure):
             self._fail(self._blame(part, token), "a string can only be compared", "a number")
@@ -230,21 +234,21 @@ class SelectionBuilder:
             )
 
     def _check_fraction(self, part: Expression, value: Expression) -> None:
-        """ut lies between 0 and 1: a number beyond that was meant as a percentage."""
+        """Raise an error for ut above 1, which is probably a percentage."""
         if part == Name("ut") and isinstance(value, Number) and value.value > 1:
             beyond = plain(value.value)
             self._notes.append(f"ut is a fraction from 0 to 1: {beyond} is beyond it")
 
     def _check_truth(self, part: Expression) -> None:
-        """`part` stands where its truth counts: a string alone has none."""
+        """Raise an error if `part` is a string alone, which is neither true nor false."""
         if self._kind(part) in ("string", "text"):
             place = self._at[id(part)][1]
             self._fail(place, f"the string {place} is neither true nor false", "a comparison")
 
     def restricted(self, tree: Any) -> Expression:
-        """``name``, ``-name`` and ``name=value`` joined by colons: all of them must hold.
+        """Return the conjunction of ``name``, ``-name`` and ``name=value`` joined by colons.
 
-        A value asks for at least as good: no less, for an index that grows with load no more.
+        A value is a minimum; for an index that grows with load it is a maximum.
         """
         items = [item.children for item in tree.children if not isinstance(item, str)]
         return self._scaled(joined("&&", [self._item(item) for item in items]))
@@ -278,7 +282,7 @@ class SelectionBuilder:
         return Binary("==", Name(resource), self._text_value(resource, word))
 
     def _text_value(self, resource: str, word: Token) -> Expression:
-        """The right side of a comparison with a string, quoted where it would read otherwise."""
+        """Return the right operand of a comparison with a string, quoted where necessary."""
         text = str(word)
         if text[0] in "'\"":
             return self._string(word)
@@ -286,7 +290,7 @@ class SelectionBuilder:
         return self._place(Name(text) if bare else String(text), word)
 
     def _scaled(self, part: Expression) -> Expression:
-        """mem and swp in the unit of LSF_UNIT_FOR_LIMITS, rewritten to MB (REQ-13)."""
+        """Return mem and swp converted from the unit of LSF_UNIT_FOR_LIMITS to MB (REQ-13)."""
         factor = UNITS[self._options.unit]
         return part if factor == 1 else _scale(part, factor)
 
@@ -309,7 +313,7 @@ def _scale(part: Expression, factor: float) -> Expression:
 
 
 def in_unit(part: Expression, factor: float) -> Expression:
-    """The reverse of reading in a unit of `factor` MB: what a person writes there."""
+    """Return an expression converted from MB to a unit of `factor` MB."""
     match part if factor != 1 else None:
         case Binary("/", Name(name), Number(value)) if name in SCALED and value == factor:
             return Name(name)
@@ -336,9 +340,10 @@ def plain(value: float) -> str:
 
 
 def literal(text: str) -> str:
-    """What must be kept of a literal to print it and to compare it with a string: "" if nothing.
+    """Return the text of a literal if printing or string comparison needs it, else "".
 
-    An exponent is written out, as strict syntax has none; what has one is no integer in C.
+    An exponent is written out, because strict syntax has none; a number with one is no integer in
+    C.
     """
     exact = plain(float(text))
     if "e" in text.lower():
@@ -347,7 +352,7 @@ def literal(text: str) -> str:
 
 
 def mirrored(sign: str) -> str:
-    """The comparison with its sides exchanged."""
+    """Return the comparison operator with its operands exchanged."""
     return _MIRRORED.get(sign, sign)
 
 

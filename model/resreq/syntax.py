@@ -1,4 +1,4 @@
-"""The syntax tree of a resource requirement: what a parsed -R string is (REQ-01 … REQ-20)."""
+"""Syntax tree of a resource requirement, the result of parsing a -R string (REQ-01 … REQ-20)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from .vocabulary import ANY, Vocabulary
 class Number:
     """A numeric literal."""
 
+    #: The value of the literal.
     value: float
-    #: The literal as written where that says more than the value (``5.0``), else "": comparing it
-    #: with a string resource needs it, and an integer literal divides as C's integers do.
+    #: The literal as written, "" if the value says all. Comparisons with string resources need it
+    #: (``5.0``), and an integer literal divides like integers in C.
     text: str = ""
 
     @property
     def whole(self) -> bool:
-        """Whether it was written as an integer."""
+        """Return whether the literal was written as an integer."""
         return not self.text and self.value == int(self.value)
 
 
@@ -30,6 +31,7 @@ class Number:
 class String:
     """A quoted string literal."""
 
+    #: The text without its quotes.
     value: str
 
 
@@ -51,7 +53,9 @@ class Defined:
 class Unary:
     """``!x`` or ``-x``."""
 
+    #: ``!`` or ``-``.
     operator: str
+    #: The operand.
     operand: Expression
 
 
@@ -59,8 +63,11 @@ class Unary:
 class Binary:
     """Arithmetic, comparison or logic; `=` is stored as `==`."""
 
+    #: The operator.
     operator: str
+    #: The left operand.
     left: Expression
+    #: The right operand.
     right: Expression
 
 
@@ -68,16 +75,16 @@ Expression: TypeAlias = Number | String | Name | Defined | Unary | Binary
 
 
 def operands(expression: Expression, operator: str) -> tuple[Expression, ...]:
-    """What `operator` (``&&`` or ``||``) joins at the top of an expression, left to right."""
+    """Return the operands of `operator` (``&&`` or ``||``) at the top, in order."""
     if isinstance(expression, Binary) and expression.operator == operator:
         return operands(expression.left, operator) + operands(expression.right, operator)
     return (expression,)
 
 
 def joined(operator: str, parts: Sequence[Expression]) -> Expression:
-    """``&&`` or ``||`` over all parts; nested ones of the same kind join one balanced tree.
+    """Return all parts joined by ``&&`` or ``||`` as one balanced tree; nested joins are merged.
 
-    Balance keeps the depth logarithmic, so a list of a thousand hosts is no deep recursion.
+    Balance keeps the depth logarithmic, so that a list of a thousand hosts needs no deep recursion.
     """
     flat = [leaf for part in parts for leaf in operands(part, operator)]
     return _balanced(operator, flat)
@@ -95,6 +102,7 @@ def _balanced(operator: str, parts: Sequence[Expression]) -> Expression:
 class OrderKey:
     """One key of order[]; `reverse` is the leading minus."""
 
+    #: Name of the resource or load index.
     resource: str
     reverse: bool = False
 
@@ -103,11 +111,13 @@ class OrderKey:
 class Amount:
     """``mem=50`` or ``mem=(400 300)``; `phased` keeps the parenthesised form for printing."""
 
+    #: Name of the resource.
     resource: str
-    #: MB for mem and swp; none for a resource without a value, which reserves nothing.
+    #: Amount of each phase, MB for mem and swp; empty for a name without a value, which reserves
+    #: nothing.
     values: tuple[float, ...]
     phased: bool = False
-    #: ``host``, ``task`` or ``job`` of ``mem=50/task``, "" where it does not say.
+    #: ``host``, ``task`` or ``job`` of ``mem=50/task``; "" if the requirement does not say.
     per: str = ""
 
 
@@ -115,17 +125,19 @@ class Amount:
 class UsageString:
     """Resources that share one duration and decay; durations in seconds."""
 
+    #: Amounts, one for each resource.
     amounts: tuple[Amount, ...]
     durations: tuple[int, ...] = ()
+    #: Decay of each phase, 0 (none) or 1 (linear).
     decays: tuple[float, ...] = ()
 
     @property
     def phased(self) -> bool:
-        """Whether it is written, or can only be written, in the multi-phase form."""
+        """Return whether the string is written in the multi-phase form, or has no other."""
         return any(amount.phased or len(amount.values) > 1 for amount in self.amounts)
 
     def reservations(self) -> tuple[Reservation, ...]:
-        """One reservation a resource; raises ValueError as :func:`reservation` does."""
+        """Return one reservation for each resource; errors as in :func:`reservation`."""
         return tuple(
             reservation(amount.resource, amount.values, self.durations, self.decays, per=amount.per)
             for amount in self.amounts
@@ -137,11 +149,12 @@ class UsageString:
 class Rusage:
     """Alternatives (``||``) of usage strings (``,``), tried in order (RSV-07)."""
 
+    #: The alternatives; each has one or more usage strings.
     alternatives: tuple[tuple[UsageString, ...], ...]
 
     @property
     def phased(self) -> bool:
-        """Whether any usage string is multi-phase."""
+        """Return whether any usage string is multi-phase."""
         return any(usage.phased for strings in self.alternatives for usage in strings)
 
     def reservations(self, alternative: int = 0) -> tuple[Reservation, ...]:
@@ -156,13 +169,13 @@ class Span:
     """span[]: hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile per type or model (REQ-18)."""
 
     hosts: int | None = None
-    #: The default number per host; None where there is none.
+    #: Default number of slots on each host; None: not set.
     ptile: int | None = None
-    #: Ptile='!' (MXJ of the host, 1 where undefined).
+    #: Whether it is ptile='!': MXJ of the host, 1 if MXJ is undefined.
     ptile_max: bool = False
-    #: (type or model, number) pairs.
+    #: Pairs of a host type or model and its number of slots on each host.
     ptile_by: tuple[tuple[str, int], ...] = ()
-    #: Slots come in blocks of so many, one host may hold several; None where there is none.
+    #: Size of the blocks in which slots come, None: not set. A host may hold several blocks.
     block: int | None = None
 
 
@@ -171,10 +184,15 @@ class Cu:
     """cu[]: compute units (PLC-05 … PLC-11). type None means the cluster's default type."""
 
     type: str | None = None
+    #: Preference among units: config, maxavail or minavail.
     pref: str = "config"
+    #: Maximum number of units of the job, None: no limit.
     maxcus: int | None = None
+    #: Minimum number of free slots of a unit that may be used, None: no minimum.
     usablecuslots: int | None = None
+    #: Whether slots are spread evenly over as few units as possible.
     balance: bool = False
+    #: Whether the job has its units to itself.
     excl: bool = False
 
 
@@ -186,28 +204,33 @@ _UNIT = rf"\s*({'|'.join(UNITS)})"
 #: ``core``, ``thread(2)``, ``core(2)*3``; ``distribute=any`` is LSF's default.
 _NUMBER = rf"{_UNIT}\s*(?:\(\s*(\d+)\s*\))?\s*(?:\*\s*(\d+)\s*)?"
 _COUNTED = re.compile(rf"{_NUMBER}(?::\s*distribute\s*=\s*any\s*)?")
-#: The same with more in its parentheses or behind: ``core(2,same=socket):membind=localonly``.
+#: Start of an affinity request with more conditions: ``core(2,same=socket):membind=localonly``.
 _AT_LEAST = re.compile(rf"{_UNIT}\s*(?:\(\s*(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A simple requirement; an absent section is None (same and affinity: empty)."""
+    """A simple requirement. An absent section is None (same and affinity: empty)."""
 
+    #: Expression that a host has to fulfil.
     select: Expression | None = None
+    #: Keys by which hosts are sorted, the most significant first.
     order: tuple[OrderKey, ...] | None = None
+    #: Resources that the job reserves.
     rusage: Rusage | None = None
+    #: Distribution of slots over hosts.
     span: Span | None = None
     same: tuple[str, ...] = ()
+    #: Compute units of the job.
     cu: Cu | None = None
-    #: The text inside affinity[], of which plans count a number of processor units.
+    #: Text of affinity[]; plans obey only its number of processor units.
     affinity: str = ""
-    #: Stripe and gtile of span[], which no plan considers.
+    #: Text of stripe and gtile of span[], which no plan obeys.
     tiling: str = ""
 
     @property
     def units_of_a_slot(self) -> tuple[str, int]:
-        """Which processor units each slot takes by affinity[], and at least how many (AFF-01).
+        """Return the processor unit that affinity[] takes for each slot, and the minimum (AFF-01).
 
         ``core``, ``thread``, ``socket`` or ``numa``; ``""`` and 0 without the section.
         """
@@ -219,13 +242,13 @@ class Simple:
 
     @property
     def asks_for_a_number_of_units(self) -> bool:
-        """Whether affinity[] asks for a number of units and for nothing else."""
+        """Return whether affinity[] requests only a number of units, without their location."""
         return _COUNTED.fullmatch(self.affinity) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """``count*{requirement}`` of a compound requirement; the last count may be left out (None)."""
+    """A term ``count*{requirement}`` of a compound requirement; the last count may be None."""
 
     count: int | None
     requirement: Simple
@@ -235,6 +258,7 @@ class Term:
 class Compound:
     """``n1*{…} + n2*{…}`` (REQ-14)."""
 
+    #: The terms in order.
     terms: tuple[Term, ...]
 
 
@@ -242,13 +266,13 @@ Requirement: TypeAlias = Simple | Compound
 
 
 def simples(requirement: Requirement) -> tuple[Simple, ...]:
-    """The requirement of each term; a simple requirement is one itself."""
+    """Return the requirement of each term; a simple requirement is returned alone."""
     if isinstance(requirement, Simple):
         return (requirement,)
     return tuple(term.requirement for term in requirement.terms)
 
 
-#: The versions of the language (docs/resreq.md has what differs).
+#: Versions of the requirement language (docs/resreq.md has the differences).
 LSF_7 = "7"
 LSF_10 = "10.1"
 DIALECTS = (LSF_7, LSF_10)
@@ -256,21 +280,21 @@ DIALECTS = (LSF_7, LSF_10)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a string is read."""
+    """Settings for reading a requirement string."""
 
-    #: LSF_STRICT_RESREQ=Y (REQ-08).
+    #: Whether strict syntax applies (LSF_STRICT_RESREQ=Y, REQ-08).
     strict: bool = False
-    #: Cu[balance] may have usablecuslots (PLC-08).
+    #: Whether cu[balance] may be combined with usablecuslots (PLC-08).
     lenient: bool = False
-    #: LSF_UNIT_FOR_LIMITS (REQ-13).
+    #: Unit of bare numbers for mem and swp (LSF_UNIT_FOR_LIMITS, REQ-13).
     unit: str = "MB"
-    #: The resources that are known.
+    #: Names of the known resources.
     vocabulary: Vocabulary = ANY
-    #: Checks that need the whole requirement (ptile by type needs same[]) are made.
+    #: Whether checks that need the whole requirement are made (ptile by type needs same[]).
     together: bool = True
-    #: One of DIALECTS.
+    #: Version of the language, one of DIALECTS.
     dialect: str = LSF_10
 
 
-#: How a string is read unless stated otherwise: LSF's ordinary syntax.
+#: Default settings: LSF's ordinary syntax.
 ORDINARY = Options()

@@ -21,7 +21,7 @@ from ..errors import nearest
 from ..gpu_request import GPU_NAMES
 from .errors import ResreqError
 
-#: Other spellings of built-in indices (REQ-03).
+#: Alternative spellings of built-in indices (REQ-03).
 ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}
 #: Built-in resources whose value is a string.
 BUILTIN_STRINGS = frozenset({"type", "model", "status", "hname"})
@@ -33,7 +33,7 @@ BUILTIN_STATIC = frozenset(
 #: Built-in resources whose value changes while jobs run.
 CHANGING = frozenset(BUILTIN_INDICES) | {"slots", "status"}
 BUILTIN_NUMBERS = frozenset(BUILTIN_INDICES) | BUILTIN_STATIC
-#: What LSF itself reports of the GPUs of a host, beside what they are counted by.
+#: Load indices of GPUs that LSF itself reports, without the amounts that count GPUs.
 _GPU_LOAD = frozenset({"gpu_maxfactor", "gpu_shared_avg_mut", "gpu_shared_avg_ut"})
 BUILTINS = BUILTIN_NUMBERS | BUILTIN_STRINGS | BUILTIN_BOOLEANS
 #: Product names that defined() accepts although no configuration lists them (REQ-06).
@@ -48,31 +48,35 @@ UNITS = {"KB": 1 / 1024, "MB": 1, "GB": 1024, "TB": 1024**2, "PB": 1024**3, "EB"
 
 
 def canonical(name: str) -> str:
-    """The resource an alias stands for, or the name itself."""
+    """Return the resource that an alias denotes, or the name itself."""
     return ALIASES.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """User-defined resources by kind, hashable so that parses can be cached by it."""
+    """User-defined resources by kind, hashable so that parsed requirements can be cached by it."""
 
+    #: Names of numeric resources.
     numbers: frozenset[str] = frozenset()
+    #: Names of string resources.
     strings: frozenset[str] = frozenset()
+    #: Names of Boolean resources.
     booleans: frozenset[str] = frozenset()
+    #: Names of numeric resources that grow with load.
     increasing: frozenset[str] = frozenset()
-    #: Numbers that are collected at an interval.
+    #: Names of numeric resources that are collected at an interval.
     dynamic: frozenset[str] = frozenset()
-    #: Numbers that jobs do not consume.
+    #: Names of numeric resources that jobs cannot reserve.
     inert: frozenset[str] = frozenset()
-    #: Shared numbers that know no duration and no decay (RSV-10).
+    #: Names of shared resources whose reservations have no duration and no decay (RSV-10).
     static_shared: frozenset[str] = frozenset()
-    #: Every name is known, so that any other one is an error; without it (only some definitions at
-    #: hand) unknown names pass and are judged when the requirement meets its hosts.
+    #: Whether an unknown name is an error. If False, only some definitions are available, and names
+    #: are checked when the requirement meets its hosts.
     complete: bool = False
 
     @classmethod
     def of_definitions(cls, definitions: Iterable[ResourceDefinition]) -> Vocabulary:
-        """What lsf.shared says; not complete, because hosts may carry resources of their own."""
+        """Return the vocabulary of lsf.shared; incomplete, as hosts may have more resources."""
         known = tuple(definitions)
         numeric = [item for item in known if item.kind == "numeric"]
         return cls(
@@ -86,7 +90,7 @@ class Vocabulary:
 
     @classmethod
     def of_cluster(cls, cluster: Cluster) -> Vocabulary:
-        """Every resource that the cluster defines or that any of its hosts carries."""
+        """Return the vocabulary of a cluster: resources that it defines or that any host has."""
         base = cls.of_definitions(cluster.resources)
         numbers, strings, booleans = set(base.numbers), set(base.strings), set(base.booleans)
         amounts = set[str]().union(*distinct(host.amounts for host in cluster.hosts))
@@ -109,7 +113,7 @@ class Vocabulary:
         )
 
     def kind(self, name: str) -> str | None:
-        """``numeric``, ``string`` or ``boolean``; None for a name that is not known."""
+        """Return ``numeric``, ``string`` or ``boolean``; None if the name is unknown."""
         if name in BUILTIN_NUMBERS or name in self.numbers:
             return "numeric"
         if name in BUILTIN_STRINGS or name in self.strings:
@@ -119,7 +123,7 @@ class Vocabulary:
         return None
 
     def rises(self, name: str) -> bool:
-        """Whether the index grows with load, so that less of it is better (REQ-10)."""
+        """Return whether the index grows with load, so that smaller values are better (REQ-10)."""
         return name in INCREASING_INDICES or name in self.increasing
 
     def names(self) -> frozenset[str]:
@@ -127,7 +131,7 @@ class Vocabulary:
         return BUILTINS | self.numbers | self.strings | self.booleans | frozenset(ALIASES)
 
 
-#: Nothing is known beyond the built-in resources, and every name may exist.
+#: The vocabulary of the built-in resources alone; any other name may exist.
 ANY = Vocabulary()
 
 
@@ -139,9 +143,9 @@ _MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
 
 
 class TextColumn:
-    """One string resource over all hosts: distinct values, and each host's position among them.
+    """A string resource over all hosts: its distinct values, and the position of each host's value.
 
-    code: that position, -1 where a host lacks the resource.
+    code: those positions, -1 if a host lacks the resource.
     """
 
     __slots__ = ("code", "place", "values")
@@ -156,12 +160,12 @@ class TextColumn:
 
 
 class HostTable:
-    """Columns of the hosts of a cluster, in configuration order, each made when first asked for.
+    """Columns of resources over the hosts of a cluster, in configuration order, built on demand.
 
-    values: columns that replace the cluster's, each of shape (hosts,): free ``slots``, amounts that
-    are available now, load indices. reported: where a host has both an amount and a report of it in
-    its load, take the report. A number that a host lacks is NaN; a load index that nobody reported
-    counts as idle, 0.
+    values: columns that replace the cluster's, each of shape (hosts,): free ``slots``, available
+    amounts, load indices. reported: if a host has both an amount and a report of it in its load,
+    use the report. A number that a host lacks is NaN; a load index without a report counts as idle,
+    0.
     """
 
     def __init__(
@@ -173,7 +177,7 @@ class HostTable:
         reported: bool = False,
     ) -> None:
         self.cluster = cluster
-        #: ncpus means slots (PARALLEL_SCHED_BY_SLOT, REQ-19).
+        #: Whether ncpus means slots (PARALLEL_SCHED_BY_SLOT, REQ-19).
         self.by_slot = by_slot
         self.vocabulary = Vocabulary.of_cluster(cluster)
         self._reported = reported
@@ -192,7 +196,9 @@ class HostTable:
         return len(self.cluster.hosts)
 
     def kind(self, name: str) -> str:
-        """Kind of a resource; raises ResreqError with the nearest name for one nobody defines."""
+        """Return the kind of a resource; raises ResreqError with the nearest name for an unknown
+        one.
+        """
         kind = self.vocabulary.kind(name)
         if kind is None:
             hint = nearest(name, self.vocabulary.names())
@@ -200,7 +206,7 @@ class HostTable:
         return kind
 
     def number(self, name: str) -> FloatArray:
-        """A numeric or Boolean resource, NaN where a host lacks it; a Boolean is 1 or 0."""
+        """Return a numeric or Boolean resource, NaN if a host lacks it; a Boolean is 1 or 0."""
         if name not in self._numbers:
             kind = self.kind(name)
             if kind == "string":
@@ -213,7 +219,7 @@ class HostTable:
         return self._numbers[name]
 
     def text(self, name: str) -> TextColumn:
-        """A string resource."""
+        """Return a string resource over all hosts."""
         if name not in self._texts:
             own = {"hname": "name", "type": "type", "model": "model", "status": "status"}
             values: list[str | None] = [
