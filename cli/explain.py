@@ -240,7 +240,8 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     answer = found.answer
     ours = "has no start" if answer.start is None else f"starts {clock.text(answer.start)}"
     why = answer.waits_for or "all that it asks for is free"
-    yield f"LSF says {' and '.join(says)}; we say that it {ours}, because: {why}"
+    name = "Slurm" if clock.instance.params.of_slurm else "LSF"
+    yield f"{name} says {' and '.join(says)}; we say that it {ours}, because: {why}"
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
@@ -307,7 +308,7 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     from ..model.pending import bjobs_text
     from ..solver.advice.explain import ASSUMED
 
-    if found.reasons:
+    if found.reasons and not clock.instance.params.of_slurm:
         said = (bjobs_text(i, counted=len(i.hosts) > MAX_HOSTS) for i in found.reasons)
         yield f"bjobs would say: {'; '.join(said)}"
     if found.absolute is not None:
