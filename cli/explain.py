@@ -240,7 +240,8 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     answer = found.answer
     ours = "has no start" if answer.start is None else f"starts {clock.text(answer.start)}"
     why = answer.waits_for or "all that it asks for is free"
-    yield f"LSF says {' and '.join(says)}; we say that it {ours}, because: {why}"
+    name = "Slurm" if clock.instance.params.of_slurm else "LSF"
+    yield f"{name} says {' and '.join(says)}; we say that it {ours}, because: {why}"
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
@@ -292,13 +293,15 @@ def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
 
 def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow:
     from ..model.display import duration_text
+    from .slurm_words import change_text
     from .tables import hosts_text
 
     gain = "" if item.gain is None else duration_text(item.gain)
     start = clock.text(item.start, item.gain or 0)
     where = hosts_text(item.allocation, wide)
+    change = change_text(clock.instance, item.change)
     return ListingRow(
-        (start, gain, item.change, where), "now" if item.start == clock.instance.now else "later"
+        (start, gain, change, where), "now" if item.start == clock.instance.now else "later"
     )
 
 
@@ -307,7 +310,7 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     from ..model.pending import bjobs_text
     from ..solver.advice.explain import ASSUMED
 
-    if found.reasons:
+    if found.reasons and not clock.instance.params.of_slurm:
         said = (bjobs_text(i, counted=len(i.hosts) > MAX_HOSTS) for i in found.reasons)
         yield f"bjobs would say: {'; '.join(said)}"
     if found.absolute is not None:

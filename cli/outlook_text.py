@@ -32,11 +32,11 @@ STOPPED = "the limit or Ctrl-C came first"
 def start_lines(
     clock: WrittenTimes, who: str, outlook: JobOutlook, wide: bool = False
 ) -> Iterator[str]:
-    """A line on the start as configured, on the possible one, and on LSF's estimate."""
+    """A line on the start as configured, on the possible one, and on the estimate of LSF."""
     yield f"{who} {_as_configured(clock, outlook, wide)}"
     if outlook.possible is not None:
         yield f"possible: {_possible(clock, outlook, wide)}"
-    if outlook.estimate is not None:
+    if outlook.estimate is not None and not clock.instance.params.of_slurm:
         by = outlook.estimate_by
         early = "no sooner than " if by == "greedy" and outlook.estimate > _now(clock) else ""
         yield f"LSF's {by} estimate: {early}{clock.text(outlook.estimate)}"
