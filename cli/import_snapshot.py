@@ -147,7 +147,7 @@ class Printed:
     bhosts: Sequence[Text] = ()
     bqueues: Sequence[Text] = ()
     bhpart: Sequence[Text] = ()
-    #: What it printed, "" where nobody asked it.
+    #: What it printed, "" if nobody asked it.
     lsid: str = ""
     #: Of the commands that tell of the configuration.
     facts: Sequence[Text] = ()
@@ -233,7 +233,7 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
 
 
 def _counting(made: Assembled, family: str) -> str:
-    """What rusage[] counts for by the amounts that are reserved, "" where they do not tell."""
+    """What rusage[] counts for by the amounts that are reserved, "" if they do not tell."""
     from ..solver.plausibility import counted_as_reserved
 
     counted, why = counted_as_reserved(made.instance, made.seen) if made.seen.jobs else ("", "")
