@@ -152,6 +152,8 @@ def pools_used(demand: Demand) -> set[int]:
 SUBMISSION_HOST = "submission host for type==local (from_host)"
 #: What jobs with -g hang on where nobody said which groups there are.
 JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -L)"
+#: What jobs with affinity[] hang on where a host has not said its cores, threads and the like.
+UNITS_UNKNOWN = "affinity[] where hosts do not tell how many processor units they have"
 #: Jobs of a run that are looked at.
 MAX_JOBS = 100_000
 #: Of start conditions what only a plan leaves out.
@@ -239,7 +241,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST
         if resolver.binds_units(job):
-            yield "affinity[]"
+            unsure = resolver.unsure_of_units(job)
+            yield UNITS_UNKNOWN if unsure else "affinity[]"
         gpus = resolver.gpus(job)
         for option in () if gpus is None else gpus.unheeded:
             yield f"{option} of GPUs (-gpu)"
