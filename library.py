@@ -49,7 +49,7 @@ def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 
 
 def _limit_of(kwargs: Mapping[str, Any]) -> float | None:
-    """The time limit of a call, None where it has none or the call itself will refuse it."""
+    """The time limit of a call, None if it has none or the call itself will refuse it."""
     limit = kwargs.get("time_limit")
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
         return None

@@ -164,7 +164,7 @@ class Alternatives:
     queue: tuple[str, ...] = option((), "Alternatives for -q: short,long.")
 
     def choices(self) -> Choices | None:
-        """None where nothing is listed."""
+        """None if nothing is listed."""
         from ..solver.advice.ask import Choices
 
         lists = {name: list(texts) for name, texts in values_of(self).items() if texts}
@@ -288,6 +288,7 @@ def answer_output(
 def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
     from ..model.display import duration_text
     from .explain import placed_text
+    from .slurm_words import change_text
     from .tables import paragraph
 
     found, clock = answer.line.answer, _clock(instance, answer)
@@ -307,7 +308,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if found.exact_fit:
         text += paragraph(f"the job {found.exact_fit}")
     for item in answer.suggestions:
-        text += paragraph(f"{item.change}: {clock.text(item.start)}")
+        text += paragraph(f"{change_text(instance, item.change)}: {clock.text(item.start)}")
     if answer.forecast:
         text += paragraph(_forecast_text(clock, answer.line.likely, answer.run_by))
     if answer.alternatives:

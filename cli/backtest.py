@@ -336,7 +336,7 @@ def _diagram(rows: list[tuple[float, float, float | None]]) -> str:
 
 
 def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
-    """One record a job that was asked about; waits in seconds, None where no start is foreseen."""
+    """One record a job that was asked about; waits in seconds, None if no start is foreseen."""
     from ..solver.forecast.logs import Backtest
 
     jobs, *columns = Backtest(replayed, questions).columns().items()

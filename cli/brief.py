@@ -44,20 +44,27 @@ def _help(clock: WrittenTimes, found: Explanation) -> tuple[str, tuple[str, ...]
     from ..model.display import duration_text
     from ..solver.advice.diagnosis.records import page_of
     from ..solver.pending_reasons import counted
+    from .slurm_words import change_text
 
-    for item in found.suggestions:
+    of_slurm = clock.instance.params.of_slurm  # whose jobs no bmod changes, nor files of LSF
+    for item in () if of_slurm else found.suggestions:
         line = command_of(found.answer.job.id, item.change)
         if line != item.change:
             gain = "" if item.gain is None else f", {duration_text(item.gain)} earlier"
             change = item.change[0].upper() + item.change[1:]
             return f"{change} it would start {clock.text(item.start)}{gain}:", (line,)
-    pages = () if found.diagnosis is None else page_of(clock.instance, found.diagnosis).verdicts
+    pages = (
+        ()
+        if found.diagnosis is None or of_slurm
+        else page_of(clock.instance, found.diagnosis).verdicts
+    )
     for remedy in (remedy for verdict in pages for remedy in verdict.remedies):
         lines = (*remedy.lines, *((remedy.then,) if remedy.then else ()))
         return f"An administrator could change this; {remedy.gives}", lines
     if found.suggestions:
         item = found.suggestions[0]
-        return f"It would start {clock.text(item.start)} {item.change}.", ()
+        change = change_text(clock.instance, item.change)
+        return f"It would start {clock.text(item.start)} {change}.", ()
     if found.answer.start == clock.instance.now:
         return "", ()
     return f"Nothing that was tried starts it earlier ({counted(found.tried, 'change')}).", ()

@@ -63,7 +63,7 @@ class Checked:
     """What is said of one file."""
 
     file: str
-    #: None where there are problems.
+    #: None if there are problems.
     instance: Instance | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()

@@ -293,13 +293,15 @@ def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
 
 def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow:
     from ..model.display import duration_text
+    from .slurm_words import change_text
     from .tables import hosts_text
 
     gain = "" if item.gain is None else duration_text(item.gain)
     start = clock.text(item.start, item.gain or 0)
     where = hosts_text(item.allocation, wide)
+    change = change_text(clock.instance, item.change)
     return ListingRow(
-        (start, gain, item.change, where), "now" if item.start == clock.instance.now else "later"
+        (start, gain, change, where), "now" if item.start == clock.instance.now else "later"
     )
 
 

@@ -77,7 +77,7 @@ class LikelyOptions:
         return Drawing(**said)
 
     def past(self, instance: Instance) -> History | None:
-        """The history for the instance; None where none is named.
+        """The history for the instance; None if none is named.
 
         Read before the work begins, so that a signal meanwhile ends the command.
         """

@@ -31,9 +31,10 @@ SITE_HELP = "Instance with the site's configuration: resources, users, limits."
 SITE = option(None, SITE_HELP)
 FACTS = (
     *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs", "aps"),
+    *("bsla", "bresources"),
 )
 #: What the text of an option is, if it is not called so.
-_KIND_OF = {"aps": "bjobs -aps"}
+_KIND_OF = {"aps": "bjobs -aps", "bresources": "bresources -g -l"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ class Listings:
     )
     bjgroup: Path | None = option(None, "bjgroup: limits of job groups.")
     brsvs: Path | None = option(None, "brsvs -l or brsvs -w: advance reservations.")
+    bsla: Path | None = option(None, "bsla: service classes, without --site.")
+    bresources: Path | None = option(
+        None, "bresources -g -l: guaranteed resource pools, without --site."
+    )
     aps: Path | None = option(None, "bjobs -u all -aps: absolute priorities.")
     folder: Path | None = option(
         None, "Folder with what these commands printed, in files of any name.", "--from"
@@ -142,7 +147,7 @@ class Printed:
     bhosts: Sequence[Text] = ()
     bqueues: Sequence[Text] = ()
     bhpart: Sequence[Text] = ()
-    #: What it printed, "" where nobody asked it.
+    #: What it printed, "" if nobody asked it.
     lsid: str = ""
     #: Of the commands that tell of the configuration.
     facts: Sequence[Text] = ()
@@ -184,7 +189,9 @@ def make_instance(
     seen.limits = facts.limit_rows
     if facts.any and base is None:
         seen.machines = facts.machines
-        told = facts.site((h.name for h in seen.hosts or ()), now.isoformat(), seen.notes)
+        hosts = (h.name for h in seen.hosts or ())
+        queues = {*(q.name for q in seen.queues or ()), *(job.queue for job in seen.jobs)}
+        told = facts.site(hosts, now.isoformat(), seen.notes, queues)
     elif replace(facts, job_groups=(), reservations=(), absolute={}).any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     if told is not None and facts.job_groups:  # which no file of a site has
@@ -226,7 +233,7 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
 
 
 def _counting(made: Assembled, family: str) -> str:
-    """What rusage[] counts for by the amounts that are reserved, "" where they do not tell."""
+    """What rusage[] counts for by the amounts that are reserved, "" if they do not tell."""
     from ..solver.plausibility import counted_as_reserved
 
     counted, why = counted_as_reserved(made.instance, made.seen) if made.seen.jobs else ("", "")

@@ -204,7 +204,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[Any], None] | None]:
-    """A status line on stderr while a search runs; None where no terminal is there to see it."""
+    """A status line on stderr while a search runs; None if no terminal is there to see it."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -135,7 +135,7 @@ def _complaints(path: Path) -> Iterator[None]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """Of what the path leads to; None where there is nothing yet."""
+    """Of what the path leads to; None if there is nothing yet."""
     try:
         return os.stat(path)
     except FileNotFoundError:

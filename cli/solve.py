@@ -108,7 +108,7 @@ def _is_small(instance: Instance) -> bool:
 def _as_configured(
     instance: Instance, wanted: bool | None, time_limit: float | None, cancel: threading.Event
 ) -> ConfiguredRun | None:
-    """The simulated scheduler, in a share of the time; None where it is not wanted."""
+    """The simulated scheduler, in a share of the time; None if it is not wanted."""
     if not (_is_small(instance) if wanted is None else wanted):
         return None
     from ..solver.budget import Budget

@@ -135,7 +135,7 @@ def changes_of(
 
 
 def value_of(variant: ComparedVariant, name: str) -> float | None:
-    """A measure of a variant, None where there is none: in no time nothing is in use."""
+    """A measure of a variant, None if there is none: in no time nothing is in use."""
     metrics = variant.metrics
     if name == "utilisation" and metrics.last_end <= metrics.first_submit:
         return None

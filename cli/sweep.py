@@ -43,7 +43,7 @@ class CellFiles:
         check_output(folder / "cell.json")
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
-        """The row of a cell, None where there is none yet.
+        """The row of a cell, None if there is none yet.
 
         Raises InputError for a file that cannot be read, is damaged or is another cell's.
         """

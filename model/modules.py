@@ -1,4 +1,4 @@
-"""The scheduler's modules (lsb.modules): what is not loaded does no work."""
+"""Modules of the scheduler (lsb.modules): functions of unloaded modules are inactive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import nearest
 from .instance import Instance
 from .reserved_periods import with_periods
 
-#: Modules that LSF ships; a site may have written others.
+#: Modules that LSF ships; a site may have its own.
 MODULES = (
     *("schmod_default", "schmod_fairshare", "schmod_fcfs", "schmod_limit", "schmod_parallel"),
     *("schmod_reserve", "schmod_preemption", "schmod_advrsv", "schmod_mc", "schmod_jobweight"),
@@ -19,16 +19,16 @@ MODULES = (
 
 
 def loaded(instance: Instance, module: str) -> bool:
-    """Whether a module is loaded; all are where the instance lists none."""
+    """Return whether a module is loaded; all are if the instance lists none."""
     return instance.params.modules is None or module in instance.params.modules
 
 
 def with_loaded_modules(instance: Instance) -> Instance:
-    """The instance as the scheduler sees it: without what only missing modules would act on.
+    """Return the instance without the configuration that only unloaded modules would use.
 
     That is preemption, fairshare of all kinds, absolute priority, Limit sections and advance
-    reservations; recurring ones become one a period.
-    (schmod_reserve and schmod_parallel are looked at where slots and memory are reserved.)
+    reservations; a recurring one becomes one for each period. (schmod_reserve and schmod_parallel
+    are checked where slots and memory are reserved.)
     """
     if instance.params.modules is None:
         return with_periods(instance) if instance.advance_reservations else instance
@@ -62,7 +62,9 @@ def _without_shares(queue: Queue) -> Queue:
 
 
 def module_notes(instance: Instance) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What the list of modules says without effect: place in a document, and a sentence."""
+    """Yield notes on modules in the list that have no effect: place in a document, and a
+    sentence.
+    """
     for name in instance.params.modules or ():
         if name not in MODULES:
             hint = nearest(name, MODULES)

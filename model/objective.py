@@ -1,9 +1,9 @@
-"""What a plan may minimise: one class an objective, one registry, known to every part.
+"""Objectives of plans: one class for each, and one registry.
 
-An objective says what a start costs a job, as data (:class:`Cost`): the searches, the pool of
-processors, the CP-SAT model and the integer program all read that and nothing else, so that an
-objective added here works in each of them. The judge (:mod:`slotwise.solver.validation.claims`)
-has a formula of its own for each and refuses a plan whose objective it does not know.
+An objective gives the cost of each start as data (:class:`Cost`), which the searches, the pool of
+processors, the CP-SAT model and the integer program use. So an objective added here works in each
+of them. The validator (:mod:`slotwise.solver.validation.claims`) has its own formula for each and
+rejects a plan with an unknown objective.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 from .errors import InputError, UnknownNameError
 from .job import Job
 
-#: Names as users write them.
+#: Names of objectives for users.
 ObjectiveName: TypeAlias = Literal[
     "lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness"
 ]
-#: How the costs of the jobs make one number.
+#: Function that combines the costs of the jobs.
 Combination: TypeAlias = Literal["sum", "mean", "largest"]
 
-#: Run times below this count as this in the bounded slowdown (seconds).
+#: Run time in seconds that replaces shorter ones in the bounded slowdown.
 SLOWDOWN_THRESHOLD = 10
-#: A weight is read as a fraction with a denominator up to this where that is the same number.
+#: Largest denominator of a weight that is read as a short fraction.
 PLAIN = 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a start costs one job: base + weight * max(0, start - due); weight is 0 or more.
+    """Cost of the start of one job: base + weight * max(0, start - due), with weight >= 0.
 
     start, due: seconds from the instance's origin. A later start never costs less.
     """
@@ -43,32 +43,32 @@ class Cost:
     base: Fraction = Fraction(0)
 
     def at(self, start: int) -> Fraction:
-        """The cost of a start."""
+        """Return the cost of a start."""
         return self.base + self.weight * max(0, start - self.due)
 
 
 class Objective(ABC):
-    """One thing to minimise. A later start never makes it smaller."""
+    """Base class of objectives to minimise. A later start never reduces the value."""
 
     name: ClassVar[ObjectiveName]
     meaning: ClassVar[str]
-    #: How the jobs' costs make the value.
+    #: Function that combines the costs of the jobs.
     combination: ClassVar[Combination] = "sum"
-    #: -t is a due date, which jobs may miss.
+    #: Whether -t is a due date that jobs may miss.
     due_dates: ClassVar[bool] = False
-    #: Jobs are not traded against each other: the start of every job is minimised in dispatch
-    #: order, by methods of its own.
+    #: Whether the start of every job is minimised in dispatch order, without trade-offs between
+    #: jobs, by separate methods.
     in_order: ClassVar[bool] = False
 
     @abstractmethod
     def cost(self, job: Job, duration: int | None, now: int) -> Cost:
-        """What the job's starts cost; duration: seconds until its end, None where unknown.
+        """Return the cost of the job's starts; duration: seconds until its end, None if unknown.
 
         Raises InputError for a job that the objective cannot weigh.
         """
 
     def value(self, costs: Collection[Fraction]) -> Fraction:
-        """The objective of a plan from the costs of its jobs; 0 without jobs."""
+        """Return the value of a plan from the costs of its jobs; 0 without jobs."""
         if not costs:
             return Fraction(0)
         if self.combination == "largest":
@@ -78,7 +78,7 @@ class Objective(ABC):
 
 
 class TotalStart(Objective):
-    """All jobs alike."""
+    """The sum of all starts."""
 
     name = "total-start"
     meaning = "sum of the seconds from now to each start"
@@ -88,7 +88,7 @@ class TotalStart(Objective):
 
 
 class Lexicographic(Objective):
-    """The default; its value is the total start."""
+    """The default: earliest starts in dispatch order. Its value is the sum of all starts."""
 
     name = "lexicographic"
     meaning = "every start in turn, in dispatch order"
@@ -99,7 +99,7 @@ class Lexicographic(Objective):
 
 
 class Weighted(Objective):
-    """Jobs by their weights."""
+    """The sum of all starts, weighted by job."""
 
     name = "weighted"
     meaning = "sum of weight times the seconds from now to the start"
@@ -109,7 +109,7 @@ class Weighted(Objective):
 
 
 class Makespan(Objective):
-    """A job without a known end counts by its start."""
+    """The latest end of a job; a job without a known end counts by its start."""
 
     name = "makespan"
     meaning = "seconds from now to the last end"
@@ -120,7 +120,7 @@ class Makespan(Objective):
 
 
 class Slowdown(Objective):
-    """(wait + run) / run, never below one, run times below 10 s counting as 10 s."""
+    """Bounded slowdown: (wait + run) / run, at least one; run times below 10 s count as 10 s."""
 
     name = "slowdown"
     meaning = "mean bounded slowdown"
@@ -132,7 +132,7 @@ class Slowdown(Objective):
 
 
 class Tardiness(Objective):
-    """Jobs without a deadline cost nothing."""
+    """Time by which jobs end after their deadlines; jobs without a deadline cost nothing."""
 
     name = "tardiness"
     due_dates = True
@@ -148,9 +148,9 @@ _REGISTRY: dict[str, Objective] = {}
 
 
 def register(objective: Objective) -> None:
-    """Make an objective known everywhere.
+    """Add an objective to the registry.
 
-    Raises ValueError for a name that is taken and a combination that nothing knows.
+    Raises ValueError for a name in use and for an unknown combination.
     """
     if objective.combination not in get_args(Combination):
         text = f"objective {objective.name!r} combines costs by {objective.combination!r}"
@@ -161,7 +161,7 @@ def register(objective: Objective) -> None:
 
 
 def forget(name: str) -> None:
-    """Take an objective out again. Raises KeyError for an unknown one."""
+    """Remove an objective from the registry; raises KeyError for an unknown one."""
     del _REGISTRY[name]
 
 
@@ -171,20 +171,22 @@ def objectives() -> Mapping[str, Objective]:
 
 
 def takes_due_dates(objective: str, method: str) -> bool:
-    """Whether a plan of this objective and method takes -t for a due date, which jobs may miss."""
+    """Return whether plans of this objective and method take -t as a due date that jobs may
+    miss.
+    """
     aim = _REGISTRY.get(objective)
     return aim is not None and aim.due_dates and method in ("optimal", "milp")
 
 
 def objective_named(name: str) -> Objective:
-    """The objective of that name. Raises UnknownNameError for an unknown one."""
-    if name not in tuple(_REGISTRY):  # whatever it is: a list has no hash
+    """Return the objective of that name; raises UnknownNameError."""
+    if name not in tuple(_REGISTRY):  # The name may be of any type; a list has no hash.
         raise UnknownNameError.among("objective", name, _REGISTRY)
     return _REGISTRY[name]
 
 
 def weight_of(job: Job) -> Fraction:
-    """The job's weight without loss: as the short fraction it was meant as, else as written.
+    """Return the exact weight of a job: a short fraction if it equals one, else its decimal digits.
 
     0.3333333333333333 is a third, 40632408.41 is 4063240841/100. Raises InputError for a weight
     that is negative or no number.

@@ -1,7 +1,7 @@
-"""What an answer does not take into account: one record for readers, methods and results.
+"""Omissions of an answer: one record type for readers, methods and results.
 
-A reader that passes something over, a job with an option that nothing obeys, a rule that a method
-leaves out: each is an :class:`Omission`. Nothing that one touches is called proved.
+A part of the input that a reader ignores, an option that no method obeys and a rule that a method
+omits are each an :class:`Omission`. Nothing that an omission touches is called proved.
 """
 
 from __future__ import annotations
@@ -10,64 +10,65 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-#: Jobs that a sentence names.
+#: Maximum number of jobs in a sentence.
 SHOWN = 3
-#: What becomes of a job in the scope of something that is not considered: it may start at another
-#: time or place; besides it may end later than by its run limit; it may only end sooner, or what is
-#: not considered is of jobs to come: no earliest start by run limits is wrong for that.
+#: Effect of an omission on the jobs in its scope. "starts": they may start at another time or
+#: place. "later ends": they may also end after their run limit. "sooner ends": they may only end
+#: earlier, or the omission concerns future jobs, so no earliest start by run limits becomes wrong.
 Change: TypeAlias = Literal["starts", "later ends", "sooner ends"]
-#: The fields by which an omission says which jobs it is of.
+#: Fields of an omission that restrict it to some jobs.
 SCOPE = ("queues", "applications", "users", "hosts", "resources")
-#: Among the resources of a scope: what a job names that asks for GPUs in any way.
+#: Keyword among the resources of a scope: jobs that request GPUs in any way.
 GPUS = "gpu"
-#: And one whose tasks are counted out by host: span[ptile=…].
+#: Keyword among the resources of a scope: jobs whose tasks are distributed by host (span[ptile=…]).
 PTILE = "ptile"
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Something that is not considered."""
+    """A rule or an input that an answer does not take into account."""
 
-    #: In words.
+    #: Description in words.
     what: str
-    #: The file, with its line, or the command that it is of; "" for a rule.
+    #: File and line, or command, of the input; "" if it is a rule.
     where: str = ""
-    #: How often it was met.
+    #: Number of occurrences.
     count: int = 1
-    #: Ids of the pending jobs whose starts it may change; None: of any; (): of none, it is only
-    #: worth knowing.
+    #: Ids of the pending jobs whose starts it may change. None: any job; (): no job, it is for
+    #: information only.
     jobs: tuple[str, ...] | None = None
-    #: What becomes of a job by it, where that is known.
+    #: Effect on the jobs in words, "" if unknown.
     effect: str = ""
-    #: Whose jobs it is of: a job is where each of these that is not empty has something of it. Its
-    #: queue, its application profile.
+    #: The omission concerns jobs that match each of the following scopes that is not empty. Queues
+    #: of the jobs.
     queues: tuple[str, ...] = ()
+    #: Application profiles of the jobs.
     applications: tuple[str, ...] = ()
-    #: Its user, or a group of users.
+    #: Users or user groups of the jobs.
     users: tuple[str, ...] = ()
-    #: Hosts, host groups or compute units, one of whose hosts it may use.
+    #: Hosts, host groups or compute units; jobs that may use one of their hosts.
     hosts: tuple[str, ...] = ()
-    #: Resources that its requirement names, or a threshold that it is under.
+    #: Resources that the jobs' requirements or load thresholds name.
     resources: tuple[str, ...] = ()
-    #: What becomes of these jobs.
+    #: Effect on these jobs.
     changes: Change = "starts"
 
     @property
     def name(self) -> str:
-        """What is not considered, and where it was met."""
+        """Return the description with its source."""
         return f"{self.where}: {self.what}" if self.where else self.what
 
     def touches(self, job: str) -> bool:
-        """Whether it may change the start of a job."""
+        """Return whether it may change the start of a job."""
         return self.jobs is None or job in self.jobs
 
     @property
     def narrowed(self) -> bool:
-        """Whether it is of the jobs of some queues, users … alone."""
+        """Return whether it is restricted to jobs of some queues, users, hosts and so on."""
         return any(getattr(self, name) for name in SCOPE)
 
     def text(self) -> str:
-        """One sentence, without a full stop."""
+        """Return one sentence, without a full stop."""
         return self.name + self._of_jobs()
 
     def _of_jobs(self) -> str:
@@ -90,9 +91,10 @@ class Omission:
 
 
 def sentences(omissions: Iterable[Omission], *, of_one: bool = False) -> tuple[str, ...]:
-    """``not considered: …`` for each that touches a start, ``ignored: …`` for the others.
+    """Return ``not considered: …`` for each omission that touches a start, ``ignored: …``
+    otherwise.
 
-    of_one: all are of one job that the reader asks about, which is not named.
+    of_one: all concern one job, which the sentences do not name.
     """
     return tuple(
         f"{'ignored' if item.jobs == () else 'not considered'}: "

@@ -1,11 +1,11 @@
-"""Why a job is pending: one value, and how LSF, we and an obstacle say it.
+"""Pending reasons, with the texts of LSF and of Slotwise.
 
-The words of LSF are in one table, :class:`Pending`.
+LSF's texts are in one table, :class:`Pending`.
 
 Numbers and meaning are those of lsbatch.h (pending reasons 1 to 4800, `lsb_pendreason` in the API
-reference of LSF 7 and 9.1.3); the words are what bjobs prints: of the documents in the samples that
-they show, else as public programs that read bjobs quote them. Where only the API's description is
-public, those are its words; two have no number, for states that LSF refuses at submission.
+reference of LSF 7 and 9.1.3). Texts are those that bjobs prints: from LSF's documentation, else as
+public programs that read bjobs quote them. If only the API's description is public, its text is
+used. Two reasons have no number, because LSF refuses such states at submission.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 
 class Pending(Enum):
-    """A reason: LSF's number (0: it has none), and its words. Those from 1001 on are of hosts."""
+    """A pending reason: LSF's number (0 if none) and text. Numbers from 1001 on concern hosts."""
 
     NEW = 1, "New job is waiting for scheduling"
     START_TIME = 2, "Job's start time not reached"
@@ -27,7 +27,7 @@ class Pending(Enum):
     POSTPONED = 13, "The schedule of the job is postponed for a while"
     ARRAY_ELEMENTS = 38, "Job array has reached its running element limit"
     JOB_GROUP = 45, "The specified job group has reached its job limit"
-    #: Number and words are assumed: no public page has them.
+    #: Number and text are assumed: no public page has them.
     GUARANTEE = 0, "Resources of guaranteed resource pool ({}) are reserved for its owners"
     QUEUE_INACTIVE = 301, "The queue is inactivated by the administrator"
     QUEUE_WINDOW = 302, "The queue is inactivated by its time windows"
@@ -44,9 +44,9 @@ class Pending(Enum):
     USER_SLOTS_PARALLEL = 603, "The user has not enough job slots for the parallel job"
     GROUP_SLOTS_PARALLEL = 604, "One of user's groups has not enough job slots for the parallel job"
     NO_SHARE = 0, "User is not defined in the fairshare policy of the queue"
-    #: LSF's own words are not known.
+    #: LSF's own text is unknown.
     RESERVATION_INACTIVE = 0, "The advance reservation of the job is not active"
-    #: Likewise.
+    #: No public page has LSF's text for limits of application profiles.
     LIMIT_APP = 0, "Resource ({}) limit defined on application has been reached"
     JOBS_APP = 0, "JOBS limit defined for the application has been reached"
     REFUSED = 0, "System is unable to schedule the job"
@@ -104,7 +104,7 @@ class Pending(Enum):
         self.words = words
 
 
-#: What bjobs says of a load index beyond its threshold, instead of the words of LOAD.
+#: Texts of bjobs for a load index beyond its threshold, in place of the text of LOAD.
 LOAD_WORDS = {
     "r15s": "The 15s effective CPU queue length (r15s) is beyond threshold",
     "r1m": "The 1 min effective CPU queue length (r1m) is beyond threshold",
@@ -120,84 +120,87 @@ LOAD_WORDS = {
 }
 
 
-#: The moment that a number of a sentence is of; see :data:`HAS`.
+#: Time to which a number in a sentence refers; see :data:`HAS`.
 Moment: TypeAlias = Literal["now", "just before", "has"]
 
 
 class Has(str):
-    """Where a sentence says of which moment its number is."""
+    """Placeholder in a sentence for the time to which the number refers."""
 
     __slots__ = ()
 
 
-#: ``needs 4 free slots (now 0)``: in a sentence about no moment in particular ``(has 0 to 3)``.
+#: ``needs 4 free slots (now 0)``; in a sentence about no single instant, ``(has 0 to 3)``.
 HAS = Has("has")
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a job waits; said by :func:`bjobs_text`, :func:`sentence` and :func:`over`."""
+    """A pending reason with its details; :func:`bjobs_text`, :func:`sentence` and :func:`over`
+    write it.
+    """
 
     #: LSF's reason.
     kind: Pending
-    #: On which it holds, () where it is no reason of hosts.
+    #: Hosts for which it holds, () if it does not concern hosts.
     hosts: tuple[str, ...] = ()
-    #: The resource, limit or load index that is short, "" where the words name none.
+    #: The resource, limit or load index that is short, "" if the text names none.
     resource: str = ""
-    #: What is asked for and how much of it there is: texts, and between them the numbers that
-    #: change with the instant; () where only LSF's words are wanted.
+    #: Texts of our sentence (requested and available amounts), with the numbers that change over
+    #: time between them; () if only LSF's text is needed.
     parts: tuple[str | float, ...] = ()
 
     @classmethod
     def of(cls, kind: Pending, *parts: str | float, resource: str = "") -> Reason:
-        """Of what is asked for, and how much of it there is."""
+        """Return a reason with the requested and the available amount."""
         return cls(kind, resource=resource, parts=parts)
 
     @classmethod
     def counting(
         cls, kind: Pending, needs: str, number: float, *more: str | float, best: bool = False
     ) -> Reason:
-        """What is needed, and in brackets how much of it there is; more: what follows in them.
+        """Return a reason with the need and, in brackets, the available number; more: further text
+        there.
 
-        best: it is the most that one host has.
+        best: the number is the largest on any host.
         """
         return cls.of(kind, f"{needs} (", HAS, " ", number, " at best" * best, *more, ")")
 
     @classmethod
     def joined(cls, reasons: Iterable[Reason]) -> Reason:
-        """Several sentences in one, of the kind of the first."""
+        """Return several sentences as one reason, of the kind of the first."""
         first, *others = reasons
         more = chain.from_iterable(("; ", *other.parts) for other in others)
         return replace(first, parts=(*first.parts, *more))
 
     @property
     def alike(self) -> tuple[Hashable, ...]:
-        """What reasons have in common that differ in their numbers alone."""
+        """Return a key that is equal for reasons that differ in their numbers only."""
         texts = tuple(part if isinstance(part, str) else None for part in self.parts)
         return (self.kind, self.hosts, self.resource, texts)
 
     @property
     def counts(self) -> bool:
-        """Whether the sentence says of which moment its number is."""
+        """Return whether the sentence refers to a time."""
         return HAS in self.parts
 
     @property
     def words(self) -> str:
-        """LSF's words without the hosts."""
+        """Return LSF's text without the hosts."""
         if self.kind is Pending.LOAD and self.resource:
             own = f"External load index ({self.resource}) is beyond threshold"
             return LOAD_WORDS.get(self.resource, own)
         return self.kind.words.format(self.resource)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, in LSF's words."""
+        """Return plain data, with LSF's text."""
         return {"number": self.kind.number, "reason": self.words, "hosts": list(self.hosts)}
 
 
 def bjobs_text(reason: Reason, *, counted: bool = False) -> str:
-    """As bjobs prints it: ``Not enough job slot(s): hostA, hostB``.
+    """Return the text as bjobs prints it: ``Not enough job slot(s): hostA, hostB``.
 
-    counted: several hosts as their number, as bjobs does in its short form.
+    counted: print the number of several hosts, as bjobs does in its short form.
     """
     if not reason.hosts:
         return reason.words
@@ -207,13 +210,13 @@ def bjobs_text(reason: Reason, *, counted: bool = False) -> str:
 
 
 def sentence(reason: Reason, moment: Moment = "has") -> str:
-    """In our words, its number as one of a moment: ``needs 4 free slots (now 0)``."""
+    """Return our sentence with the number at one time: ``needs 4 free slots (now 0)``."""
     parts = tuple(moment if part is HAS else part for part in reason.parts)
     return over([replace(reason, parts=parts)])
 
 
 def over(reasons: Sequence[Reason]) -> str:
-    """Reasons that are alike, over a stretch of time: numbers that differ as ``0 to 5``."""
+    """Return one sentence for similar reasons over a period: different numbers as ``0 to 5``."""
     columns = zip(*(reason.parts for reason in reasons), strict=True)
     return "".join(
         column[0] if isinstance(column[0], str) else _range([float(n) for n in column])

@@ -1,4 +1,4 @@
-"""What every method returns."""
+"""Plans, the results of every method, and their parts."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-#: Turns an allocation (host to slots) into the string that an integration shows.
+#: Function that formats an allocation (slots by host) as an integration prints it.
 AllocationFormatter = Callable[[Mapping[str, int]], str]
 
 _NUMBERED = re.compile(r"^(.*?)(\d+)$")
 
 
 def allocation_text(allocation: Mapping[str, int]) -> str:
-    """``2*hostA 3*hostB`` in allocation order."""
+    """Return ``2*hostA 3*hostB`` in allocation order."""
     return " ".join(f"{slots}*{host}" for host, slots in allocation.items())
 
 
 def lsf_allocation(allocation: Mapping[str, int]) -> str:
-    """LSF's default form: ``alloc=2*hostA 3*hostB``."""
+    """Return LSF's default form: ``alloc=2*hostA 3*hostB``."""
     return f"alloc={allocation_text(allocation)}"
 
 
 def rms_allocation(allocation: Mapping[str, int]) -> str:
-    """The form of RMS: ``rms_alloc=2*sierra[0,2-3]``, nodes of one name and slot count together."""
+    """Return the form of RMS: ``rms_alloc=2*sierra[0,2-3]``, with equal neighbours joined."""
     groups: dict[tuple[int, str], list[int]] = {}
     plain: list[str] = []
     for host, slots in allocation.items():
@@ -66,7 +66,7 @@ FORMATTERS: Mapping[str, AllocationFormatter] = {"lsf": lsf_allocation, "rms": r
 
 
 def _ranges(numbers: list[int]) -> str:
-    """``0,2-3`` for 0, 2, 3."""
+    """Return ``0,2-3`` for 0, 2, 3."""
     parts = []
     for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
         members = [number for _, number in run]
@@ -74,61 +74,63 @@ def _ranges(numbers: list[int]) -> str:
     return ",".join(parts)
 
 
-#: Jobs that a conditional proof names in words.
+#: Maximum number of jobs in the text of a conditional proof.
 MAX_CONDITIONS = 3
-#: Seconds that a margin may be: a year.
+#: Maximum margin in seconds: one year.
 MAX_MARGIN = 366 * DAY
-#: Ways of planning, as users write them.
+#: Names of methods for users.
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp", "slurm"]
-#: What a plan claims of itself; see :class:`Plan`.
+#: Claim of a plan about itself; see :class:`Plan`.
 Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
-#: What is said where a start is missing: a plan of all jobs has no place for this one; whoever
-#: looked found none, but did not look to the end; the method gives it an estimate at most; the job
-#: was not looked at.
+#: Text in place of a start. "no place": infeasible; "no place found": none found by an incomplete
+#: search; "no date": the method gives at most an estimate; "not examined": not searched.
 MissingStart: TypeAlias = Literal["no place", "no place found", "no date", "not examined"]
-#: The `fallback` of a job that was not looked at.
+#: The `fallback` of a job that was not examined.
 NOT_EXAMINED = "not examined: the limit was reached first"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """The reservation of one pending job; times in seconds from the instance's origin."""
+    """Planned start of one pending job; times in seconds from the instance's origin."""
 
     job: str
-    #: None where only an estimate exists (greedy reserves no future place).
+    #: None if only an estimate exists (greedy reserves no future allocation).
     start: int | None
+    #: Planned end, None if unknown.
     finish: int | None = None
-    #: Host to slots in allocation order.
+    #: Slots by host, in allocation order.
     allocation: Mapping[str, int] = field(default_factory=dict)
+    #: Name of the method that found the start.
     method: str = ""
-    #: No start before this is possible given the starts of the jobs before it.
+    #: Lower bound of the start, given the starts of all jobs before it.
     bound: int | None = None
-    #: Start equals the bound.
+    #: Whether the start equals the bound.
     proved: bool = False
-    #: The binding constraint, a sentence.
+    #: The binding constraint, as a sentence.
     waits_for: str = ""
-    #: Why a lesser method answered, "" if none.
+    #: Why a weaker method gave the answer, "" if it did not.
     fallback: str = ""
-    #: Greedy's "no sooner than" time.
+    #: Earliest start by greedy reservation.
     estimate: int | None = None
-    #: Slots held now for the job (greedy).
+    #: Slots reserved now by greedy reservation, by host.
     reserved: Mapping[str, int] = field(default_factory=dict)
-    #: Rusage alternative used.
+    #: Index of the rusage alternative.
     alternative: int = 0
-    #: The queue that would have to have BACKFILL for the loop to give the job this start, "" for
-    #: none.
+    #: Queue that would need BACKFILL for the simulated scheduler to give this start, "" if none.
     needs_backfill: str = ""
-    #: Host to slots of each term of a compound requirement, () for others.
+    #: Slots by host of each term of a compound requirement, () if it is simple.
     terms: tuple[Mapping[str, int], ...] = ()
-    #: A sentence where the start hangs on a limit that fills its gap to the second, "" where it
-    #: does not.
+    #: A sentence if the start depends on a run limit that fits exactly before a reservation, else
+    #: "".
     exact_fit: str = ""
-    #: Jobs that must start where planned for the start to be proved: a rule that the plan leaves
-    #: out may move them, and the start hangs on their places. () where `proved` needs no condition.
+    #: Jobs that must start where planned for the start to be proved, because an omitted rule may
+    #: move them and the start depends on their allocations. () if the proof has no condition.
     proved_if: tuple[str, ...] = ()
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Plain data, times in seconds from the instance's origin; ISO stamps where it has one."""
+        """Return plain data, times in seconds from the instance's origin; with ISO stamps if it
+        has one.
+        """
         record: dict[str, Any] = {
             "job": self.job,
             "start": self.start,
@@ -158,14 +160,14 @@ class PlannedJob:
         return with_stamps(record, origin, ("start", "finish", "bound", "estimate"))
 
     def unproved(self) -> PlannedJob:
-        """The same without bound and proof."""
+        """Return a copy without bound and proof."""
         if self.bound is None and not self.proved and not self.proved_if:
             return self
         return replace(self, bound=None, proved=False, proved_if=())
 
 
 def proof_text(proved: bool, proved_if: Sequence[str]) -> str:
-    """``proved`` or ``proved if 100 starts where planned``; "" where nothing is."""
+    """Return ``proved`` or ``proved if 100 starts where planned``; "" if nothing is proved."""
     if proved:
         return "proved"
     if not proved_if:
@@ -179,7 +181,9 @@ def proof_text(proved: bool, proved_if: Sequence[str]) -> str:
 
 
 def yes_or_no(proved: bool, proved_if: Sequence[str]) -> str:
-    """Under the heading "proved": ``yes``, ``no`` or ``if 100 starts where planned``."""
+    """Return the cell of the column "proved": ``yes``, ``no`` or ``if 100 starts where
+    planned``.
+    """
     if proved:
         return "yes"
     return proof_text(proved, proved_if).removeprefix("proved ") or "no"
@@ -187,19 +191,19 @@ def yes_or_no(proved: bool, proved_if: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlannedArray(PlannedJob):
-    """The elements of a job array that have a reservation, and what they are together.
+    """The planned elements of a job array, with their common values.
 
-    As one job it starts with its first element and finishes with its last, None where an end is not
-    known; it is proved where each is, on the conditions of all; allocation, bound and waits_for are
-    those of the element that starts first.
+    As one job it starts with its first element and finishes with its last, None if an end is
+    unknown. It is proved if each element is, under the conditions of all; allocation, bound and
+    waits_for are those of the element that starts first.
     """
 
-    #: In order of index.
+    #: Elements in order of index.
     elements: tuple[PlannedJob, ...] = ()
 
     @classmethod
     def of(cls, array: str, elements: Sequence[PlannedJob]) -> PlannedArray:
-        """elements: one or more."""
+        """Return the array of one or more elements."""
         ends = [item.finish for item in elements]
         known = [end for end in ends if end is not None]
         whole = cls(array, None, elements=tuple(elements))
@@ -221,35 +225,36 @@ class PlannedArray(PlannedJob):
 
     @property
     def by_start(self) -> list[PlannedJob]:
-        """The elements as they start; those without a start last."""
+        """Return the elements in order of start; those without a start last."""
         return sorted(self.elements, key=lambda e: (e.start is None, e.start or 0))
 
     @property
     def first(self) -> PlannedJob:
-        """The element that starts first."""
+        """Return the element that starts first."""
         return self.by_start[0]
 
     @property
     def middle(self) -> PlannedJob:
-        """The element before which half of the others start."""
+        """Return the median element by start."""
         return self.by_start[(len(self.elements) - 1) // 2]
 
     @property
     def last(self) -> PlannedJob:
-        """The element that starts last."""
+        """Return the element that starts last."""
         return self.by_start[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """A job that no plan can start, and why."""
+    """A job that no plan can start, with the reason."""
 
     job: str
+    #: Why it cannot start, as a sentence.
     reason: str
 
 
 def missing_start(found: PlannedJob | Unplaced | None, *, finished: bool) -> MissingStart:
-    """The word for the start of a job that has none; finished: whether all was looked at."""
+    """Return the text for a missing start; finished: whether everything was examined."""
     if isinstance(found, PlannedJob) and found.fallback != NOT_EXAMINED:
         return "no date"
     if not isinstance(found, Unplaced):
@@ -259,23 +264,27 @@ def missing_start(found: PlannedJob | Unplaced | None, *, finished: bool) -> Mis
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """What a planner says otherwise of one pending job than before, and which event made it so."""
+    """Difference between two successive plans for one pending job, with the event that caused
+    it.
+    """
 
     job: str
-    #: The start that was said before, None for none.
+    #: Start of the earlier plan, None if it had none.
     was: int | None
-    #: The start that is said now, None for none.
+    #: Start of the new plan, None if it has none.
     start: int | None
-    #: Hosts to slots of the start before.
+    #: Slots by host of the earlier plan.
     was_on: Mapping[str, int]
-    #: Hosts to slots of the start that is said now.
+    #: Slots by host of the new plan.
     on: Mapping[str, int]
     #: The event, in words.
     because: str
 
     @property
     def moved(self) -> int | None:
-        """Seconds later, negative for sooner; None where one of the starts is none."""
+        """Return the seconds by which the start is later (negative: earlier); None if a start is
+        missing.
+        """
         return None if self.was is None or self.start is None else self.start - self.was
 
     def __str__(self) -> str:
@@ -302,7 +311,9 @@ class PlanChange:
 
 
 class _Indexed:
-    """A place for an index that is no field: it is neither compared nor written."""
+    """Base class with a slot for an index that is no field, so that it is neither compared nor
+    written.
+    """
 
     __slots__ = ("by_job",)
     by_job: dict[str, PlannedJob]
@@ -310,44 +321,48 @@ class _Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Plan(_Indexed):
-    """A plan of any method."""
+    """A plan of any method for the pending jobs of an instance."""
 
     method: Method
+    #: Name of the objective.
     objective: ObjectiveName
     #: "optimal", "feasible" (a time limit or Ctrl-C ended the search), "heuristic" (greedy, time-
     #: based: no claim), "infeasible" (some job cannot be placed at all).
     status: Status
-    #: Seconds from the origin, the ISO date of second 0 (None: it has none).
+    #: Current time in seconds from the origin.
     now: int
+    #: Planned jobs, in dispatch order.
     reservations: tuple[PlannedJob, ...]
+    #: Jobs that cannot start.
     unplaced: tuple[Unplaced, ...] = ()
-    #: Of the objective, in its own unit, times counted from now.
+    #: Value of the objective in its own unit; times count from now.
     value: float | None = None
-    #: No plan has a smaller value, None where nothing is proved.
+    #: Lower bound of the objective, None if nothing is proved.
     bound: float | None = None
-    #: What else is to be known, among it the rules that were not considered.
+    #: Notes for the user, among them the omitted rules.
     notes: tuple[str, ...] = ()
-    #: The plan could not be proved because the weights have more digits than the models hold; a
-    #: longer limit does not help.
+    #: Whether the plan is unproved because the weights have more digits than the models; a longer
+    #: limit does not help.
     rounded: bool = False
+    #: ISO date of second 0, None if it has none.
     origin: str | None = None
-    #: What was not considered, each with the jobs that it touches; nothing that one touches is
-    #: proved.
+    #: Omissions with the jobs that each touches; nothing that one touches is proved.
     omissions: tuple[Omission, ...] = ()
-    #: A limit or Ctrl-C came before every job had been looked at as the method does; notes and the
-    #: fallbacks of the jobs say how far it got.
+    #: Whether a limit or Ctrl-C came before every job was examined; notes and the fallbacks of the
+    #: jobs give the details.
     cut: bool = False
-    #: Seconds that a plan keeps free behind the end of every pending job.
+    #: Seconds that the plan keeps free after the end of every pending job.
     margin: int = 0
-    #: How many pending jobs are not planned, because only the first of the order were asked for.
+    #: Number of pending jobs that are not planned, because only the first of the order were
+    #: requested.
     behind: int = 0
-    #: Of a planner's plan, what it says otherwise than the last one that was asked for.
+    #: Differences from the planner's previous plan.
     changes: tuple[PlanChange, ...] = ()
-    #: The judge objects to the plan, as a note says: a fault of Slotwise.
+    #: Whether the validator rejects the plan (a fault of Slotwise; a note has the reason).
     refused: bool = False
 
     def __getitem__(self, job: str) -> PlannedJob:
-        """The reservation of a job; UnknownNameError (a KeyError) where it has none.
+        """Return the planned start of a job; raises UnknownNameError (a KeyError) if it has none.
 
         The id of an array gives a :class:`PlannedArray`: its elements and when they start.
         """
@@ -361,18 +376,18 @@ class Plan(_Indexed):
         raise UnknownNameError.among("job", job, known)
 
     def array(self, array: str) -> PlannedArray | None:
-        """The reservations of the elements of an array; None where it has none."""
+        """Return the planned elements of an array; None if it has none."""
         found = [item for item in self.reservations if array_of(item.job) == array]
         if not found:
             return None
         return PlannedArray.of(array, sorted(found, key=lambda item: (len(item.job), item.job)))
 
     def get(self, job: str) -> PlannedJob | None:
-        """The reservation of a job, or None."""
+        """Return the planned start of a job, or None."""
         return self._index().get(job)
 
     def _index(self) -> dict[str, PlannedJob]:
-        """The reservations by job, made when one is first asked for."""
+        """Return the planned starts by job, built on first use."""
         try:
             return self.by_job
         except AttributeError:
@@ -387,31 +402,33 @@ class Plan(_Indexed):
         return iter(self.reservations)
 
     def __len__(self) -> int:
-        """How many jobs have a reservation."""
+        """Return the number of planned jobs."""
         return len(self.reservations)
 
     def __bool__(self) -> bool:
-        """A plan is one even where no job is pending."""
+        """Return True: a plan without jobs is a plan too."""
         return True
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What was not considered, in words."""
+        """Return the omissions in words."""
         return tuple(item.name for item in self.omissions)
 
     @property
     def finished(self) -> bool:
-        """Whether a job that has no place here has none at all: nothing ended the work early."""
+        """Return whether a job without a start has none at all, because nothing ended the work
+        early.
+        """
         return not self.cut and self.status != "feasible"
 
     @property
     def may_improve(self) -> bool:
-        """Whether a longer search may find or prove more: nothing else keeps it from that."""
+        """Return whether a longer search may find or prove more."""
         ended = self.status == "feasible" and not self.left_out and not self.rounded
         return self.cut or ended
 
     def missing_starts(self) -> dict[str, MissingStart]:
-        """The jobs without a start, each with the word for it."""
+        """Return the text for the missing start of each job without one."""
         words = {
             item.job: missing_start(item, finished=True) for item in self if item.start is None
         }
@@ -420,9 +437,9 @@ class Plan(_Indexed):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON: times in seconds from the instance's origin, None for none.
+        """Return plain data for JSON: times in seconds from the instance's origin, None if unknown.
 
-        Value and bound count from now. Where the origin is a date, ISO stamps stand beside times.
+        Value and bound count from now. If the origin is a date, ISO stamps are added to times.
         """
         record: dict[str, Any] = {
             "now": self.now,
@@ -452,7 +469,9 @@ class Plan(_Indexed):
         return record
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame, one row a reservation (pandas comes with OR-tools)."""
+        """Return a pandas data frame with one row for each planned job (pandas comes with
+        OR-tools).
+        """
         import pandas
 
         optional = (
@@ -467,7 +486,7 @@ class Plan(_Indexed):
         return pandas.DataFrame(rows, columns=list(dict.fromkeys((*keys, *stamps))))
 
     def _repr_html_(self) -> str:
-        """The plan as a notebook shows it."""
+        """Return the HTML of the plan in a notebook."""
         head = ("job", "start", "finish", "allocation", "proved", "waits for")
         rows: list[tuple[object, ...]] = []
         for item in self.reservations:
@@ -485,26 +504,26 @@ class Plan(_Indexed):
         return html_table(title, head, rows)
 
     def _time_text(self, time: int | None) -> str | None:
-        """The stamp where the origin is a date, else how long from now."""
+        """Return the ISO stamp of a time, or the time from now if the origin is no date."""
         if time is None:
             return None
         return iso_time(self.origin, time) or f"in {duration_text(time - self.now)}"
 
 
-#: So many different starts are said one by one.
+#: Maximum number of different starts that are listed one by one.
 _FEW = 4
 
 
 def array_name(array: str, ids: Sequence[str]) -> str:
-    """``101[1-9:2,15]`` of elements."""
+    """Return ``101[1-9:2,15]`` for elements of an array."""
     indices = [int(id.rpartition("[")[2][:-1]) for id in ids]
     return f"{array}{ArraySpec(ranges_of(indices))}"
 
 
 def starts_text(clock: WrittenTimes, found: PlannedArray, of: int | None = None) -> str:
-    """``first now, middle +4h, last +9h``; ``all now``, or ``36 now`` where that is not all.
+    """Return ``first now, middle +4h, last +9h``; ``all now``, or ``36 now`` if some have no start.
 
-    of: elements of the array, with those that have no start; None: those found.
+    of: number of elements with those that have no start; None: all have one.
     """
     chosen = (found.first, found.middle, found.last)
     if chosen[0].start == chosen[2].start:
@@ -522,7 +541,9 @@ def _start(clock: WrittenTimes, item: PlannedJob, beside: int) -> str:
 
 
 def profile_text(clock: WrittenTimes, found: PlannedArray) -> str:
-    """How the starts lie between the first and the last: ``10 every 1h``; "" where all are one."""
+    """Return the distribution of the starts between first and last: ``10 every 1h``; "" if all
+    are equal.
+    """
     starts = sorted(item.start for item in found.elements if item.start is not None)
     counts = Counter(starts)
     times = sorted(counts)

@@ -1,4 +1,4 @@
-"""What long calls report as they go."""
+"""Progress reports and cancellation of long calls."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TypeAlias, TypeVar
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long call is.
+    """Progress of a long call.
 
-    done of total jobs are settled (in a simulation: have started; in questions: plans that were
-    made, of a total that nobody knows). value and bound of the objective (of the sum of the settled
-    starts, seconds from now, in the lexicographic search), None where there is no objective.
+    done of total jobs are finished with (in a simulation: started; in what-if questions: plans
+    made, total unknown). value and bound of the objective (in the lexicographic search: of the sum
+    of the starts found, seconds from now), None if there is no objective.
     """
 
     done: int
     total: int | None
     value: float | None
     bound: float | None
-    #: Since the call began.
+    #: Seconds since the call began.
     seconds: float
-    #: How far a simulation is, seconds from the origin.
+    #: Simulated time, seconds from the origin; None if nothing is simulated.
     time: int | None = None
 
     def __str__(self) -> str:
@@ -37,24 +37,24 @@ class Progress:
         return ", ".join([*parts, f"{self.seconds:.1f} s"])
 
 
-#: What `on_progress` is: called from the thread of the call itself.
+#: Type of `on_progress`, which is called from the thread of the call itself.
 OnProgress: TypeAlias = Callable[[Progress], None]
 
 
 T = TypeVar("T")
 
-#: Called now and then; what it raises ends the look.
+#: Function that is called now and then; an exception that it raises ends the call.
 Poll: TypeAlias = Callable[[], None]
-#: Objects from one poll to the next.
+#: Number of objects between two polls.
 EVERY = 256
 
 
 def never() -> None:
-    """Nothing ends the look."""
+    """Do nothing, so that the call continues."""
 
 
 def polled(items: Iterable[T], poll: Poll) -> Iterator[T]:
-    """The items, with a poll before the first and after every so many."""
+    """Yield the items, with a poll before the first and after every EVERY items."""
     for number, item in enumerate(items):
         if number % EVERY == 0:
             poll()

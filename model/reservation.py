@@ -1,10 +1,10 @@
-"""How much of a resource a job holds as it runs: phases and decay (RSV-02, RSV-03, RSV-09)."""
+"""Amounts of a resource that a running job reserves: phases and decay (RSV-02, RSV-03, RSV-09)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: A decaying reservation is planned as a staircase that falls at the end of each step (seconds).
+#: Width in seconds of the steps by which a plan approximates a decaying reservation.
 DECAY_STEP = 60
 
 
@@ -19,11 +19,14 @@ class Phase:
     amount: float
     start: int = 0
     end: int | None = None
+    #: Whether the amount falls linearly to `floor`.
     decay: bool = False
     floor: float = 0.0
 
     def at(self, elapsed: float) -> float:
-        """The exact amount `elapsed` seconds after the start of the job; 0 outside the phase."""
+        """Return the exact amount `elapsed` seconds after the start of the job; 0 outside the
+        phase.
+        """
         if elapsed < self.start or (self.end is not None and elapsed >= self.end):
             return 0.0
         if not self.decay or self.end is None:
@@ -32,13 +35,15 @@ class Phase:
         return self.amount - (self.amount - self.floor) * share
 
     def planned_at(self, elapsed: int) -> float:
-        """The staircase a plan uses: never below :meth:`at`, equal to it at each whole step."""
+        """Return the amount that a plan counts: a staircase, never below :meth:`at`, equal at
+        each step.
+        """
         if self.decay:
             elapsed = self.start + (elapsed - self.start) // DECAY_STEP * DECAY_STEP
         return self.at(elapsed)
 
     def drops(self) -> tuple[int, ...]:
-        """Instants (seconds after the job's start) at which the planned amount falls."""
+        """Return the instants (seconds after the job's start) at which the planned amount falls."""
         if self.end is None:
             return ()
         if not self.decay:
@@ -48,28 +53,32 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """One resource of a rusage section over the life of a job: phases in order, never rising."""
+    """One resource of an rusage section over the life of a job: phases in order, never rising."""
 
     resource: str
     phases: tuple[Phase, ...]
-    #: ``host``, ``task`` or ``job``, what the amount is for; "" where the cluster decides (RSV-08).
+    #: Unit of the amount: ``host``, ``task`` or ``job``; "" if the cluster decides (RSV-08).
     per: str = ""
 
     def at(self, elapsed: float) -> float:
-        """Exact amount held `elapsed` seconds after the start."""
+        """Return the exact amount `elapsed` seconds after the start."""
         return sum(phase.at(elapsed) for phase in self.phases)
 
     def planned_at(self, elapsed: int) -> float:
-        """Amount a plan counts `elapsed` seconds after the start (a staircase under decay)."""
+        """Return the amount a plan counts `elapsed` seconds after the start (a staircase under
+        decay).
+        """
         return sum(phase.planned_at(elapsed) for phase in self.phases)
 
     def drops(self) -> tuple[int, ...]:
-        """Instants after the start at which the planned amount falls before the job ends."""
+        """Return the instants after the start at which the planned amount falls before the job
+        ends.
+        """
         return tuple(sorted({at for phase in self.phases for at in phase.drops()}))
 
     @property
     def initial(self) -> float:
-        """The amount at the start, the largest ever held."""
+        """Return the amount at the start, which is the largest."""
         return self.phases[0].amount if self.phases else 0.0
 
 

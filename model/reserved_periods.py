@@ -1,6 +1,6 @@
-"""When advance reservations are active, and for whom (ARV-01).
+"""Active periods of advance reservations, and the jobs that may use them (ARV-01).
 
-A recurring reservation is active again and again; the scheduler takes it for one reservation a
+A recurring reservation is active repeatedly; the scheduler treats it as one reservation for each
 period, all of one name, over a number of weeks.
 """
 
@@ -15,45 +15,49 @@ from .instance import AdvanceReservation, Instance
 from .job import Job
 from .windows import open_periods
 
-#: Weeks from now over which the periods of a recurring reservation are known.
+#: Number of weeks from now for which the periods of a recurring reservation are computed.
 KNOWN_WEEKS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ReservedPeriods:
-    """When jobs of one advance reservation are eligible, and when it kills them; in seconds."""
+    """Periods of one advance reservation, in which its jobs are eligible; in seconds."""
 
+    #: Id of the reservation.
     name: str
-    #: [start, end) of each, ascending and apart; those that are over too, where known.
+    #: Start and end of each period, [start, end), ascending and disjoint; past periods too, if
+    #: known.
     periods: tuple[tuple[int, int], ...]
-    #: Its jobs continue beyond the period in which they started.
+    #: Whether its jobs continue beyond the period in which they started.
     open: bool = False
 
     def is_active(self, time: int) -> bool:
-        """Whether `time` lies inside a period."""
+        """Return whether `time` lies inside a period."""
         return any(start <= time < end for start, end in self.periods)
 
     def ends_run(self, start: int) -> int | None:
-        """When a job that starts in a period of a closed reservation is killed; None if never."""
+        """Return when a job that starts in a period of a closed reservation is killed; None if
+        never.
+        """
         if self.open:
             return None
         return next((end for begin, end in self.periods if begin <= start < end), None)
 
     def next_start(self, time: int) -> int | None:
-        """The first second from `time` on at which a job is eligible, None if never."""
+        """Return the first second from `time` on at which a job is eligible, None if never."""
         return next((max(time, start) for start, end in self.periods if end > time), None)
 
     def starts_after(self, time: int) -> list[int]:
-        """`time` if it is active then, and the beginning of each later period."""
+        """Return `time` if a period contains it, and the start of each later period."""
         return [max(time, start) for start, end in self.periods if end > time]
 
     def ends_after(self, time: int) -> list[int]:
-        """The end of each period that is not over by `time`."""
+        """Return the end of each period that ends after `time`."""
         return [end for _, end in self.periods if end > time]
 
 
 def with_periods(instance: Instance) -> Instance:
-    """The instance with each recurring reservation as one of its name for each of its periods."""
+    """Return the instance with each recurring reservation replaced by one for each period."""
     if not any(item.windows for item in instance.advance_reservations):
         return instance
     items = [one for item in instance.advance_reservations for one in _one_by_one(instance, item)]
@@ -70,7 +74,7 @@ def _one_by_one(instance: Instance, item: AdvanceReservation) -> Iterator[Advanc
 
 
 def reserved_periods(instance: Instance, name: str) -> ReservedPeriods | None:
-    """When the advance reservation of that name is active, None if there is none."""
+    """Return the periods of the advance reservation of that name, None if there is none."""
     own = [
         one
         for item in instance.advance_reservations
@@ -84,13 +88,15 @@ def reserved_periods(instance: Instance, name: str) -> ReservedPeriods | None:
 
 
 def end_of_reservation(instance: Instance, job: Job, start: int) -> int | None:
-    """When the end of its closed advance reservation kills a job that starts then, else None."""
+    """Return when the end of its closed advance reservation kills a job that starts then, else
+    None.
+    """
     found = reserved_periods(instance, job.reservation)
     return None if found is None else found.ends_run(start)
 
 
 def may_use(item: AdvanceReservation, user: str, groups: Iterable[UserGroup]) -> bool:
-    """Whether the jobs of a user may run in an advance reservation."""
+    """Return whether the jobs of a user may run in an advance reservation."""
     members = {group.name: group.members for group in groups}
     seen: set[str] = set()
     waiting = list(item.users)
@@ -105,7 +111,7 @@ def may_use(item: AdvanceReservation, user: str, groups: Iterable[UserGroup]) ->
 
 
 def of_jobs(instance: Instance) -> tuple[AdvanceReservation, ...]:
-    """The advance reservations that running or pending jobs belong to (-U)."""
+    """Return the advance reservations that running or pending jobs use (-U)."""
     named = {item.job.reservation for item in instance.running}
     named |= {job.reservation for job in instance.pending}
     return tuple(item for item in instance.advance_reservations if item.name in named)

@@ -1,8 +1,8 @@
 """Service classes and guaranteed resource pools: lsb.serviceclasses, lsb.resources (GUA-01).
 
-A service class is a container of jobs. A pool guarantees amounts of what it has to classes: these
-stay free for their jobs. The order of the jobs is not changed by it. What the pages of IBM say
-nothing of is decided in docs/dev/semantics.md.
+A service class is a container of jobs. A pool guarantees amounts of its resources to classes: these
+stay free for their jobs. It does not change the order of the jobs. Decisions where IBM's pages are
+silent are in docs/dev/semantics.md.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Annotated
 
 from .facts import Fact
 
-#: The only goal that is modelled.
+#: The only goal that is supported.
 GUARANTEE = "GUARANTEE"
-#: Parts of ACCESS_CONTROL.
+#: Keywords of ACCESS_CONTROL.
 ACCESS = ("QUEUES", "USERS", "FAIRSHARE_GROUPS", "APPS", "PROJECTS", "LIC_PROJECTS")
-#: Every queue, host or user.
+#: Keyword for every queue, host or user.
 ALL = "all"
 
 
@@ -25,62 +25,68 @@ ALL = "all"
 class ServiceClass:
     """One service class (lsb.serviceclasses)."""
 
+    #: Name of the class.
     name: Annotated[str, Fact("new_name", aka=("NAME",))]
-    #: Goals of time (DEADLINE, VELOCITY, THROUGHPUT) are not modelled.
+    #: Goals; those of time (DEADLINE, VELOCITY, THROUGHPUT) are not supported.
     goals: Annotated[tuple[str, ...], Fact("goals", "GOALS")] = (GUARANTEE,)
-    #: Part to names; a job has to meet every part that is there.
+    #: Names by keyword of ACCESS_CONTROL; a job has to meet every keyword that is present.
     access: Annotated[Mapping[str, tuple[str, ...]], Fact("access", "ACCESS_CONTROL")] = field(
         default_factory=dict
     )
-    #: Jobs without -sla that meet ACCESS_CONTROL are attached, to the first class that does so.
+    #: Whether jobs without -sla that meet ACCESS_CONTROL are attached, to the first class of that
+    #: kind.
     auto_attach: Annotated[bool, Fact("flag", "AUTO_ATTACH")] = False
+    #: Description for people.
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
 
     @property
     def guarantees(self) -> bool:
-        """Whether it has the goal that is modelled."""
+        """Return whether the class has the supported goal."""
         return GUARANTEE in self.goals
 
 
 @dataclass(frozen=True, slots=True)
 class GuaranteedAmount:
-    """An amount of a pool: as such, or a percentage of what the pool has."""
+    """An amount of a pool, absolute or as a percentage of the pool."""
 
     amount: float
+    #: Whether it is a percentage.
     percent: bool = False
 
     def of(self, total: float) -> float:
-        """The amount; of a percentage the whole units in it."""
+        """Return the absolute amount; a percentage is rounded down to whole units."""
         return float(int(total * self.amount / 100 + 1e-9)) if self.percent else self.amount
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What a pool guarantees to one service class."""
+    """The amount that a pool guarantees to one service class."""
 
+    #: Name of the service class.
     service_class: str
+    #: The guaranteed amount.
     share: GuaranteedAmount
 
 
 @dataclass(frozen=True, slots=True)
 class LoanPolicy:
-    """LOAN_POLICIES: who may have guaranteed resources that no owner uses."""
+    """Rules for jobs that use guaranteed resources of other classes (LOAN_POLICIES)."""
 
-    #: Queues whose jobs may; ("all",) for every queue.
+    #: Queues whose jobs may use them; ("all",): every queue.
     queues: tuple[str, ...]
-    #: Queues with ``!``: no other word of the policy counts for their jobs.
+    #: Queues with ``!``: no other keyword of the policy applies to their jobs.
     exempt: tuple[str, ...] = ()
-    #: Seconds; jobs that may run longer have no loans.
+    #: Maximum run time in seconds of the jobs, None if not limited.
     duration: int | None = None
-    #: No loans while a class with unused guarantees has pending jobs.
+    #: Whether they may not while a class with unused guarantees has pending jobs.
     close_on_demand: bool = False
-    #: This much of each unused guarantee is no loan.
+    #: Amount of each unused guarantee that is never used.
     retain: GuaranteedAmount | None = None
-    #: No loan that leaves less than this of the pool idle.
+    #: Amount of the pool that has to stay idle.
     idle_buffer: GuaranteedAmount | None = None
 
     def takes(self, queue: str) -> bool:
-        """Whether jobs of a queue may have loans."""
+        """Return whether the policy applies to jobs of a queue."""
         return ALL in self.queues or queue in self.queues or queue in self.exempt
 
 
@@ -88,27 +94,31 @@ class LoanPolicy:
 class GuaranteedPool:
     """One GuaranteedResourcePool section (lsb.resources)."""
 
+    #: Name of the pool.
     name: Annotated[str, Fact("new_name", aka=("NAME",))]
-    #: ``slots``, ``hosts``, ``package[slots=1:mem=1000]`` or ``resource[lic]``.
+    #: Type: ``slots``, ``hosts``, ``package[slots=1:mem=1000]`` or ``resource[lic]``.
     type: Annotated[str, Fact("pool_type", "TYPE")] = "slots"
+    #: Amounts guaranteed to service classes.
     distribution: Annotated[tuple[Guarantee, ...], Fact("distribution", "DISTRIBUTION")] = ()
-    #: Names, ``~name`` for exceptions; empty for all.
+    #: Hosts of the pool by name, ``~name`` for exceptions; empty: all.
     hosts: Annotated[tuple[str, ...], Fact("words", "HOSTS")] = ()
-    #: A selection that narrows them.
+    #: Selection that restricts the hosts.
     res_select: Annotated[str, Fact("requirement", "RES_SELECT")] = ""
+    #: Rules for use by other jobs, None if no other job may use them.
     loans: Annotated[LoanPolicy | None, Fact("loans", "LOAN_POLICIES")] = None
-    #: Slots that jobs of its classes may use on one host of a pool of slots.
+    #: Maximum number of slots that jobs of its classes may use on one host of a pool of slots.
     slots_per_host: Annotated[int | None, Fact("count", "SLOTS_PER_HOST")] = None
+    #: Description for people.
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
 
     @property
     def kind(self) -> str:
-        """``slots``, ``hosts``, ``package`` or ``resource``."""
+        """Return ``slots``, ``hosts``, ``package`` or ``resource``."""
         return self.type.partition("[")[0]
 
     @property
     def arguments(self) -> Mapping[str, str]:
-        """The amounts of a package by name; the name of a resource under ``name``."""
+        """Return the amounts of a package by name; the name of a resource under ``name``."""
         inner = self.type.partition("[")[2].removesuffix("]")
         if self.kind == "resource":
             return {"name": inner}
@@ -116,5 +126,5 @@ class GuaranteedPool:
 
     @property
     def has_hosts(self) -> bool:
-        """Whether its amounts are those of hosts; each host is in one such pool."""
+        """Return whether its amounts belong to hosts; each host is in one such pool."""
         return self.kind != "resource"

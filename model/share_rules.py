@@ -32,26 +32,25 @@ from .shares import (
     share_tree,
 )
 
-# What share accounts and queues of slot pools have used before now (FSH-02, FSH-03, QBF-07).
-#
-# An instance says it where its own running jobs do not tell the whole story: an account's priority
-# goes by what finished jobs used too.
+# Past use of share accounts and of queues in slot pools (FSH-02, FSH-03, QBF-07). An instance gives
+# it because running jobs alone do not determine it: the priority of an account depends on use by
+# finished jobs too.
 
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """A policy by name."""
+    """A fairshare policy, found by its name."""
 
-    #: Its accounts by path, ``group/user``.
+    #: Share accounts by path, ``group/user``.
     nodes: dict[str, ShareNode]
-    #: The queue whose policy it is, "" for itself.
+    #: Queue that defines the policy, "" if it is this one.
     master: str = ""
 
 
 def usage_problems(instance: Instance) -> Iterator[Problem]:
-    """Usage of policies, accounts and queues that there are not, given twice, or of the future.
+    """Yield usage of unknown policies, accounts and queues, duplicates, and usage of the future.
 
-    The share lists themselves must make sense.
+    The share lists themselves must be valid.
     """
     groups = Groups(instance.groups)
     policies = _policies(instance, groups) if instance.share_usage else {}
@@ -74,7 +73,7 @@ def usage_problems(instance: Instance) -> Iterator[Problem]:
 
 
 def usage_warnings(instance: Instance) -> Iterator[Problem]:
-    """Usage that counts for nothing."""
+    """Yield usage that has no effect."""
     if instance.params.enable_hist_run_time:
         return
     for index, usage in enumerate(instance.share_usage):
@@ -133,22 +132,22 @@ def _no_policy(name: str, policies: dict[str, _Policy]) -> str:
 
 
 def _no_account(policy: _Policy, name: str, account: str) -> str:
-    """Why a policy has no such account, "" if it has."""
+    """Return why a policy has no such account, "" if it has."""
     if account and account in policy.nodes:
         return ""
     above, _, last = account.rpartition("/")
     node = policy.nodes.get(above)
     if node is not None and node.default is not None and last and node.serves(last):
-        return ""  # The account that ``default`` gives a user as he comes.
+        return ""  # An account that ``default`` creates for a user on submission.
     known = [path for path in policy.nodes if path]
     return f"{name} has no share account {account!r}{nearest(account, known)}"
 
 
-#: Entry-point group of the fairshare adjustments.
+#: Entry-point group of installed fairshare adjustments.
 ADJUSTMENTS = "slotwise.fairshare_adjustment"
 
 
-#: Weights of the dynamic priority, by their names in lsb.params, and what each may be at most.
+#: Weights of the dynamic priority by their names in lsb.params, each with its maximum.
 FACTORS = {
     "CPU_TIME_FACTOR": math.inf,
     "RUN_TIME_FACTOR": math.inf,
@@ -159,25 +158,25 @@ FACTORS = {
 }
 
 
-#: Of a share for each member of a group that nothing describes (of the system, of egroup).
+#: Description of shares for each member of a group without a definition (a system or egroup group).
 UNKNOWN_MEMBERS = "the members of '{}', which nothing names"
 _TAKEN_AS = (
     "nothing names the members of '{}': users without another share are taken for them, nobody "
     "where there is one for others or default"
 )
-#: Names that take as much room as a share account.
+#: Size of a share account, in names.
 _ACCOUNT = 5
-#: Groups within groups that take as much room as a name.
+#: Number of nested groups that take as much memory as one name.
 _INNER = 8
-#: Share trees within share trees; nobody divides shares so often.
+#: Maximum depth of nested share trees.
 _DEEPEST = 100
 
 
 def share_problems(instance: Instance) -> list[Problem]:
-    """Everything about shares, groups, partitions, pools and priorities that is not allowed.
+    """Return all errors in shares, groups, partitions, pools and priorities.
 
-    All problems are found, in the order: groups, queues, cross-queue sets, parameters, partitions,
-    pools, jobs. Jobs are looked at only where the share lists make sense.
+    They are in the order: groups, queues, cross-queue sets, parameters, partitions, pools, jobs.
+    Jobs are examined only if the share lists are valid.
     """
     if large := list(_size_problems(instance)):
         return large
@@ -193,7 +192,7 @@ def share_problems(instance: Instance) -> list[Problem]:
 
 
 def share_warnings(instance: Instance) -> list[Problem]:
-    """What is allowed but has no effect, or is advised against (FSH-02, FSH-09, QBF-01)."""
+    """Return settings that have no effect or are advised against (FSH-02, FSH-09, QBF-01)."""
     found = [
         Problem(f"{_TAKEN_AS.format(name)}{nearest(name[:-1], known)}", path=path)
         for path, name, known in _unknown_groups(instance)
@@ -204,7 +203,7 @@ def share_warnings(instance: Instance) -> list[Problem]:
 
 
 def _has_absolute(instance: Instance) -> bool:
-    """Whether something is said of absolute priority, or of priorities that grow."""
+    """Return whether absolute priority or growing priorities are configured."""
     return (
         instance.params.job_priority_over_time is not None
         or any(queue.aps_priority or queue.queue_group for queue in instance.queues)
@@ -213,7 +212,7 @@ def _has_absolute(instance: Instance) -> bool:
 
 
 def _unknown_groups(instance: Instance) -> Iterator[tuple[str, str, Collection[str]]]:
-    """Path and name of every ``group@`` whose members nothing names, and the groups known."""
+    """Yield path and name of every ``group@`` without known members, and the known groups."""
     known = {group.name for group in instance.groups if group.members}
     lists = [
         (f"queues[{at}].FAIRSHARE", queue.user_shares) for at, queue in enumerate(instance.queues)
@@ -233,7 +232,7 @@ def _unknown_groups(instance: Instance) -> Iterator[tuple[str, str, Collection[s
 
 
 def shares_of_nobody(instance: Instance) -> dict[str, frozenset[str] | None]:
-    """Each ``group@`` whose members nothing names, and the queues that it divides; None: all."""
+    """Return each ``group@`` without known members with the queues that it divides; None: all."""
     found: dict[str, frozenset[str] | None] = {}
     for path, name, _ in _unknown_groups(instance):
         if not path.startswith("queues"):
@@ -298,14 +297,14 @@ def _pool_warnings(instance: Instance) -> Iterator[Problem]:
 
 
 def _factors(instance: Instance) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """The weights that are set, with their path: of the cluster, then of each queue."""
+    """Yield the weights that are set, with their path: of the cluster, then of each queue."""
     yield "params", {name: float(getattr(instance.params, name.lower())) for name in FACTORS}
     for index, queue in enumerate(instance.queues):
         yield f"queues[{index}]", queue.factors
 
 
 def _factor_problems(instance: Instance) -> Iterator[Problem]:
-    """Weights out of range, and an adjustment that nobody has installed (FSH-02, FSH-05)."""
+    """Yield weights out of range, and an adjustment that is not installed (FSH-02, FSH-05)."""
     for section, weights in _factors(instance):
         for name, value in weights.items():
             most = FACTORS.get(name, math.inf)
@@ -318,7 +317,7 @@ def _factor_problems(instance: Instance) -> Iterator[Problem]:
 
 
 def unknown_adjustment(name: str) -> str:
-    """That no adjustment of this name is installed, and which are."""
+    """Return the message for an adjustment that is not installed, with the installed ones."""
     known = sorted(entry_points(group=ADJUSTMENTS).names)
     return (
         f"no fairshare adjustment '{name}' is installed{nearest(name, known)}: "
@@ -355,7 +354,7 @@ def _factor_warnings(instance: Instance) -> Iterator[Problem]:
 def _assignment_problems(
     assignments: Assignments, groups: Groups, path: str, members: tuple[str, ...] | None
 ) -> Iterator[Problem]:
-    """Rules of one USER_SHARES list; members: of the group it divides, None at the top."""
+    """Yield errors of one USER_SHARES list; members: of the group it divides, None at the top."""
     seen: set[str] = set()
     for name, shares in assignments:
         if name in seen:
@@ -382,9 +381,9 @@ def _assignment_problems(
 
 
 def _sizes(instance: Instance) -> tuple[dict[str, int], dict[str, int], int | None]:
-    """Of each group how many members and share accounts it has, those of groups within counted.
+    """Return the number of members and of share accounts of each group, nested groups included.
 
-    And the number of the first group with which they are too many in all, None where they are not.
+    And the index of the first group at which the total is too large, None if there is none.
     """
     members: dict[str, int] = {}
     accounts: dict[str, int] = {}
@@ -408,7 +407,7 @@ def _accounts(
     members: Mapping[str, int],
     accounts: Mapping[str, int],
 ) -> int:
-    """Share accounts that a list makes at most of the members that it divides."""
+    """Return the maximum number of share accounts that a list makes of the members it divides."""
     found = 0
     named = {name.removesuffix("@") for name, _ in assignments}
     for name, _ in assignments:
@@ -422,7 +421,7 @@ def _accounts(
 
 
 def _size_problems(instance: Instance) -> Iterator[Problem]:
-    """Groups and share trees that would fill memory: counted before they are made."""
+    """Yield groups and share trees that would fill memory, counted before they are built."""
     members, accounts, large = _sizes(instance)
     if large is not None:
         message = f"groups within groups have more than {limits().names:,} members in all"
@@ -438,7 +437,7 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
     ]
     for path, assignments in lists:
         total += _accounts(assignments or (), (), members, accounts)
-        if len(assignments or ()) > 1:  # who is named at all is kept too
+        if len(assignments or ()) > 1:  # Members with a share of their own are stored in addition.
             total += (
                 sum(members.get(n.removesuffix("@"), 0) for n, _ in assignments or ()) // _ACCOUNT
             )
@@ -504,7 +503,7 @@ def _queue_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
 
 
 def _set_problems(instance: Instance) -> Iterator[Problem]:
-    """Cross-queue sets: membership, masters and the priority range (FSH-09)."""
+    """Yield errors of cross-queue sets: membership, masters and the priority range (FSH-09)."""
     by_name = {queue.name: queue for queue in instance.queues}
     set_of: dict[str, str] = {}
     told = 0
@@ -587,7 +586,7 @@ def _partition_problems(instance: Instance, groups: Groups) -> Iterator[Problem]
 
 
 def _named_in_pools(instance: Instance) -> int:
-    """Hosts that slot pools have in all, each different list of their queues counted."""
+    """Return the number of hosts of all slot pools, with each different list of hosts counted."""
     pooled = [queue for queue in instance.queues if queue.slot_pool]
     if not pooled:
         return 0
@@ -624,7 +623,7 @@ def _pool_problems(instance: Instance) -> Iterator[Problem]:
 
 
 def _pool_host_problems(instance: Instance) -> Iterator[Problem]:
-    """Queues of one pool have the same hosts, and these have a slot limit."""
+    """Yield errors of slot pools: queues with different hosts, and hosts without a slot limit."""
     if _named_in_pools(instance) > limits().names:
         message = f"slot pools name more than {limits().names:,} hosts in all (--max-names)"
         yield Problem(message, path="queues")
@@ -654,7 +653,7 @@ def _pool_host_problems(instance: Instance) -> Iterator[Problem]:
 
 
 class _PoolMembers:
-    """What the queues of slot pools must not be besides."""
+    """Membership of queues in slot pools, and the features that are excluded by it."""
 
     def __init__(self, instance: Instance) -> None:
         queues = instance.queues
@@ -662,7 +661,7 @@ class _PoolMembers:
         self._listed = {name for queue in queues for name in queue.fairshare_queues}
 
     def problems(self, queue: Queue, path: str) -> Iterator[Problem]:
-        """What is wrong with a queue of a slot pool."""
+        """Yield errors of a queue in a slot pool."""
         preempted = queue.name in self._preempted
         if queue.preemptive is not None or queue.preemptable is not None or preempted:
             yield Problem(
@@ -679,7 +678,7 @@ class _PoolMembers:
 
 
 def _without_slot_limit(instance: Instance, known: NamedHosts) -> frozenset[str]:
-    """Hosts whose slots neither MXJ nor a Limit section bounds."""
+    """Return the hosts whose slots neither MXJ nor a Limit section bounds."""
     left = {host.name for host in instance.cluster.hosts if not host.mxj_defined}
     for limit in instance.limits:
         counts = "slots" in limit.amounts or limit.slots_per_processor is not None
@@ -690,7 +689,7 @@ def _without_slot_limit(instance: Instance, known: NamedHosts) -> frozenset[str]
 
 
 def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
-    """Jobs whose user has no share, or whose -G is not allowed (FSH-07, FSH-13)."""
+    """Yield jobs whose user has no share, or whose -G is not allowed (FSH-07, FSH-13)."""
     policies = {name: policy for policy in queue_sets(instance) for name in policy.queues}
     lookups: dict[tuple[tuple[str, int], ...], ShareLookup] = {}
     checked: set[tuple[str, str, str]] = set()
@@ -717,7 +716,7 @@ def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
 
 
 def _jobs(instance: Instance) -> Iterator[tuple[str, Job]]:
-    """Every job with its path."""
+    """Yield every job with its path."""
     for index, running in enumerate(instance.running):
         yield f"running[{index}]", running.job
     for section, jobs in (("pending", instance.pending), ("future", instance.future)):
@@ -726,7 +725,7 @@ def _jobs(instance: Instance) -> Iterator[tuple[str, Job]]:
 
 
 def _group_choice_problem(job: Job, groups: Groups) -> str:
-    """What is wrong with ``bsub -G``, "" if nothing: the user is a member, in any queue."""
+    """Return the error of ``bsub -G``, "" if its user is a member, in any queue."""
     if not job.group:
         return ""
     if job.group not in groups:

@@ -36,35 +36,36 @@ EVERYONE = "all"
 class ShareNode:
     """One share account of a tree, or its root."""
 
+    #: Name of the account.
     name: str
-    #: number_shares (0 for the root).
+    #: Number of shares (0 for the root).
     shares: int
-    #: Whom the account serves, None for everyone whom `named` leaves over.
+    #: Users of the account; None: all users not in `named`.
     users: frozenset[str] | None = None
-    #: Its accounts in the order of the list; a leaf's jobs are first come, first served.
+    #: Accounts below it, in order of the list; jobs of a leaf are first come, first served.
     children: tuple[ShareNode, ...] = ()
-    #: Shares of each user who gets an account as he comes, else None.
+    #: Shares of a user who gets an account on first submission, None if there is no ``default``.
     default: int | None = None
-    #: Users who are named beside an open account, whom `default` and `others` do not cover.
+    #: Users with their own share, whom `default` and `others` of this level do not cover.
     named: frozenset[str] = frozenset()
-    #: What ``bsub -G`` may name to mean this account.
+    #: Groups by which ``bsub -G`` selects this account.
     groups: frozenset[str] = frozenset()
 
     @property
     def is_leaf(self) -> bool:
-        """Whether jobs wait here (a user, or a group without a share tree)."""
+        """Return whether jobs are charged here (a user, or a group without a share tree)."""
         return not self.children and self.default is None
 
     def serves(self, user: str) -> bool:
-        """Whether the account is `user`'s as far as membership goes."""
+        """Return whether a user is a member of the account."""
         return user in self.users if self.users is not None else user not in self.named
 
 
 class Groups:
-    """Who is in which user group, subgroups included.
+    """Membership of users in user groups, subgroups included.
 
-    A member ``~name`` is left out, whatever else lists it. Groups that contain themselves are
-    reported by ``model/shares.py``; here each is read once.
+    A member ``~name`` is excluded, even if something else lists it. Groups that contain themselves
+    are reported by ``model/shares.py``; here each is read once.
     """
 
     def __init__(self, groups: Iterable[UserGroup]) -> None:
@@ -77,14 +78,14 @@ class Groups:
         return name in self.by_name
 
     def subgroups(self, name: str) -> tuple[str, ...]:
-        """The groups among the direct members of `name`."""
+        """Return the groups among the direct members of `name`."""
         if name not in self._subgroups:
             members = self.by_name[name].members
             self._subgroups[name] = tuple(item for item in members if item in self.by_name)
         return self._subgroups[name]
 
     def within(self, name: str) -> tuple[str, ...]:
-        """`name` and every group below it, each once."""
+        """Return `name` and every group below it, each once."""
         if name not in self._within:
             found = {name: None}
             waiting = [name]
@@ -96,14 +97,14 @@ class Groups:
         return self._within[name]
 
     def users(self, name: str) -> frozenset[str] | None:
-        """Every user of group `name`, of subgroups too; None where ``all`` is a member."""
-        # No recursion: groups may except each other (``~``) to any depth.
+        """Return every user of group `name` and its subgroups; None if ``all`` is a member."""
+        # An explicit stack, because groups may exclude each other (``~``) to any depth.
         waiting = [] if name in self._users else [name]
         while waiting:
             group = waiting[-1]
             excepted = {item[1:] for item in self.by_name[group].members if item.startswith("~")}
             ahead = (excepted & self.by_name.keys()) - self._users.keys()
-            # Until they are known they count as empty, which they stay within a ring.
+            # Until they are computed they count as empty, and so they do within a cycle of groups.
             self._users.update(dict.fromkeys({group, *ahead}, frozenset()))
             waiting += sorted(ahead)
             if not ahead:
@@ -111,18 +112,18 @@ class Groups:
         return self._users[name]
 
     def _members_of(self, name: str) -> frozenset[str] | None:
-        """The users of a group whose exceptions are known."""
+        """Return the users of a group whose exceptions are known."""
         members = {item for group in self.within(name) for item in self.by_name[group].members}
         found = self.members_users(members - self.by_name.keys())
         return None if found is None else found - self.left_out(name)
 
     def left_out(self, name: str) -> frozenset[str]:
-        """Users whom group `name` excepts with ``~``."""
+        """Return the users that group `name` excludes with ``~``."""
         excepted = [item[1:] for item in self.by_name[name].members if item.startswith("~")]
         return self.members_users(excepted) or frozenset() if excepted else frozenset()
 
     def members_users(self, members: Iterable[str]) -> frozenset[str] | None:
-        """Users that a list of users and groups stands for; None where ``all`` is among them."""
+        """Return the users in a list of users and groups; None if ``all`` is among them."""
         found: set[str] = set()
         for member in members:
             if member == EVERYONE:
@@ -137,42 +138,42 @@ class Groups:
         return frozenset(found)
 
     def ordered_users(self, name: str) -> tuple[str, ...]:
-        """Users of a group in the order in which its members are listed."""
+        """Return the users of a group in the order in which its members are listed."""
         members = (item for group in self.within(name) for item in self.by_name[group].members)
         users = self.users(name) or frozenset()
         return tuple(dict.fromkeys(member for member in members if member in users))
 
     def contains_user(self, name: str, user: str) -> bool:
-        """Whether `user` is a member of group `name`, recursively."""
+        """Return whether `user` is a member of group `name`, recursively."""
         users = self.users(name)
         return user not in self.left_out(name) if users is None else user in users
 
     def served(self, name: str, user: str) -> frozenset[str]:
-        """`name` and those groups below it that contain `user`."""
+        """Return `name` and those groups below it that contain `user`."""
         return frozenset(
             group for group in self.within(name) if group == name or self.contains_user(group, user)
         )
 
 
 def share_tree(name: str, assignments: Assignments, groups: Groups) -> ShareNode:
-    """The share tree of one policy.
+    """Return the share tree of one policy.
 
     name: of the policy. assignments: its USER_SHARES. Unknown names count as users; the rules of
-    ``model/shares.py`` report what is wrong before anything is built from it.
+    ``model/shares.py`` report errors before a tree is built.
     """
     level = _Level(assignments, (EVERYONE,), groups, frozenset())
     return level.node(name, 0)
 
 
-#: Names from below the root down to an account.
+#: Names of the accounts from below the root down to one account.
 Path = tuple[str, ...]
 
 
 class ShareLookup:
-    """Under which accounts of a tree a user's jobs are considered (FSH-13)."""
+    """Look-up of the accounts of a tree to which a user's jobs belong (FSH-13)."""
 
     def __init__(self, tree: ShareNode) -> None:
-        #: Accounts of one user and of several, each with its number in the walk.
+        #: Accounts by user, and accounts of several users, each with its number in the walk.
         self._own: dict[str, list[tuple[int, Path, ShareNode]]] = {}
         self._common: list[tuple[int, Path, ShareNode]] = []
         self._open: list[tuple[Path, ShareNode]] = []
@@ -194,9 +195,9 @@ class ShareLookup:
                 self._common.append(place)
 
     def accounts(self, user: str, group: str = "") -> tuple[Path, ...]:
-        """Paths of the accounts of `user`, of those under ``-G group`` alone where it is given.
+        """Return the paths of the accounts of `user`; with `group` only those under ``-G group``.
 
-        Empty when he has no share. An account of ``default`` is named by the user.
+        Empty if the user has no share. An account of ``default`` is named by the user.
         """
         common = (place for place in self._common if place[2].users and user in place[2].users)
         places = sorted([*self._own.get(user, ()), *common], key=lambda place: place[0])
@@ -234,18 +235,18 @@ class _Level:
         self.named = large[0] if len(large) == 1 else frozenset[str]().union(*large)
 
     def _group(self, name: str) -> str:
-        """The group that an assignment's name stands for, "" if none."""
+        """Return the group that the name in an assignment denotes, "" if none."""
         bare = name.removesuffix("@")
         return bare if bare in self.groups else ""
 
     def _takes_the_rest(self, name: str) -> bool:
-        """Whether users without another share are taken for the members, whom nothing names."""
+        """Return whether all users without another share count as members, as these are unknown."""
         group = self._group(name)
         unknown = not group or not self.groups.by_name[group].members
         return unknown and self.open and self.shares.keys().isdisjoint((DEFAULT, OTHERS))
 
     def node(self, name: str, shares: int) -> ShareNode:
-        """The account `name` whose shares this list divides."""
+        """Return the account `name`, whose shares this list divides."""
         children: dict[str, ShareNode] = {}
         default: int | None = None
         for assigned, number in self.shares.items():
@@ -274,7 +275,7 @@ class _Level:
         )
 
     def _left(self) -> tuple[str, ...]:
-        """Direct members whom no other assignment of the list covers."""
+        """Return the direct members that no other assignment of the list covers."""
         return tuple(
             member
             for member in self.members
@@ -297,7 +298,9 @@ class _Level:
         )
 
     def _members_of(self, group: str, shares: int, children: dict[str, ShareNode]) -> int | None:
-        """``group@``: an account for each user; for ``all`` users, as they come."""
+        """Add the accounts of ``group@``, one for each user; ``all`` users get theirs on
+        submission.
+        """
         if self.groups.users(group) is None:
             return shares
         for user in self.groups.ordered_users(group):
@@ -309,7 +312,7 @@ class _Level:
         return None
 
     def _account(self, name: str, shares: int) -> ShareNode:
-        """The account of one user, or of a group as a whole."""
+        """Return the account of one user, or of a group as a whole."""
         if name not in self.groups:
             return ShareNode(name, shares, users=frozenset({name}), groups=self.above)
         group = self.groups.by_name[name]
@@ -323,23 +326,23 @@ class _Level:
 
 
 # Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 … QBF-01).
-#
-# What they must not be is stated by ``share_rules.py``.
+# Their validity rules are in ``share_rules.py``.
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSet:
     """Queues that share one policy: a fairshare queue alone, or a cross-queue set (FSH-09)."""
 
-    #: The master first, then FAIRSHARE_QUEUES in their order.
+    #: Names of the queues: the master first, then FAIRSHARE_QUEUES in their order.
     queues: tuple[str, ...]
+    #: Pairs of a name and its shares.
     shares: tuple[tuple[str, int], ...]
-    #: DISPATCH_ORDER=QUEUE.
+    #: Whether DISPATCH_ORDER=QUEUE.
     ordered: bool = False
 
     @property
     def master(self) -> str:
-        """The queue that defines the policy; the set goes by its name."""
+        """Return the queue that defines the policy and gives it its name."""
         return self.queues[0]
 
 
@@ -347,24 +350,25 @@ class QueueSet:
 class SlotPool:
     """A pool of queues (QBF-01)."""
 
+    #: Name of the pool.
     name: str
-    #: In order of priority, equal ones as configured.
+    #: Names of the queues in order of priority, equal ones as configured.
     queues: tuple[str, ...]
-    #: SLOT_SHARE of each, in percent.
+    #: SLOT_SHARE of each queue, in percent.
     shares: tuple[float, ...]
-    #: Which they share.
+    #: Hosts that the queues share.
     hosts: tuple[str, ...]
-    #: The most slots of the pool that its queues may use, as the first queue says.
+    #: Maximum number of slots of the pool that its queues may use, as its first queue says.
     max_slots: int | None = None
-    #: Whether the priorities of the queues count in it, as the first queue says.
+    #: Whether queue priorities count in the pool, as its first queue says.
     use_priority: bool = False
 
 
 def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
-    """Every queue-level policy, in the order of the queues that define them.
+    """Return every queue-level policy, in the order of the queues that define them.
 
-    A FAIRSHARE of its own in a queue that another one lists is ignored, as documented. In a queue
-    with absolute priority QUEUE_GROUP counts in the place of FAIRSHARE_QUEUES.
+    FAIRSHARE of a queue that another one lists is ignored, as documented. In a queue with absolute
+    priority QUEUE_GROUP counts in the place of FAIRSHARE_QUEUES.
     """
     listed = {name for queue in instance.queues for name in _sharing(queue)}
     return tuple(
@@ -379,28 +383,29 @@ def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
 
 
 def _sharing(queue: Queue) -> tuple[str, ...]:
-    """The queues whose jobs a queue orders with its own."""
+    """Return the queues whose jobs a queue orders together with its own."""
     return queue.fairshare_queues if queue.aps_priority is None else queue.queue_group
 
 
 @dataclass(frozen=True, slots=True)
 class ApsGroup:
-    """Queues whose pending jobs stand in one order by absolute priority."""
+    """Queues whose pending jobs are ordered together by absolute priority."""
 
-    #: The queue with APS_PRIORITY, then those of its QUEUE_GROUP.
+    #: Names of the queues: the one with APS_PRIORITY, then those of its QUEUE_GROUP.
     queues: tuple[str, ...]
+    #: Formula of the priority.
     formula: AbsolutePriority
 
     @property
     def parent(self) -> str:
-        """The queue that has the formula."""
+        """Return the queue that has the formula."""
         return self.queues[0]
 
 
 def aps_groups(instance: Instance) -> tuple[ApsGroup, ...]:
-    """Every group, in the order of the queues that define them.
+    """Return every APS group, in the order of the queues that define them.
 
-    An APS_PRIORITY of its own in a queue that another one lists is ignored: the parent's counts.
+    APS_PRIORITY of a queue that another one lists is ignored: the parent's counts.
     """
     listed = {name for queue in instance.queues for name in grouped_queues(queue)}
     return tuple(
@@ -411,28 +416,32 @@ def aps_groups(instance: Instance) -> tuple[ApsGroup, ...]:
 
 
 def grouped_queues(queue: Queue) -> tuple[str, ...]:
-    """Queues whose jobs stand in one order with its own; () without absolute priority."""
+    """Return the queues whose jobs are ordered with those of a queue; () without absolute
+    priority.
+    """
     return queue.queue_group if queue.aps_priority is not None else ()
 
 
 def queue_hosts(known: Cluster | NamedHosts, queue: Queue) -> tuple[str, ...]:
-    """Hosts that HOSTS of a queue stands for, in the cluster's order; all where it is empty."""
+    """Return the hosts of HOSTS of a queue, in the cluster's order; all if it is empty."""
     return expand_hosts(known, queue_host_names(queue))
 
 
 def queue_host_names(queue: Queue) -> tuple[str, ...]:
-    """HOSTS of a queue as a list of names; ``all`` where it is empty."""
+    """Return HOSTS of a queue as a list of names; ``all`` if it is empty."""
     names = [request.name for request in queue.hosts] or [EVERYONE]
     return (*names, *(f"~{name}" for name in queue.excluded_hosts))
 
 
 def partition_hosts(known: Cluster | NamedHosts, partition: HostPartition) -> tuple[str, ...]:
-    """Hosts of a partition: names, groups and ``all``, without those marked ``~`` (FSH-08)."""
+    """Return the hosts of a partition: names, groups and ``all``, without ``~`` names (FSH-08)."""
     return expand_hosts(known, partition.hosts)
 
 
 def hosts_beside(instance: Instance, held: Iterable[str]) -> frozenset[str]:
-    """Hosts that a job with these may have beside them: of its partitions, or of none (FSH-08)."""
+    """Return the hosts that a job may use together with `held`: of one partition, or of none
+    (FSH-08).
+    """
     known, own = NamedHosts(instance.cluster), frozenset(held)
     sides = [frozenset(partition_hosts(known, each)) for each in instance.partitions]
     around = [side for side in sides if own <= side]
@@ -441,12 +450,12 @@ def hosts_beside(instance: Instance, held: Iterable[str]) -> frozenset[str]:
 
 
 def expand_hosts(known: Cluster | NamedHosts, names: Iterable[str]) -> tuple[str, ...]:
-    """Hosts that a list of hosts, groups, ``all``, ``others`` and ``~`` exceptions stands for."""
+    """Return the hosts of a list of hosts, groups, ``all``, ``others`` and ``~`` exceptions."""
     return (known if isinstance(known, NamedHosts) else NamedHosts(known)).listed(names)
 
 
 def pools(instance: Instance) -> tuple[SlotPool, ...]:
-    """The pools of queues, in the order in which their first queue is configured."""
+    """Return the pools of queues, in the order in which their first queue is configured."""
     members: dict[str, list[Queue]] = {}
     for queue in instance.queues:
         if queue.slot_pool:

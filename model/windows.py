@@ -15,12 +15,12 @@ _BRACKETS = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 
 
 def parse_windows(text: str) -> tuple[tuple[int, int], ...]:
-    """Open periods of a week in minutes from Sunday 0:00, in order and merged; () for always.
+    """Return open periods of a week in minutes from Sunday 0:00, in order and merged; (): always.
 
     text: ``(19:00-7:00)``, ``5:19:00-1:8:30``, ``20-8``: one or more of [day:]hour[:minute] with a
-    minus between, parted by blanks or in round brackets; day 0 is Sunday, without days it is every
-    day. The last period may reach beyond the week (into the next). Raises ValueError with a
-    sentence that says what would be right.
+    minus between, separated by blanks or in round brackets; day 0 is Sunday, without days it is
+    every day. The last period may reach beyond the week (into the next). Raises ValueError with a
+    sentence that gives the valid form.
     """
     periods: list[tuple[int, int]] = []
     rest = re.sub(r"[()]", " ", text).strip() if _BRACKETS.fullmatch(text) else text
@@ -69,10 +69,10 @@ def _merged(periods: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 def open_periods(
     text: str, origin: str | None, start: int, end: int
 ) -> tuple[tuple[int, int], ...]:
-    """When the windows are open within [start, end), in seconds from the origin.
+    """Return the open periods of windows within [start, end), in seconds from the origin.
 
-    origin: the instance's origin (ISO 8601); its own zone counts. Without one, second 0 is a
-    Sunday at 0:00. No windows means always open.
+    origin: the instance's origin (ISO 8601) with its zone. Without one, second 0 is a Sunday at
+    0:00. No windows means always open.
     """
     periods = parse_windows(text)
     if not periods or start >= end:

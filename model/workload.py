@@ -12,42 +12,45 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import InputError, Problem
 
 Ints = NDArray[np.int64]
-#: Why a job without a requested time is left out.
+#: Reason for which a job without a requested time is dropped.
 NO_REQUEST = "requested time not positive"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workload:
-    """n jobs in the order in which ties are broken (file order); all arrays int64 of shape (n,).
+    """Jobs of a recorded workload as arrays in file order; all arrays int64 of shape (n,).
 
     Arrays are read-only. Use `Workload.of` to build one from plain sequences.
     """
 
-    #: Number in the log, unique.
+    #: Number of the job in the log, unique.
     job: Ints
-    #: Seconds, non-decreasing.
+    #: Submission time in seconds, non-decreasing.
     submit: Ints
-    #: True duration, seconds.
+    #: Real run time in seconds.
     run_time: Ints
-    #: Requested duration, seconds.
+    #: Requested run time in seconds.
     req_time: Ints
-    #: Processors held while running.
+    #: Number of processors in use while running.
     procs: Ints
-    #: Numbers of users in the log, -1 for unknown.
+    #: Number of the user in the log, -1 if unknown.
     user: Ints
-    #: Numbers of queues in the log, -1 for unknown.
+    #: Number of the queue in the log, -1 if unknown.
     queue: Ints
-    #: The machine's size as the log states it, or None.
+    #: Number of processors of the machine by the log, None if not stated.
     max_procs: int | None = None
+    #: Name of the log.
     source: str = ""
+    #: Header of the log, value by key.
     header: Mapping[str, str] = field(default_factory=dict)
-    #: Reason to number of jobs that were dropped on the way here.
+    #: Number of dropped jobs by reason.
     left_out: Mapping[str, int] = field(default_factory=dict)
-    #: What was repaired or filled in on the way here, to how many records.
+    #: Number of repaired or completed records by kind of repair.
     notes: Mapping[str, int] = field(default_factory=dict)
-    #: Number of the job after whose end one is submitted, -1 for none.
+    #: Number of the job after whose end the job is submitted, -1 if none.
     preceding: Ints | None = None
-    #: How many seconds after that, at least. Both None where no job of the log has one.
+    #: Minimum seconds after that end. Both arrays are None if no job of the log has a preceding
+    #: job.
     think: Ints | None = None
 
     def __post_init__(self) -> None:
@@ -71,7 +74,9 @@ class Workload:
         job: ArrayLike | None = None,
         max_procs: int | None = None,
     ) -> Workload:
-        """A workload from sequences of ints; jobs are numbered from 1 unless `job` is given."""
+        """Return a workload from sequences of ints; jobs are numbered from 1 unless `job` is
+        given.
+        """
         start = np.array(submit, dtype=np.int64)
         count = len(start)
         return cls(
@@ -86,12 +91,14 @@ class Workload:
         )
 
     def columns(self) -> dict[str, Ints]:
-        """The arrays by name, in the order of the fields."""
+        """Return the arrays by name, in the order of the fields."""
         named = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
 
     def digest(self) -> str:
-        """SHA-256 over what decides a schedule: number, submit, run, request and processors."""
+        """Return SHA-256 over the inputs of a schedule: number, submit, run, request and
+        processors.
+        """
         content = hashlib.sha256()
         for column in (self.job, self.submit, self.run_time, self.req_time, self.procs):
             content.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
@@ -101,12 +108,12 @@ class Workload:
         return content.hexdigest()
 
 
-#: Of jobs whose preceding job is none that they could follow.
+#: Repair of jobs whose preceding job does not exist or is not earlier.
 NO_SUCH_JOB = "a preceding job that does not exist, or is later in the log, ignored"
 
 
 def predecessors(workload: Workload) -> Ints:
-    """Place of the job that each follows, -1 for none: one earlier in the order of the jobs."""
+    """Return the position of the job that each follows, always an earlier one; -1 if none."""
     count = len(workload)
     if workload.preceding is None or not count:
         return np.full(count, -1, dtype=np.int64)
@@ -118,11 +125,11 @@ def predecessors(workload: Workload) -> Ints:
 
 
 def canonical(workload: Workload, procs: int) -> Workload:
-    """The jobs that a machine of `procs` processors can replay, in canonical form.
+    """Return the jobs that a machine of `procs` processors can replay, in canonical form.
 
-    Jobs without a positive run time, request or size, and jobs larger than the machine, are left
-    out and counted in `left_out`, each under the first reason that holds; a run longer than its
-    request is cut to it; jobs are sorted by (submit, number).
+    Jobs without a positive run time, request or size, and jobs larger than the machine, are dropped
+    and counted in `left_out`, each under the first reason that applies; a run longer than its
+    request is truncated to it; jobs are sorted by (submit, number).
     """
     reasons = {
         "run time not positive": workload.run_time <= 0,
@@ -158,7 +165,7 @@ def canonical(workload: Workload, procs: int) -> Workload:
 
 
 def machine_size(workload: Workload, procs: int | None) -> int:
-    """`procs` if given, else the size that the log states.
+    """Return `procs` if given, else the size that the log states.
 
     Raises InputError if neither is a positive number.
     """

@@ -38,7 +38,7 @@ class JobRow:
     flag: str
     #: Of each column of starts: its seconds (None: none) and its text.
     starts: tuple[tuple[int | None, str], ...]
-    #: Seconds sooner, None where one of the two starts is not known.
+    #: Seconds sooner, None if one of the two starts is not known.
     sooner: int | None
     waits_for: str
     #: What rows are sorted by: its start, of a simulation its wait (seconds); None: it has none.
@@ -82,7 +82,7 @@ class JobText:
 
     facts: str
     starts: tuple[StartText, ...]
-    #: "good" or "warn", and what is known of the proof; None where there is no plan.
+    #: "good" or "warn", and what is known of the proof; None if there is no plan.
     proof: tuple[str, str] | None
     notes: tuple[str, ...]
     #: When, and what is in the way then.

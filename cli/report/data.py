@@ -163,7 +163,7 @@ class Report:
     plan: Plan | None = None
     #: By job id, for the jobs that were looked at.
     advice: Mapping[str, Explanation] = field(default_factory=dict)
-    #: Who starves, why, and what helps; None where that was not asked for.
+    #: Who starves, why, and what helps; None if that was not asked for.
     diagnosis: Diagnosis | None = None
     notes: tuple[str, ...] = ()
     #: Its numbers.

@@ -48,7 +48,7 @@ def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
 
 
 def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) -> str:
-    """The chart of a plan in `width` columns, with a legend; "" where it plans no start.
+    """The chart of a plan in `width` columns, with a legend; "" if it plans no start.
 
     A column of a host shows the planned job with most slots there then, else whether something
     runs; the legend counts the jobs that others hide. A folded group shows how full it is. Of very

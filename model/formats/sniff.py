@@ -41,7 +41,7 @@ _NOT_READ = {
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
     "lsload -s": "shared resources: give bhosts -s",
-    "bresources": "guarantees and reservations: slotwise import lsf reads lsb.resources",
+    "bresources": "a line a pool: give bresources -g -l",
     "bslots": "slots for backfill: LSF's own answer, not a state of the cluster",
     "bacct": "jobs that have ended: slotwise import acct reads lsb.acct",
     "bhist": "the history of jobs: slotwise import events reads lsb.events",
@@ -72,6 +72,8 @@ KINDS = {
             Kind(name, f"output of {name}", f"{_IMPORT} snapshot --{name}")
             for name in ("bparams", "bugroup", "bmgroup", "busers", "blimits", "bjgroup", "brsvs")
         ),
+        Kind("bsla", "output of bsla", f"{_IMPORT} snapshot --bsla"),
+        Kind("bresources -g -l", "output of bresources -g -l", f"{_IMPORT} snapshot --bresources"),
         Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
         Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
         Kind("lshosts", "output of lshosts", f"{_IMPORT} lsf --lshosts"),
@@ -123,6 +125,8 @@ _TEXT = (
     (re.compile(r"^\s*(?:Default Queues:|System default queues for)", re.M), "bparams"),
     (re.compile(r"^\s*lsb\.params configuration at\b", re.M), "bparams"),
     (re.compile(r"^\s*(?:INTERNAL|EXTERNAL) RESOURCE LIMITS:", re.M), "blimits"),
+    (re.compile(r"^\s*GUARANTEED RESOURCE POOL:", re.M), "bresources -g -l"),
+    (re.compile(r"^\s*SERVICE CLASS NAME:", re.M), "bsla"),
     (re.compile(r"^\s*(?:POOL_NAME\s+TYPE\b|GUARANTEED_RESOURCE_POOL\b)", re.M), "bresources"),
     (re.compile(r"^\s*SLOTS\s+RUNTIME\b", re.M), "bslots"),
     (re.compile(r"^\s*Accounting information about jobs", re.M), "bacct"),

@@ -1,20 +1,20 @@
-"""The error of the requirement language: what is wrong, where, and what was expected."""
+"""The error of the requirement language, with position, complaint and expectation."""
 
 from __future__ import annotations
 
 from ..errors import InputError, Problem
 
-#: Longest stretch of a requirement shown around the underlined place.
+#: Maximum length of the part of a requirement around the underlined position, in characters.
 WINDOW = 90
 
 
 class ResreqError(InputError):
-    """A requirement string that is refused.
+    """Error in a requirement string.
 
-    text: the whole string. position: offset of the place from 0 (None when no single place is to
-    blame). token: the piece of text there. what: the complaint. expected: what would be right, "".
-    undefined: it says that a name has no definition.
-    str() shows the complaint and the underlined place; `message` is the complaint on one line.
+    text: the whole string. position: offset of the error from 0 (None if there is no single
+    position). token: the text there. what: the complaint. expected: the remedy, or "". undefined:
+    whether a name has no definition. str() shows the complaint and the underlined position;
+    `message` is the complaint on one line.
     """
 
     def __init__(
@@ -37,7 +37,9 @@ class ResreqError(InputError):
         return "\n".join(part for part in (self.message, self.underlined()) if part)
 
     def underlined(self) -> str:
-        """The string with carets under the place, two indented lines; "" without a place."""
+        """Return the string with carets under the position, as two indented lines; "" without a
+        position.
+        """
         if self.position is None:
             return ""
         shown = "".join(char if char.isprintable() else " " for char in self.text)
@@ -50,7 +52,7 @@ class ResreqError(InputError):
         return f"  {head}{piece}{tail}\n  {' ' * column}{carets}"
 
     def shifted(self, text: str, offset: int) -> ResreqError:
-        """The same error told about `text`, in which this error's string starts at `offset`."""
+        """Return the error for `text`, in which the string of this error starts at `offset`."""
         position = None if self.position is None else self.position + offset
         return ResreqError(
             self.what,

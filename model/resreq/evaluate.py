@@ -1,4 +1,4 @@
-"""Which hosts a selection chooses, over all hosts at once (REQ-02 … REQ-07)."""
+"""Evaluation of selections and orders over all hosts at once (REQ-02 … REQ-07)."""
 
 from __future__ import annotations
 
@@ -36,25 +36,26 @@ _COMPARE_TEXT: dict[str, Callable[[str, str], bool]] = {
 }
 
 
-#: What ``local`` means of the submission host.
+#: Resources that ``local`` compares with the submission host.
 LIKE_HOME = ("type", "model")
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The submission host, as ``type==local`` and ``model==local`` mean it.
+    """The submission host in ``type==local`` and ``model==local``.
 
-    A value of None is not known: then a comparison with ``local`` keeps every host.
+    A value of None is unknown: then a comparison with ``local`` keeps every host.
     """
 
     type: str | None = None
     model: str | None = None
-    #: Apply LSF's default ``type==local`` where a selection names no string or Boolean resource
-    #: (REQ-04: bsub, lsrun, lsplace); False is the default of lsload and lshosts, type==any.
+    #: Whether LSF's default ``type==local`` applies to a selection that names no string or Boolean
+    #: resource (REQ-04: bsub, lsrun, lsplace). False is the default of lsload and lshosts:
+    #: type==any.
     default: bool = True
 
     def value(self, resource: str) -> str | None:
-        """The submission host's type or model."""
+        """Return the submission host's type or model."""
         return self.type if resource == "type" else self.model
 
 
@@ -85,7 +86,9 @@ def select_mask(
 
 
 def open_to(expression: Expression | None, table: HostTable) -> BoolArray:
-    """Hosts whose exclusive resources, if they have any, the selection names (REQ-05)."""
+    """Return the hosts that have no exclusive resources or of which the selection names one
+    (REQ-05).
+    """
     mask = np.ones(len(table), dtype=bool)
     if table.exclusive:
         asked = frozenset(named(expression, table))
@@ -96,14 +99,16 @@ def open_to(expression: Expression | None, table: HostTable) -> BoolArray:
 
 
 def needs_local_type(expression: Expression | None, table: HostTable, local: Local) -> bool:
-    """Whether the default ``type==local`` applies and the type of the submission host is known."""
+    """Return whether ``type==local`` applies by default and the type of the submission host is
+    known.
+    """
     return local.type is not None and _defaults_to_local(expression, table, local)
 
 
 def unsure_of_local(expression: Expression | None, table: HostTable, local: Local) -> bool:
-    """Whether a selection hangs on what is not known of the submission host.
+    """Return whether a selection depends on unknown values of the submission host.
 
-    With hosts of one type, or model, the submission host is taken to be like them.
+    If all hosts have one type, or model, the submission host is assumed to have it.
     """
     several = {name: len(set(table.text(name).code.tolist()) - {-1}) > 1 for name in LIKE_HOME}
     if local.type is None and several["type"] and _defaults_to_local(expression, table, local):
@@ -115,12 +120,12 @@ def unsure_of_local(expression: Expression | None, table: HostTable, local: Loca
 
 
 def _asks_for_local(part: Expression | None) -> Iterator[tuple[str, str]]:
-    """The comparisons of type and model with ``local``: resource and operator."""
+    """Yield resource and operator of each comparison of type and model with ``local``."""
     match part:
         case Binary(sign, Name(name), String("local") | Name("local")) if name in LIKE_HOME:
             yield name, sign
         case Unary(sign, operand):
-            # What is negated takes the other hosts.
+            # A negation selects the other hosts, so the operator is inverted.
             found = _asks_for_local(operand)
             yield from ((name, "!=") for name, _ in found) if sign == "!" else found
         case Binary(_, left, right):
@@ -129,7 +134,7 @@ def _asks_for_local(part: Expression | None) -> Iterator[tuple[str, str]]:
 
 
 def _defaults_to_local(expression: Expression | None, table: HostTable, local: Local) -> bool:
-    """Whether LSF's default ``type==local`` applies to a selection (REQ-04)."""
+    """Return whether LSF's default ``type==local`` applies to a selection (REQ-04)."""
     if not local.default:
         return False
     kinds = {table.vocabulary.kind(name) for name in named(expression, table)}
@@ -137,7 +142,9 @@ def _defaults_to_local(expression: Expression | None, table: HostTable, local: L
 
 
 def named(expression: Expression | None, table: HostTable) -> Iterator[str]:
-    """Resources that a selection names; words that are values of string resources are none."""
+    """Yield the resources that a selection names, without words that are values of string
+    resources.
+    """
     match expression:
         case Name(name) | Defined(name):
             yield name
@@ -153,7 +160,7 @@ def named(expression: Expression | None, table: HostTable) -> Iterator[str]:
 
 
 def truth(values: FloatArray) -> BoolArray:
-    """Non-zero is true; what a missing resource makes undefined is false."""
+    """Return where values are true: not zero, and not undefined because a resource is missing."""
     result: BoolArray = (values != 0) & ~np.isnan(values)
     return result
 
@@ -192,7 +199,9 @@ def value(part: Expression, table: HostTable, local: Local) -> FloatArray:
 
 
 def whole(part: Expression) -> bool:
-    """Whether an expression holds integer literals only, so that it divides as C's integers do."""
+    """Return whether all literals of an expression are integers, so that it divides as C's
+    integers do.
+    """
     match part:
         case Number():
             return part.whole
@@ -217,7 +226,7 @@ def _word(resource: str, part: Expression) -> str:
 
 
 def compare_text(table: HostTable, resource: str, sign: str, word: str, local: Local) -> BoolArray:
-    """A comparison with a string resource; any fits every value, whatever the operator."""
+    """Return where a comparison with a string resource holds; any matches every value."""
     column = table.text(resource)
     has: BoolArray = column.code >= 0
     if resource in LIKE_HOME and word in ("any", "local"):
@@ -235,7 +244,7 @@ def compare_text(table: HostTable, resource: str, sign: str, word: str, local: L
 
 def _defined(resource: str, table: HostTable) -> FloatArray:
     kind = table.vocabulary.kind(resource)
-    if kind is None:  # a product name that no host carries
+    if kind is None:  # A product name in defined() that no host has.
         return np.zeros(len(table))
     if kind == "string":
         return (table.text(resource).code >= 0).astype(np.float64)
@@ -244,9 +253,10 @@ def _defined(resource: str, table: HostTable) -> FloatArray:
     return (~np.isnan(table.number(resource))).astype(np.float64)
 
 
-#: LSF's order where none is given.
+#: LSF's default order.
 DEFAULT_ORDER = (OrderKey("r15s"), OrderKey("pg"))
-#: Run queue lengths are compared normalised by the CPU factor, as (length + 1) / factor.
+#: Run queue lengths, which are compared after normalisation by the CPU factor: (length + 1) /
+#: factor.
 NORMALISED = frozenset({"r15s", "r1m", "r15m"})
 
 
@@ -257,14 +267,14 @@ def order_hosts(
     *,
     last_first: bool = False,
 ) -> IntArray:
-    """Positions of the chosen hosts, best first (REQ-10).
+    """Return positions of the chosen hosts, best first (REQ-10).
 
-    Hosts are sorted by the rightmost key first and the leftmost last, each time from best to worst
-    by the index's own sense: less is better for an index that grows with load, more is better for
-    anything else; `reverse` turns that round. Equal hosts stay in configuration order, those that
-    lack the resource go behind the others, and hosts that are not ok to the very end.
-    mask: the hosts to order, all where None. last_first: equal hosts come from the last configured
-    on, as LSF's open family takes them. Raises ResreqError for a key that is no number.
+    Hosts are sorted by the rightmost key first and the leftmost last, each time from best to worst:
+    less is better for an index that grows with load, more is better otherwise; `reverse` inverts
+    this. Equal hosts stay in configuration order, hosts without the resource come after all that
+    have it, and hosts that are not ok come last. mask: the hosts to order, all if None. last_first:
+    equal hosts come from the last configured to the first, as in LSF's open family. Raises
+    ResreqError for a key that is not numeric.
     """
     columns = [_column(key, table) for key in reversed(tuple(keys) if keys else DEFAULT_ORDER)]
     chosen = np.arange(len(table)) if mask is None else np.flatnonzero(mask)
@@ -346,7 +356,8 @@ def reasons(
 def narrowing(
     expression: Expression | None, table: HostTable, local: Local, unit: str = "MB"
 ) -> list[str]:
-    """Every condition of a selection that some host fails, on how many it holds and where not.
+    """Return each condition of a selection that some host fails, with the number of hosts that meet
+    it.
 
     ``mem>500000 holds on 0 of 4 hosts (most: 256000 on h1)``. unit: as for :func:`reasons`.
     """
@@ -365,19 +376,19 @@ def narrowing(
     return found
 
 
-#: Hosts, and values of a resource, that are named.
+#: Maximum number of hosts, and of values of a resource, that a sentence names.
 _NAMED = 3
 
 
 def _some(table: HostTable, mask: BoolArray) -> str:
-    """The first names of the hosts of a mask, and how many more there are."""
+    """Return the first host names of a mask, and the number of the rest."""
     names = [host.name for host, own in zip(table.cluster.hosts, mask, strict=True) if own]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
 def _where(part: Expression, table: HostTable, holds: BoolArray, unit: str) -> str:
-    """In brackets the hosts that fail, or of a condition that all fail what they have instead."""
+    """Return the failing hosts in brackets; if all fail, the values that they have."""
     if holds.any():
         return f" (not on {_some(table, ~holds)})"
     facts = []
@@ -394,7 +405,9 @@ def _where(part: Expression, table: HostTable, holds: BoolArray, unit: str) -> s
 
 
 def _range(part: Expression, name: str, table: HostTable, unit: str, *, boolean: bool) -> str:
-    """The best that a host has of a number: the most of it, or the least where less is asked."""
+    """Return the best value of a number on any host: the largest, or the smallest if less is
+    required.
+    """
     numbers = table.number(name)
     if boolean:
         return "" if numbers.any() else f"no host has {name}"
@@ -423,7 +436,7 @@ def _facts(part: Expression, table: HostTable, host: int, unit: str) -> str:
     facts = []
     for name in dict.fromkeys(named(part, table)):
         kind = table.vocabulary.kind(name)
-        if kind is None:  # a product, such as LSF_Base
+        if kind is None:  # A product such as LSF_Base.
             continue
         if kind == "string":
             column = table.text(name)

@@ -12,17 +12,18 @@ from .syntax import Compound, Requirement, Span
 _FORM = re.compile(r"\s*([A-Za-z_]+)\s*\[([^\[\]]*)\]\s*")
 _POLICIES = ("RMS_SLOAD", "RMS_SNODE", "RMS_MCONT")
 _COUNTS = ("nodes", "ptile")
-#: What RMS takes and no plan heeds.
+#: Options of RMS that no plan obeys.
 _UNHEEDED = ("base", "rails", "railmask")
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """What -ext asks: nodes in all, slots a node, None where it does not say."""
+    """Layout that -ext requests: number of nodes and slots on each node, None if not given."""
 
     nodes: int | None = None
+    #: Slots on each node.
     ptile: int | None = None
-    #: Options that were read and that no plan heeds.
+    #: Options that were read and that no plan obeys.
     unheeded: tuple[str, ...] = ()
 
 
@@ -55,7 +56,7 @@ def topology(text: str) -> Topology:
 
 
 def _refused(message: str) -> InputError:
-    """What is wrong is the layout's to say, not the requirement strings'."""
+    """Return an error of the layout, which does not refer to a requirement string."""
     return InputError([Problem(message, path="extsched")])
 
 
@@ -68,10 +69,10 @@ def _number(name: str, value: str) -> int:
 def laid_out(
     requirement: Requirement, own: Requirement, text: str, slots: tuple[int, int] | None
 ) -> Requirement:
-    """The merged requirement over nodes: so many slots on each, in place of the queue's span.
+    """Return the merged requirement with a layout over nodes in place of the queue's span.
 
-    own: the job's own requirement, which may not have a span beside it. slots: -n min and max.
-    Raises InputError where nodes do not divide the slots.
+    own: the job's own requirement, which may not have a span in addition. slots: minimum and
+    maximum of -n. Raises InputError if the nodes do not divide the slots.
     """
     asked = topology(text)
     if asked.nodes is None and asked.ptile is None:
@@ -84,7 +85,7 @@ def laid_out(
 
 
 def _each(asked: Topology, text: str, slots: tuple[int, int]) -> int:
-    """Slots a node."""
+    """Return the number of slots on each node."""
     if asked.nodes is None:
         return asked.ptile or 1
     least, most = slots

@@ -1,4 +1,4 @@
-"""Requirements of job, application and queue as one (REQ-14 … REQ-17, RSV-05, RSV-06)."""
+"""Requirements of job, application and queue, merged to one (REQ-14 … REQ-17, RSV-05, RSV-06)."""
 
 from __future__ import annotations
 
@@ -42,22 +42,24 @@ from .syntax import (
 )
 from .vocabulary import Vocabulary
 
-#: One alternative: usage strings that are reserved together.
+#: An alternative of rusage: usage strings that are reserved together.
 Alternative: TypeAlias = tuple[UsageString, ...]
 
 
 def amounts(alternative: Alternative) -> dict[str, tuple[Amount, UsageString]]:
-    """Each resource of an alternative with its amount and the usage string it stands in."""
+    """Return each resource of an alternative with its amount and its usage string."""
     return {amount.resource: (amount, usage) for usage in alternative for amount in usage.amounts}
 
 
 def alternatives(rusage: Rusage | None) -> tuple[Alternative, ...]:
-    """The alternatives of a section; an absent one has one empty alternative."""
+    """Return the alternatives of a section; an absent section has one empty alternative."""
     return ((),) if rusage is None else rusage.alternatives
 
 
 def combined_usages(first: Rusage | None, second: Rusage | None, text: str) -> Rusage | None:
-    """The sections of two -R options of one level joined by commas, alternatives multiplied."""
+    """Return rusage of two -R options of one level, joined by commas; alternatives are
+    multiplied.
+    """
     if first is None or second is None:
         return first or second
     for one in first.alternatives:
@@ -69,7 +71,7 @@ def combined_usages(first: Rusage | None, second: Rusage | None, text: str) -> R
 
 
 def without(alternative: Alternative, names: Collection[str]) -> Alternative:
-    """An alternative less the resources of `names`; usage strings left empty go too."""
+    """Return an alternative without the resources of `names` and without empty usage strings."""
     kept = (
         replace(usage, amounts=tuple(a for a in usage.amounts if a.resource not in names))
         for usage in alternative
@@ -78,13 +80,14 @@ def without(alternative: Alternative, names: Collection[str]) -> Alternative:
 
 
 def overridden(upper: Alternative, lower: Alternative, *, joint: bool) -> Alternative:
-    """`upper` (job) over `lower` (queue): resources named above win, the others are kept.
+    """Return rusage `upper` (job) merged over `lower` (queue): resources of `upper` replace equal
+    ones.
 
-    joint: neither level has alternatives. Then one usage string over another gives one string, as
-    in the documents' examples: where the upper one sets no duration or decay it takes the lower
-    one's, for all its resources. Otherwise the strings stay apart, and an upper string without a
-    duration takes that of the lower string whose resource it overrides. Phases are never mixed.
-    An amount that does not say per what it counts counts as the lower one's.
+    joint: neither level has alternatives. Then the usage strings become one, as in the examples of
+    LSF's documentation: if `upper` sets no duration or decay, it takes those of `lower` for all its
+    resources. Otherwise the strings stay separate, and a string of `upper` without a duration takes
+    that of the string of `lower` whose resource it replaces. Phases are never mixed. An amount
+    without a unit counts as in `lower`.
     """
     if not upper or not lower:
         return upper or lower
@@ -98,7 +101,9 @@ def overridden(upper: Alternative, lower: Alternative, *, joint: bool) -> Altern
 
 
 def _counted_as(upper: Alternative, lower: Alternative) -> Alternative:
-    """`upper`, its amounts per host, task or job as `lower` has them where it does not say."""
+    """Return `upper`, whose amounts count per host, task or job as in `lower` if they do not
+    say.
+    """
     per = {name: amount.per for name, (amount, _) in amounts(lower).items()}
 
     def counted(amount: Amount) -> Amount:
@@ -108,7 +113,9 @@ def _counted_as(upper: Alternative, lower: Alternative) -> Alternative:
 
 
 def _keeps_apart(upper: UsageString, lower: UsageString, more: bool) -> bool:
-    """One string cannot hold both: phases, or a short job-level duration over a lasting amount."""
+    """Return whether one string cannot hold both: phases, or a short duration over a lasting
+    amount.
+    """
     return upper.phased or lower.phased or (more and bool(upper.durations) and not lower.durations)
 
 
@@ -132,25 +139,26 @@ def _inheriting(usage: UsageString, lower: UsageString) -> UsageString:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """RESRSV_LIMIT, resource to least and greatest value, MB for sizes."""
+    """Ranges of RESRSV_LIMIT: lowest and highest value by resource, MB for sizes."""
 
+    #: Lowest and highest value by resource.
     bounds: Mapping[str, tuple[float, float]]
-    #: LSF_UNIT_FOR_LIMITS, in which sentences give mem and swp.
+    #: Unit of mem and swp in sentences (LSF_UNIT_FOR_LIMITS).
     unit: str = "MB"
 
     def shown(self, resource: str, value: float) -> str:
-        """An amount as people write it here."""
+        """Return an amount as text in the unit of LSF_UNIT_FOR_LIMITS."""
         return in_own_unit(resource, value, self.unit)
 
 
 def exceeding(
     upper: Alternative, lower: Alternative, ranges: Ranges, level: str, *, joint: bool
 ) -> tuple[str, ...]:
-    """What `upper` asks beyond `lower`, the rusage of `level`, a sentence each; () if nothing.
+    """Return a sentence for each request of `upper` beyond `lower`, the rusage of `level`.
 
-    Internal indices may not exceed it, unless RESRSV_LIMIT gives the resource a range of its own;
-    with phases the first one counts. Durations of any resource may not exceed it, phases aside.
-    joint: both are one usage string, so that their durations meet even over different resources.
+    Internal indices may not exceed it, unless RESRSV_LIMIT gives the resource its own range; of
+    phases the first counts. Durations of any resource may not exceed it, without phases. joint:
+    both are one usage string, so that their durations are compared even over different resources.
     """
     below = amounts(lower)
     problems = []
@@ -185,7 +193,7 @@ def _minutes(seconds: int) -> str:
 
 
 def outside(alternative: Alternative, ranges: Ranges) -> tuple[str, ...]:
-    """The amounts of an alternative that lie outside RESRSV_LIMIT, a sentence each."""
+    """Return a sentence for each amount of an alternative outside RESRSV_LIMIT."""
     found = []
     for resource, (amount, _) in amounts(alternative).items():
         for value in amount.values if resource in ranges.bounds else ():
@@ -199,18 +207,19 @@ def outside(alternative: Alternative, ranges: Ranges) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """One requirement out of several, and what a reader should know about it, a sentence each."""
+    """A requirement merged from several, with warnings for the user."""
 
     requirement: Requirement
+    #: Parts that are ignored, a sentence each.
     warnings: tuple[str, ...] = ()
 
 
 def combine(strings: Sequence[str], options: Options = ORDINARY) -> Merged:
-    """The requirement of the -R options of one level; none at all is an empty requirement.
+    """Return the requirement of the -R options of one level; without any an empty requirement.
 
-    Selections are and-ed, order, same and rusage joined; span, cu and affinity may stand once.
-    Raises ResreqError for a compound or multi-phase string beside others and a resource that is
-    reserved twice.
+    Selections are joined by ``&&``; order, same and rusage are concatenated; span, cu and affinity
+    may occur once. Raises ResreqError for a compound or multi-phase string among several and for a
+    resource that is reserved twice.
     """
     texts = [text for text in strings if text.strip()]
     if not texts:
@@ -254,20 +263,22 @@ def _added(first: Simple, second: Simple, text: str) -> Simple:
 
 
 def all_selected(*levels: Simple) -> Expression | None:
-    """The selections of all levels, and-ed."""
+    """Return the selections of all levels joined by ``&&``."""
     parts = [level.select for level in levels if level.select is not None]
     return joined("&&", parts) if parts else None
 
 
 def all_same(*levels: Simple) -> tuple[str, ...]:
-    """The names of all same sections, each once."""
+    """Return the names of all same sections, each once."""
     return tuple(dict.fromkeys(name for level in levels for name in level.same))
 
 
 def _joined_order(
     first: tuple[OrderKey, ...] | None, second: tuple[OrderKey, ...] | None
 ) -> tuple[OrderKey, ...] | None:
-    """A key that comes again further right sorts nothing any more, so it is left out."""
+    """Return the keys of two orders; a key that is repeated further right has no effect and is
+    removed.
+    """
     keys: dict[str, OrderKey] = {}
     for key in (first or ()) + (second or ()):
         keys.setdefault(key.resource, key)
@@ -283,13 +294,14 @@ def merge_levels(
     job_based: frozenset[str] = frozenset(),
     unit: str = "MB",
 ) -> Merged:
-    """The requirement a job is scheduled by; None or an empty requirement is "not defined".
+    """Return the requirement by which a job is scheduled; None or an empty requirement is "not
+    defined".
 
-    resrsv_limit: RESRSV_LIMIT of the queue, resource to (least, greatest). job_based: resources
-    reserved once a job: from the queue they go to the first term of a compound requirement.
-    unit: LSF_UNIT_FOR_LIMITS, in which refusals give mem and swp.
-    Raises InputError with one problem for each thing that exceeds what the queue allows. What is
-    ignored by the rules for compound requirements stands in the warnings.
+    resrsv_limit: RESRSV_LIMIT of the queue, (lowest, highest) by resource. job_based: resources
+    reserved once for each job; those of the queue go to the first term of a compound requirement.
+    unit: LSF_UNIT_FOR_LIMITS, in which refusals give mem and swp. Raises InputError with one
+    problem for each request beyond the queue's limits. Parts that compound requirements ignore are
+    named in the warnings.
     """
     ranges = Ranges(resrsv_limit or {}, unit)
     warnings: list[str] = []
@@ -315,7 +327,9 @@ def merge_levels(
 def _own(
     job: Requirement | None, application: Requirement | None, warnings: list[str]
 ) -> tuple[Requirement | None, Simple | None]:
-    """Job over application, and an application whose amounts are still a ceiling for the terms."""
+    """Return job merged over application, and the application if its amounts still limit the
+    terms.
+    """
     if job is None or application is None:
         return job or application, None
     if isinstance(job, Simple) and isinstance(application, Simple):
@@ -355,7 +369,9 @@ def _over(upper: Simple, queue: Simple, ranges: Ranges, warnings: list[str]) -> 
 
 
 def _override(upper: Simple, lower: Simple, rusage: Rusage | None) -> Simple:
-    """All selections and same names count; of the other sections that of the narrower level."""
+    """Return `upper` merged over `lower`: selections and same names of both, other sections of
+    one.
+    """
     return Simple(
         select=all_selected(upper, lower),
         order=upper.order or lower.order,
@@ -369,7 +385,7 @@ def _override(upper: Simple, lower: Simple, rusage: Rusage | None) -> Simple:
 
 
 def _product(upper: Rusage | None, lower: Rusage | None) -> Rusage | None:
-    """Alternatives multiplied out (REQ-17)."""
+    """Return the product of the alternatives of two rusage sections (REQ-17)."""
     pairs = [(a, b) for a in alternatives(upper) for b in alternatives(lower)]
     joint = len(pairs) == 1
     return _section([overridden(a, b, joint=joint) for a, b in pairs])
@@ -383,7 +399,9 @@ def _section(found: list[Alternative]) -> Rusage | None:
 def _allowed(
     upper: Rusage | None, queue: Rusage | None, ranges: Ranges, warnings: list[str]
 ) -> Rusage | None:
-    """The product less the combinations that exceed the queue's; all of them is a refusal."""
+    """Return the product without combinations beyond the queue's; raises an error if none is
+    left.
+    """
     pairs = [(a, b) for a in alternatives(upper) for b in alternatives(queue)]
     joint = len(pairs) == 1
     problems = [exceeding(a, b, ranges, "queue", joint=joint) for a, b in pairs]
@@ -405,7 +423,9 @@ def _refuse(problems: list[str]) -> None:
 
 
 def _cancelled(requirement: Requirement) -> Requirement:
-    """span[hosts=-1] has done its work once the levels are merged: no span is left (REQ-18)."""
+    """Return the requirement without span[hosts=-1], which only cancels a span when merging
+    (REQ-18).
+    """
     if isinstance(requirement, Compound):
         return Compound(
             tuple(replace(t, requirement=_no_span(t.requirement)) for t in requirement.terms)
@@ -426,7 +446,9 @@ def _over_terms(
     job_based: Collection[str],
     warnings: list[str],
 ) -> Requirement:
-    """A simple queue requirement merged into every term of a compound one (REQ-16)."""
+    """Return a compound requirement with a simple queue requirement merged into every term
+    (REQ-16).
+    """
     problems = _exceeding_application(own, application, ranges) if application else []
     if not isinstance(queue, Simple):
         if problems:
@@ -457,7 +479,7 @@ def _over_terms(
 def _for_term(
     own: Compound, queue: Rusage | None, position: int, job_based: frozenset[str]
 ) -> Rusage | None:
-    """What a term takes of the queue's rusage: job-based resources go to the first one only."""
+    """Return the queue's rusage for one term; job-based resources go to the first term only."""
     named = {
         name
         for simple in simples(own)
@@ -476,7 +498,7 @@ def _for_term(
 
 
 def _exceeding_application(own: Compound, application: Simple, ranges: Ranges) -> list[str]:
-    """A compound job leaves the application's requirement aside, but not its amounts (004)."""
+    """Return violations of the application's amounts, which limit compound jobs too (004)."""
     below = alternatives(application.rusage)
     problems: list[str] = []
     for position, simple in enumerate(simples(own)):
@@ -493,11 +515,11 @@ def _exceeding_application(own: Compound, application: Simple, ranges: Ranges) -
 def resolve_counts(
     compound: Compound, slots: int | None, proclimit_default: int | None = None
 ) -> Compound:
-    """Give the last term its count and check the total against -n (REQ-14).
+    """Return the requirement with the count of its last term, checked against -n (REQ-14).
 
-    slots: -n, None where the job gives none; then a last term without a count takes what the
-    default of PROCLIMIT (1 where there is none) leaves, at least 0. Left with no slot, it goes.
-    Raises ResreqError when the counts do not add up to -n.
+    slots: -n, None if not given; then a last term without a count takes the rest of PROCLIMIT's
+    default (1 if not set), at least 0. A term without slots is removed. Raises ResreqError if the
+    counts do not add up to -n.
     """
     given = sum(term.count or 0 for term in compound.terms)
     *first, last = compound.terms
@@ -515,26 +537,27 @@ def resolve_counts(
 
 @dataclass(frozen=True, slots=True)
 class RequirementMerging:
-    """What decides how the requirements of an instance's jobs are merged, put together once."""
+    """Settings and caches for merging the requirements of the jobs of one instance."""
 
     instance: Instance
+    #: Settings for reading requirement strings.
     options: Options
-    #: Resources that count once a job (RSV-08).
+    #: Resources that count once for each job (RSV-08).
     job_based: frozenset[str]
 
     @classmethod
     def of(cls, instance: Instance) -> RequirementMerging:
-        """Of an instance."""
+        """Return the merging of an instance."""
         known = Vocabulary.of_definitions(instance.cluster.resources)
         options = requirement_options(instance.params, known)
         return cls(instance, options, _job_based(instance))
 
     def requirement(self, job: Job) -> Merged:
-        """As :func:`effective_requirement`."""
+        """Return the requirement of a job, as :func:`effective_requirement` does."""
         return self.merged(job, (job.slots, job.most_slots))
 
     def merged(self, job: Job, slots: tuple[int, int] | None) -> Merged:
-        """The same; slots: -n min and max, None where the job gives no -n."""
+        """Return the requirement of a job; slots: minimum and maximum of -n, None if not given."""
         queue = self.instance.queue(job.queue)
         application = self.instance.application(job.application) if job.application else None
         limits = _processor_limit(self.instance, job)
@@ -550,10 +573,10 @@ class RequirementMerging:
         return _effective(asked, self.job_based, self.options)
 
     def asks_for_units(self, job: Job) -> bool:
-        """Whether the -R of the job or the RES_REQ of its application has cu[].
+        """Return whether -R of the job or RES_REQ of its application has cu[].
 
-        A resizable job may not (004); one of a queue with cu[] is taken and does not grow. Raises
-        as :meth:`requirement` does.
+        A resizable job may not (004); with cu[] of its queue it is accepted and does not grow.
+        Raises as :meth:`requirement` does.
         """
         application = self.instance.application(job.application) if job.application else None
         above = (application.res_req,) if application and application.res_req else ()
@@ -564,7 +587,7 @@ class RequirementMerging:
         )
 
     def gpus_asked(self, job: Job) -> GpuRequest | None:
-        """What -gpu and GPU_REQ ask for, None where there is neither (GPU-02)."""
+        """Return the request of -gpu and GPU_REQ, None if there is neither (GPU-02)."""
         application = self.instance.application(job.application) if job.application else None
         above = (application.gpu_req if application else "", self.instance.queue(job.queue).gpu_req)
         params = self.instance.params
@@ -573,7 +596,7 @@ class RequirementMerging:
         return self._gpus((job.gpu, *above)) if any((job.gpu, *above)) else None
 
     def gpus(self, job: Job) -> GpuRequest | None:
-        """The GPUs that a job needs by -gpu, GPU_REQ or its rusage, None for none (GPU-02).
+        """Return the GPUs that a job needs by -gpu, GPU_REQ or rusage, None if none (GPU-02).
 
         Raises as :meth:`requirement` does.
         """
@@ -584,7 +607,7 @@ class RequirementMerging:
         return replace(found, shares=found.shares and not names & OLD_EXCLUSIVE)
 
     def gpu_text(self, job: Job) -> str:
-        """The GPU requirement of a job as bjobs -l prints it, "" for none.
+        """Return the GPU requirement of a job as bjobs -l prints it, "" if none.
 
         Raises as :meth:`requirement` does.
         """
@@ -599,7 +622,7 @@ class RequirementMerging:
         return f"{number}mode={mode}:mps={found.mps}:j_exclusive={own}{kind}"
 
     def gpus_held(self, job: Job, slots: int) -> int:
-        """GPUs that a job with so many slots on a host has there.
+        """Return the number of GPUs on a host where a job has this number of slots.
 
         Raises as :meth:`requirement` does.
         """
@@ -627,7 +650,7 @@ class RequirementMerging:
 
 
 def gpus_reserved(requirement: Requirement) -> frozenset[str]:
-    """The names under which a requirement reserves GPUs."""
+    """Return the names under which a requirement reserves GPUs."""
     return (
         frozenset(
             name
@@ -640,19 +663,19 @@ def gpus_reserved(requirement: Requirement) -> frozenset[str]:
 
 
 def effective_requirement(instance: Instance, job: Job) -> Merged:
-    """Job, application and queue level merged, counts of a compound requirement resolved.
+    """Return the merged requirement of job, application and queue, with the counts of all terms.
 
     Equal strings under equal parameters are merged once. Raises InputError (ResreqError for a
-    string that cannot be read) when the job must be refused. KeyError if the queue is unknown.
+    string that cannot be read) if the job must be refused, KeyError if the queue is unknown.
     """
     return RequirementMerging.of(instance).requirement(job)
 
 
 def slots_without_n(instance: Instance, job: Job) -> int:
-    """Slots of a job that gives no -n: what the terms of a compound requirement add up to.
+    """Return the number of slots of a job without -n: the sum of a compound requirement's terms.
 
-    Without one the default of PROCLIMIT, the application's before the queue's, else 1. Raises as
-    :func:`effective_requirement` does.
+    For any other requirement the default of PROCLIMIT, the application's before the queue's, else
+    1. Raises as :func:`effective_requirement` does.
     """
     requirement = RequirementMerging.of(instance).merged(job, None).requirement
     if isinstance(requirement, Compound):
@@ -662,7 +685,7 @@ def slots_without_n(instance: Instance, job: Job) -> int:
 
 
 def requirement_options(params: Params, vocabulary: Vocabulary) -> Options:
-    """How requirement strings are read under the parameters of a cluster."""
+    """Return the settings for requirement strings under the parameters of a cluster."""
     return Options(
         strict=params.strict_resreq,
         lenient=params.lenient,
@@ -673,9 +696,9 @@ def requirement_options(params: Params, vocabulary: Vocabulary) -> Options:
 
 
 def requested(instance: Instance, job: Job) -> str:
-    """The -R of a job as views show it: one string, several options merged into one (004).
+    """Return -R of a job for views: one string, several options merged (004).
 
-    Raises InputError where they cannot be merged.
+    Raises InputError if they cannot be merged.
     """
     if len(job.res_req) < 2:
         return " ".join(job.res_req)
@@ -684,13 +707,15 @@ def requested(instance: Instance, job: Job) -> str:
 
 
 def _processor_limit(instance: Instance, job: Job) -> tuple[int, int | None, int | None] | None:
-    """PROCLIMIT, the application's before the queue's."""
+    """Return PROCLIMIT of a job, the application's before the queue's."""
     application = instance.application(job.application) if job.application else None
     return (application and application.slots) or instance.queue(job.queue).slots
 
 
 def _job_based(instance: Instance) -> frozenset[str]:
-    """Resources that count once a job (RSV-08): as ReservationUsage says, else the shared ones."""
+    """Return resources that count once for each job (RSV-08): by ReservationUsage, else shared
+    ones.
+    """
     stated = {usage.resource: usage.method for usage in instance.reservation_usage}
     if not instance.params.reserve_per_slot:
         for shared in instance.cluster.shared:
@@ -699,17 +724,19 @@ def _job_based(instance: Instance) -> frozenset[str]:
 
 
 class _Asked(NamedTuple):
-    """What the effective requirement of a job follows from, beside the cluster's settings."""
+    """Key of the cache of requirements: all inputs except the cluster's settings."""
 
-    #: -R of the job, RES_REQ of its application and its queue.
+    #: -R of the job, RES_REQ of its application and of its queue.
     levels: tuple[tuple[str, ...], str, str]
+    #: RESRSV_LIMIT of the queue: resource, lowest and highest value.
     resrsv_limit: tuple[tuple[str, tuple[float, float]], ...]
-    #: -n min and max, None where the job gives no -n.
+    #: Minimum and maximum of -n, None if not given.
     slots: tuple[int, int] | None
-    #: The slots of a job without -n.
+    #: Number of slots of a job without -n.
     proclimit_default: int | None
-    #: bsub -extsched.
+    #: Text of bsub -extsched.
     extsched: str
+    #: GPU request of the job.
     gpus: GpuRequest | None
 
 
@@ -735,7 +762,7 @@ def _effective(asked: _Asked, job_based: frozenset[str], options: Options) -> Me
 
 
 def _with_gpus(requirement: Requirement, gpus: GpuRequest) -> Requirement:
-    """The requirement with the GPUs of -gpu in its rusage, of a compound one in each term."""
+    """Return the requirement with GPUs added to its rusage, in each term if it is compound."""
     if isinstance(requirement, Compound):
         terms = (replace(t, requirement=_reserving(t.requirement, gpus)) for t in requirement.terms)
         return Compound(tuple(terms))
@@ -751,7 +778,9 @@ def _reserving(simple: Simple, gpus: GpuRequest) -> Simple:
 def _counted(
     requirement: Requirement, slots: tuple[int, int] | None, proclimit_default: int | None
 ) -> Requirement:
-    """Counts of a compound requirement; None and a single slot are a job that gave no -n."""
+    """Return the requirement with the counts of its terms; None and one slot mean a job without
+    -n.
+    """
     if not isinstance(requirement, Compound):
         return requirement
     asked = None if slots in (None, (1, 1)) else slots

@@ -1,7 +1,7 @@
-"""From a requirement string to its syntax tree (REQ-01 … REQ-20).
+"""Parser from a requirement string to its syntax tree (REQ-01 … REQ-20).
 
-The scanner cuts the string into terms and sections, a lark grammar reads each section, and the
-builders turn its parse tree into the syntax tree. Places in errors are those of the whole string.
+The scanner splits the string into terms and sections, a lark grammar reads each section, and the
+builders turn its parse tree into the syntax tree. Positions in errors refer to the whole string.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _CU_IN_TERMS = "type, pref, maxcus or usablecuslots"
 
 
 class Builder:
-    """Builds the sections found in `body`; notes go to `notes`, mistakes raise ResreqError."""
+    """Builder of the sections found in `body`; adds to `notes`, raises ResreqError."""
 
     def __init__(
         self, body: str, options: Options, notes: list[str], *, in_term: bool = False
@@ -78,15 +78,15 @@ class Builder:
         self._in_term = in_term
 
     def fail(self, token: Token | None, what: str, expected: str = "") -> NoReturn:
-        """Raise the error that blames `token`."""
+        """Raise the error with the position of `token`."""
         position = 0 if token is None else token.start_pos
         word = "" if token is None else str(token)
         raise ResreqError(what, text=self._body, position=position, token=word, expected=expected)
 
     def _known(self, token: Token, *words: str) -> str:
-        """The resource that a token names; a name outside a complete vocabulary is an error.
+        """Return the resource that a token names; a name outside a complete vocabulary is an error.
 
-        words: what else may stand there, for the hint.
+        words: other words that may occur there, for the hint.
         """
         name = canonical(str(token))
         vocabulary = self._options.vocabulary
@@ -103,22 +103,24 @@ class Builder:
         return name
 
     def _needs_newer(self, token: Token, what: str) -> None:
-        """Refuse what LSF 7 does not know where the cluster speaks its language."""
+        """Raise an error for syntax that LSF 7 does not know, if the cluster has its language."""
         if self._options.dialect == LSF_7:
             self.fail(token, f"LSF 7 has no {what}", "dialect: 10.1, or the language of LSF 7")
 
     def select_form(self) -> str:
-        """Which grammar reads a selection: the restricted one where it can only be that (004)."""
+        """Return the name of the grammar for a selection; the restricted one only if no other
+        fits (004).
+        """
         bare = _QUOTES.sub("", self._body)
         return "restricted" if ":" in bare or _RESTRICTED.fullmatch(self._body) else "ordinary"
 
     def select(self, tree: Tree[Any] | Token, start: str) -> Expression:
-        """The expression of a select section."""
+        """Return the expression of a select section."""
         selection = SelectionBuilder(self._body, self._options, self._known, self._notes)
         return selection.restricted(tree) if start == "restricted" else selection.expression(tree)
 
     def order(self, tree: Tree[Any]) -> tuple[OrderKey, ...] | None:
-        """Keys of an order section, leftmost first; None where it has none."""
+        """Return the keys of an order section, leftmost first; None if it has none."""
         keys = []
         for key in _subtrees(tree):
             *minus, name = key.children
@@ -130,7 +132,7 @@ class Builder:
         return tuple(keys) or None
 
     def same(self, tree: Tree[Any]) -> tuple[str, ...]:
-        """Names of a same section, each once."""
+        """Return the names of a same section, each once."""
         names = tuple(dict.fromkeys(self._known(token) for token in _tokens(tree, "NAME")))
         for name in names:
             if name in CHANGING or name in self._options.vocabulary.dynamic:
@@ -140,7 +142,7 @@ class Builder:
         return names
 
     def rusage(self, tree: Tree[Any]) -> Rusage | None:
-        """Alternatives of usage strings (REQ-11)."""
+        """Return the alternatives of usage strings of an rusage section (REQ-11)."""
         alternatives = []
         bars = _tokens(tree, "OR")
         if bars and self._in_term:
@@ -150,11 +152,12 @@ class Builder:
             commas = _tokens(alternative, "COMMA")
             usages = [self._usage(usage, seen) for usage in _subtrees(alternative)]
             if UsageString(()) in usages and (bars or commas):
-                # The sign that has nothing beside it: the one before, at the start the one behind.
+                # Blame the comma without a usage string: the one before it, at the start the one
+                # after it.
                 signs, empty = (commas, usages.index(UsageString(()))) if commas else (bars, place)
                 sign = signs[max(0, empty - 1)]
                 if commas and 0 < empty == len(usages) - 1:
-                    usages.pop()  # bsub takes a comma at the end
+                    usages.pop()  # bsub accepts a comma at the end.
                     alternatives.append(tuple(usages))
                     continue
                 self.fail(sign, "a usage string is empty", f"a resource on both sides of '{sign}'")
@@ -219,7 +222,7 @@ class Builder:
         return Amount(resource, ())
 
     def _per(self, token: Token | None) -> str:
-        """``host``, ``task`` or ``job`` behind an amount; "" without."""
+        """Return ``host``, ``task`` or ``job`` after an amount; "" if there is none."""
         if token is None:
             return ""
         self._needs_newer(token, f"'/{token}' behind an amount")
@@ -230,7 +233,7 @@ class Builder:
         return str(token)
 
     def _not_consumed(self, resource: str) -> str:
-        """Why jobs cannot reserve the resource, "" if they can (REQ-08)."""
+        """Return why jobs cannot reserve the resource, "" if they can (REQ-08)."""
         vocabulary = self._options.vocabulary
         kind = vocabulary.kind(resource)
         if kind == "string":
@@ -239,7 +242,7 @@ class Builder:
         return "is not consumed by jobs" if kind == "boolean" or inert else ""
 
     def _note_misspelling(self, name: Token) -> None:
-        """A word near to duration or decay that is no known resource was mostly meant as one."""
+        """Add a note if an unknown name resembles duration or decay."""
         hint = nearest(str(name), ("duration", "decay"))
         if hint and self._options.vocabulary.kind(canonical(str(name))) is None:
             self._notes.append(f"{name} is taken for a resource{hint}")
@@ -262,7 +265,9 @@ class Builder:
         return number * UNITS[self._options.unit] if resource in SCALED else number
 
     def _unit(self, resource: str, suffix: str) -> float:
-        """MB of a unit behind an amount (``mem=5GB``, not in LSF 7), 0 where none may stand."""
+        """Return the MB of a unit after an amount (``mem=5GB``, not in LSF 7), 0 if none is
+        allowed.
+        """
         unit = suffix.upper() if len(suffix) > 1 else f"{suffix.upper()}B"
         sized = resource in BUILTIN_AMOUNTS and self._options.dialect != LSF_7
         return UNITS.get(unit, 0) if suffix and sized else 0
@@ -294,7 +299,7 @@ class Builder:
         return float(match.group(1)), match.group(2)
 
     def _check_phases(self, name: Token | None, usage: UsageString) -> None:
-        """Phases must fit their durations and may not rise (RSV-09)."""
+        """Raise an error if phases do not fit their durations or rise (RSV-09)."""
         phases = max((len(amount.values) for amount in usage.amounts), default=1)
         if len(usage.amounts) > 1 and (phases > 1 or len(usage.durations) > 1):
             self.fail(
@@ -308,7 +313,7 @@ class Builder:
             self.fail(name, str(error))
 
     def span(self, tree: Tree[Any]) -> Span | None:
-        """hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile for types or models (REQ-18)."""
+        """Return the span section: hosts, block, ptile, or ptile for types or models (REQ-18)."""
         result: Span | None = None
         seen: dict[str, Token] = {}
         for item in _subtrees(tree):
@@ -362,7 +367,7 @@ class Builder:
         return int(word)
 
     def cu(self, tree: Tree[Any]) -> Cu:
-        """Compute-unit keywords; balance excludes usablecuslots unless lenient (PLC-08)."""
+        """Return the cu section; balance excludes usablecuslots unless lenient (PLC-08)."""
         found: dict[str, Any] = {}
         places: dict[str, Token] = {}
         for item in _subtrees(tree):
@@ -413,7 +418,7 @@ class Builder:
 
 
 def _named(tokens: Sequence[Token]) -> Token | None:
-    """The name behind an amount and its slash."""
+    """Return the name after an amount and its slash."""
     return next((token for token in tokens if token.type == "NAME"), None)
 
 
@@ -433,11 +438,11 @@ def _tokens(tree: Tree[Any], kind: str) -> list[Any]:
     return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
 
 
-# What lark could not read, said for people: the place, what stands there, what would be right.
+# Messages for syntax errors of lark: position, text found and expected text.
 
 
 _VALUES = {"NUMBER", "NAME", "LPAR"}
-#: Terminals in the order in which they are offered, each with its words.
+#: Terminals in the order in which messages offer them, each with its words.
 _WORDS = {
     "NAME": "a resource name",
     "NUMBER": "a number",
@@ -454,7 +459,7 @@ _WORDS = {
     "MINUS": "'-'",
     "$END": "the end",
 }
-#: Mistakes with a usual cause: what stands at the place, in which sections, and the advice.
+#: Mistakes with a frequent cause: text at the position, sections, and the advice.
 _SELECT = frozenset({"ordinary", "strict", "restricted"})
 _HINTS = (
     (re.compile(r"&(?!&)"), _SELECT, "'&&' for and"),
@@ -474,7 +479,7 @@ _HINTS = (
     (re.compile(r"\["), _SELECT, "no section inside a section"),
 )
 _TURNED = re.compile(r"=[<>]")
-#: ``linux==type``: the grammar takes the resource for the beginning of another comparison.
+#: ``linux==type``: the grammar reads the resource as the start of another comparison.
 _STRING_RIGHT = re.compile(
     r"('[^']*'|\"[^\"]*\"|(?<![\w.])[\w.]+)\s*(==|!=|<=|>=|<|>|=)\s*(type|model|status|hname)$"
 )
@@ -484,7 +489,7 @@ _AMOUNT = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:(:|[<>]=?)\s*)?([0-9.][\w.]*)"
 
 
 def complaint(error: UnexpectedInput, body: str, start: str) -> ResreqError:
-    """The error to raise for one that lark raised over `body`, read by the rule `start`."""
+    """Return the error for one that lark raised over `body`, parsed by the rule `start`."""
     position = len(body.rstrip()) if _at_end(error) else min(error.pos_in_stream or 0, len(body))
     slip = _slip(body, position, start)
     if slip is not None:
@@ -498,7 +503,9 @@ def complaint(error: UnexpectedInput, body: str, start: str) -> ResreqError:
 
 
 def _slip(body: str, position: int, start: str) -> ResreqError | None:
-    """The error for a slip that shows more than the place at which lark stops."""
+    """Return the error for a known typing error, which says more than the position where lark
+    stops.
+    """
     if start in _SELECT:
         turned = _STRING_RIGHT.search(body[:position].rstrip())
         if turned is not None:
@@ -547,7 +554,7 @@ def _expected(error: UnexpectedInput, body: str, start: str) -> str:
 
 
 def _accepted(error: UnexpectedInput) -> set[str]:
-    """Terminals the parser would really take here, not only those its state lists."""
+    """Return the terminals that the parser would accept here, fewer than its state lists."""
     parser = getattr(error, "interactive_parser", None)
     if parser is not None:
         return set(parser.accepts())
@@ -572,12 +579,12 @@ def _listed(terminals: set[str], start: str) -> str:
 
 
 _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
-#: The items of span[] that spread tasks over hosts or GPUs: stripe, stripe=n, gtile=n, gtile='!'.
+#: Items of span[] that distribute tasks over hosts or GPUs: stripe, stripe=n, gtile=n, gtile='!'.
 _TILING = re.compile(
     r"(?:(?<=:)|^)\s*(?:stripe(?:\s*=\s*[0-9]+)?|gtile\s*=\s*(?:[0-9]+|'!'|\"!\"))\s*(?=:|\Z)"
 )
 _NOT_TILED = "stripe and gtile of span[] are read but not modelled"
-#: What the note about an affinity[] says that asks for more than a number of processor units.
+#: Text of the note about an affinity[] that requests more than a number of processor units.
 _AFFINITY = (
     "of affinity[] plans count the processor units; where they lie, who shares them and what is "
     "bound to them is read but not modelled"
@@ -601,13 +608,12 @@ def parse(
     vocabulary: Vocabulary = ANY,
     dialect: str = LSF_10,
 ) -> Requirement:
-    """The requirement that a -R string or a RES_REQ parameter states; "" is an empty requirement.
+    """Return the requirement of a -R string or RES_REQ; "" is an empty requirement.
 
     strict: the rules of LSF_STRICT_RESREQ=Y. lenient: also accept cu[balance] with usablecuslots.
-    unit: what a number given for mem or swp means (KB … EB); the tree always holds MB.
-    vocabulary: names that are known; names outside a complete one are errors. dialect: the
-    language of LSF "7" or "10.1".
-    Raises ResreqError with the place of the first mistake. Equal calls are answered from a cache.
+    unit: the unit of a number for mem or swp (KB … EB); the tree always holds MB. vocabulary: known
+    names; names outside a complete one are errors. dialect: the language of LSF "7" or "10.1".
+    Raises ResreqError with the position of the first mistake. Results are cached.
     """
     options = Options(strict, lenient, unit, vocabulary, dialect=dialect)
     return parse_with_notes(text, options).requirement
@@ -615,7 +621,7 @@ def parse(
 
 @lru_cache(maxsize=16384)
 def parse_with_notes(text: str, options: Options) -> Parsed:
-    """As :func:`parse`, with notes on text and values that LSF accepts and ignores."""
+    """Return the requirement with notes on text and values that LSF accepts and ignores."""
     if options.unit not in UNITS:
         raise ResreqError(f"'{options.unit}' is no unit", expected=", ".join(UNITS))
     try:
@@ -706,7 +712,9 @@ def _with_leading(
     options: Options,
     notes: list[str],
 ) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
-    """Selections beside select[]: in LSF 7 they hold too, unless the syntax is strict (004)."""
+    """Merge selections outside select[]: in LSF 7 they apply too, unless the syntax is strict
+    (004).
+    """
     if options.dialect != LSF_7 and not options.strict:
         _judge_selections(text, found, stray)
     elif not options.strict:
@@ -738,7 +746,9 @@ def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
 def _judge_selections(
     text: str, found: tuple[SectionText, ...], stray: tuple[SectionText, ...]
 ) -> None:
-    """LSF 10.1 refuses a second selection, and one that an operator joins to select[]."""
+    """Raise an error for a second selection, and for one that an operator joins to select[] (LSF
+    10.1).
+    """
     selections = [section for section in found if section.keyword in ("", "select")]
     if selections:
         selections += [section for section in stray if is_linked(section)]
@@ -747,7 +757,7 @@ def _judge_selections(
 
 
 def _judge_by_7(text: str, section: SectionText, in_term: bool) -> None:
-    """Sections that LSF 7 does not know, or not there."""
+    """Raise an error for sections that LSF 7 does not know, or not at this position."""
     what = "affinity[]" if section.keyword == "affinity" else ""
     if in_term and section.keyword == "cu":
         what = "cu[] in compound requirements"
@@ -775,7 +785,7 @@ def check_together(simple: Simple, text: str = "", span: SectionText | None = No
 
 
 def _judge_stray(text: str, section: SectionText, options: Options, notes: list[str]) -> None:
-    """Text outside the sections: an error under strict syntax, else ignored with a note (004)."""
+    """Raise an error for text outside the sections under strict syntax, else add a note (004)."""
     if options.strict:
         raise ResreqError(
             f"'{section.body}' is outside the sections",
@@ -791,7 +801,9 @@ def _judge_stray(text: str, section: SectionText, options: Options, notes: list[
 def _section(
     keyword: str, body: str, options: Options, in_term: bool
 ) -> tuple[Any, tuple[str, ...]]:
-    """What a section says, and notes on it; many different strings share sections."""
+    """Return the value of a section and its notes; cached, because different strings share
+    sections.
+    """
 
     notes: list[str] = []
     builder = Builder(body, options, notes, in_term=in_term)
@@ -808,7 +820,7 @@ def _lark() -> Lark:
 
 @lru_cache(maxsize=16384)
 def _tree(body: str, start: str) -> Tree[Any]:
-    """The parse tree of one section; many different strings share sections. Nobody changes it."""
+    """Return the parse tree of one section; cached, so it must not be changed."""
     from lark.exceptions import UnexpectedInput
 
     try:

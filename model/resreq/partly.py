@@ -1,4 +1,4 @@
-"""The parts of a requirement that can be heeded, where others name what nobody described."""
+"""The parts of a requirement that can be obeyed if other parts name undefined resources."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Keep = Callable[[str], bool]
 
 
 def heeded_part(text: str, options: Options, keep: Keep) -> str:
-    """The requirement without the parts that `keep` says no to, "" where nothing is left.
+    """Return the requirement without the parts that `keep` rejects, "" if nothing is left.
 
-    keep: asked for every part as a requirement of its own: a condition between ``&&``, a key of
+    keep: called for every part as a requirement of its own: a condition between ``&&``, a key of
     order[] or same[], an amount of rusage[], the whole of span[], cu[] and affinity[]. Of
-    alternatives in braces the first counts, which is what LSF tries first.
-    A section, or a part of select[] or rusage[], that cannot be read at all goes too.
-    Raises ResreqError for a text of which no section can be read.
+    alternatives in braces only the first, which LSF tries first, is used. A section, or a part of
+    select[] or rusage[], that cannot be read is removed too. Raises ResreqError for a text of which
+    no section can be read.
     """
     for first in alternatives(text)[:1]:
         text = first
@@ -56,7 +56,7 @@ def heeded_part(text: str, options: Options, keep: Keep) -> str:
 
 
 def readable(options: Options) -> Keep:
-    """Says yes to what these options read."""
+    """Return a predicate that accepts texts which these options can read."""
 
     def keep(part: str) -> bool:
         try:
@@ -68,12 +68,12 @@ def readable(options: Options) -> Keep:
     return keep
 
 
-#: Where the parts of a section end, of those that may lose one.
+#: Separators of parts, for sections from which a part can be removed.
 _BETWEEN = {"select": "&&", "rusage": ":"}
 
 
 def _readable_text(text: str, options: Options) -> str:
-    """The sections and parts of sections of a simple requirement that can be read by themselves."""
+    """Return the sections and parts of sections of a simple requirement that can be read."""
     if is_compound(text):
         return ""
     found: list[str] = []
@@ -97,7 +97,7 @@ def _readable_text(text: str, options: Options) -> str:
 
 
 def _parts_read(keyword: str, body: str, options: Options) -> list[str]:
-    """The section as far as it can be read: [] or one text."""
+    """Return the readable part of a section as one text, [] if there is none."""
 
     def section(inside: str) -> str:
         return f"{keyword}[{inside}]" if keyword else inside
@@ -136,7 +136,7 @@ def _simple(whole: Simple, unit: str, keep: Keep) -> Simple:
 
 
 def _rusage(whole: Rusage, kept: Callable[[Simple], bool]) -> Rusage | None:
-    """None also where one alternative has lost everything: it asks for nothing now."""
+    """Return rusage with the kept amounts; None if an alternative lost all of them."""
     found: list[tuple[UsageString, ...]] = []
     for usages in whole.alternatives:
         strings: list[UsageString] = []
@@ -162,7 +162,7 @@ STRICT = Options(strict=True)
 
 
 def check_select(text: str, options: Options = STRICT) -> tuple[bool, str]:
-    """Whether the select section of a -R string is right, and the sentence that bsub prints.
+    """Return whether the select section of a -R string is valid, and the sentence that bsub prints.
 
     Other sections are not read; an empty string is valid.
     """
@@ -192,7 +192,7 @@ def _read(body: str, options: Options) -> None:
     try:
         parse_with_notes(f"select[{body}]", options)
     except ResreqError as error:
-        # At its end there is no token to name but the last one before it.
+        # At the end of the text there is no token to name but the last one.
         at_end = error.position is not None and error.position >= len("select[" + body.rstrip())
         token = body.split()[-1] if at_end else error.token
         raise ResreqError(error.what, text=body, token=token) from None
@@ -202,10 +202,9 @@ def _refuse(section: SectionText, what: str) -> None:
     raise ResreqError(what, text=section.body, token=section.keyword or section.body)
 
 
-# What of a requirement still means something where nothing is known of hosts but their slots.
-#
-# A log names hosts without their memory, types, units and resources. How slots are spread (span[])
-# is about slots alone; the other sections ask for what such hosts do not have.
+# Parts of a requirement that apply to hosts of which only slots are known. A log names hosts
+# without memory, types, units and resources. The distribution of slots (span[]) needs slots alone;
+# all other sections need attributes of hosts.
 
 
 #: Comparisons of the host type that every host meets; LSF adds them by itself.

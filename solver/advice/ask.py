@@ -66,7 +66,7 @@ class Choice:
     answer: StartAnswer
     #: Why the queue would not take it, or "".
     refused: str = ""
-    #: Its forecast, None where none was asked for.
+    #: Its forecast, None if none was asked for.
     likely: StartQuantiles | None = None
 
 
@@ -405,7 +405,7 @@ class _OptionSearch:
                 yield item
 
     def _try(self, change: Mapping[str, Any], *, keep: bool = False) -> Choice | None:
-        """Plan one alternative; None where it is the line itself."""
+        """Plan one alternative; None if it is the line itself."""
         instance = self.forecast.instance
         job = self.job
         for name, value in change.items():

@@ -185,7 +185,7 @@ class Comparison:
     moving: tuple[Omission, ...] = ()
     #: A limit or Ctrl-C came before all was examined, so that a missing start is not known.
     cut: bool = False
-    #: When each job will likely start, None where no history was given.
+    #: When each job will likely start, None if no history was given.
     forecast: Mapping[str, StartQuantiles] | None = None
     #: What was odd about the history.
     remarks: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ class Comparison:
 
     @property
     def origin(self) -> str | None:
-        """The ISO date of second 0, None where it has none."""
+        """The ISO date of second 0, None if it has none."""
         return self.outlook.origin
 
     @property

@@ -63,9 +63,9 @@ class ChainLink:
     """One job of a critical path: the next one waits for its end, or for its start."""
 
     job: str
-    #: Seconds from the origin, None where nobody knows.
+    #: Seconds from the origin, None if nobody knows.
     start: int | None
-    #: Its end, None where nobody knows.
+    #: Its end, None if nobody knows.
     finish: int | None
     #: The next waits for its start.
     by_start: bool = False
@@ -85,7 +85,7 @@ _INFINITE = float("inf")
 def critical_path(
     instance: Instance, job: Job, times: Mapping[str, tuple[int, int | None]]
 ) -> tuple[ChainLink, ...]:
-    """The jobs that decide when `job` may start, the first one first; () where it waits for none.
+    """The jobs that decide when `job` may start, the first one first; () if it waits for none.
 
     times: start and end (seconds) of pending jobs, as planned. Of several jobs that a condition
     names it is the one that lets it hold. The path ends at a job that waits for nothing, or that
@@ -315,7 +315,7 @@ class Obstacle:
     """What keeps the job from starting from `first` to before `until`, at every instant of it."""
 
     first: int
-    #: None where it never ends.
+    #: None if it never ends.
     until: int | None
     reason: str
     #: How many instants were looked at; nothing that counts changes between them.
@@ -509,7 +509,7 @@ class Explanation:
     absolute: AbsoluteRank | None = None
     #: Its conditions that hold on some hosts only.
     requirement: tuple[str, ...] = ()
-    #: What LSF itself said of it, None where the instance does not know.
+    #: What LSF itself said of it, None if the instance does not know.
     lsf: SaidByLsf | None = None
     #: A limit or Ctrl-C came before everything had been looked at.
     cut: bool = False
@@ -518,7 +518,7 @@ class Explanation:
     #: Where a whole array was asked about, its elements as planned; the job is then the first that
     #: does not start now.
     array: PlannedArray | None = None
-    #: What changes of the configuration would do, None where they were not asked for.
+    #: What changes of the configuration would do, None if they were not asked for.
     diagnosis: Diagnosis | None = None
     #: As configured, as LSF estimates it and as it is possible.
     outlook: JobOutlook | None = None

@@ -91,7 +91,7 @@ class Forecaster:
         time_limit: float | None,
         cancel: threading.Event | None,
     ) -> Forecaster | None:
-        """Reads the history where it is a file; None where there is none.
+        """Reads the history where it is a file; None if there is none.
 
         Raises InputError where it cannot be read.
         """
@@ -182,7 +182,7 @@ def _whole(time: float) -> int | None:
 
 
 def times_of(item: StartQuantiles | None) -> Mapping[str, int | None]:
-    """The times of a record, None where nothing is known."""
+    """The times of a record, None if nothing is known."""
     return (item or UNKNOWN).record()
 
 
@@ -192,7 +192,7 @@ MAX_TIMES = 600
 
 @dataclass(frozen=True, slots=True)
 class FreeOverTime:
-    """Free slots and memory (MB, None where no host has an amount of it) from each time on."""
+    """Free slots and memory (MB, None if no host has an amount of it) from each time on."""
 
     #: Seconds, the first is the instance's now. Hosts that take no jobs count for nothing.
     times: tuple[int, ...]

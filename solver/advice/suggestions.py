@@ -100,7 +100,7 @@ SECTIONS = ("span", "cu", "same", "select", "rusage")
 
 
 def section(job: Job, name: str) -> str | None:
-    """What stands in a section of the job's own -R, None where it has none."""
+    """What stands in a section of the job's own -R, None if it has none."""
     for text in job.res_req:
         if match := re.search(rf"\b{name}\[([^\]]*)\]", text):
             return match[1].strip()
@@ -224,7 +224,7 @@ class Suggestion:
     #: What would have to be otherwise.
     change: str
     start: int
-    #: Seconds sooner, None where it never started.
+    #: Seconds sooner, None if it never started.
     gain: int | None
     allocation: dict[str, int]
 

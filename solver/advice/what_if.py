@@ -145,7 +145,7 @@ class Planned:
     demand: Demand
     item: PlannedJob
     start: Start
-    #: What it keeps from others until its start, None where it keeps nothing.
+    #: What it keeps from others until its start, None if it keeps nothing.
     held: JobReservation | None = None
 
 
@@ -450,7 +450,7 @@ class WhatIfPlanner:
         return not self.stopped() and (self._limited or self.effort is not None or not large)
 
     def elements(self, array: str, jobs: Sequence[Job] = ()) -> PlannedArray | None:
-        """The elements of an array with their starts, None where none has one.
+        """The elements of an array with their starts, None if none has one.
 
         jobs: the elements where they are submitted last, after all that are pending.
         """
@@ -503,7 +503,7 @@ class WhatIfPlanner:
     def fails(self, found: StartAnswer) -> tuple[str, ...]:
         """What of the requirement of a job that waits holds on some hosts only, and where not.
 
-        () where the reason that it waits for has said it.
+        () if the reason that it waits for has said it.
         """
         if found.start == self.instance.now or found.cut:
             return ()

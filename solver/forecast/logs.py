@@ -48,7 +48,7 @@ class RecordedLog:
     workload: Workload
     #: Empty for SWF, whose jobs and queues are numbers.
     names: JobNaming = field(default_factory=JobNaming)
-    #: What is invalid in the file, a sentence each.
+    #: Errors in the file, a sentence each.
     remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -136,19 +136,19 @@ class Backtest:
 
     past: PastLog
     questions: Questions
-    #: What of the log does not count, a sentence each.
+    #: Parts of the log that do not count, a sentence each.
     remarks: tuple[str, ...] = ()
     #: All questions were answered.
     complete: bool = True
 
     @property
     def groups(self) -> tuple[GroupAccuracy, ...]:
-        """How near each estimator was: over all jobs, by size and by queue."""
+        """Accuracy of each estimator: over all jobs, by size and by queue."""
         return accuracies(self.past, self.questions)
 
     @property
     def calibration(self) -> Calibration:
-        """What all these answers say of the next forecast."""
+        """Calibration for the next forecast, from all these answers."""
         return calibration_of(self.questions)
 
     @property
@@ -157,7 +157,7 @@ class Backtest:
         return reliability(self.questions)
 
     def columns(self) -> dict[str, Any]:
-        """One value a job that was asked about; waits in seconds, infinite for no start."""
+        """Columns with one value per requested job; waits in seconds, infinite for no start."""
         log, asked = self.past.log, self.questions
         return {
             "job": [self.past.names.job(number) for number in log.job[asked.row].tolist()],
@@ -180,7 +180,7 @@ class Backtest:
         return pandas.DataFrame(self.columns())
 
     def accuracy_records(self) -> list[dict[str, Any]]:
-        """One record an estimator and group of jobs."""
+        """Accuracy records, one per estimator and group of jobs."""
         return [
             {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
             for group in self.groups

@@ -223,7 +223,7 @@ def _check_calibrate(calibrate: object, calibration: Calibration) -> None:
 
 
 def run_by(world: ForwardWorld) -> str:
-    """What runs an instance forward, in words."""
+    """Return the name of the simulation that continues an instance."""
     if isinstance(world, PoolWorld):
         return f"the policy {policy_name(world.policy)} of a pool"
     return "the loop as configured"
@@ -271,5 +271,7 @@ def past_of(history: object, instance: Instance) -> History:
 
 
 def world_of(instance: Instance, history: History, policy: Policy) -> ForwardWorld:
-    """What runs an instance forward: a pool where it is one, else its hosts with the loop."""
+    """Return the model that continues an instance: a pool if the instance is one, else its
+    simulated hosts.
+    """
     return pool_world(instance, history, policy) or hosts_world(instance, history)

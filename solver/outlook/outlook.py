@@ -78,7 +78,7 @@ def outlook_of(
 ) -> Outlook:
     """The outlook that follows from a run as configured and an optimal plan of one instance.
 
-    found: None where no such plan was made, so that possible starts are not known. budget: of the
+    found: None if no such plan was made, so that possible starts are not known. budget: of the
     reasons why jobs have no start; where it is over they are not examined.
     """
     order = priority_order(instance)
@@ -112,7 +112,7 @@ def outlook_of_job(
 ) -> JobOutlook:
     """The outlook of one pending job, as :func:`outlook_of`.
 
-    found: an optimal plan of it and the jobs before it, None where none was made; planned: the
+    found: an optimal plan of it and the jobs before it, None if none was made; planned: the
     instance with these alone. What waits behind it is in no such plan, and may still touch it: then
     nothing is proved.
     """

@@ -53,10 +53,10 @@ class JobOutlook:
     job: str
     slots: int
     state: State
-    #: The start that the simulated scheduler reaches as the cluster is configured; None where the
+    #: The start that the simulated scheduler reaches as the cluster is configured; None if the
     #: state is another than "starts".
     as_configured: int | None
-    #: When it then ends at its limit; None where nothing says so.
+    #: When it then ends at its limit; None if nothing says so.
     as_configured_end: int | None = None
     #: Host to slots as configured, in allocation order.
     as_configured_on: Mapping[str, int] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class JobOutlook:
     #: Why the simulated scheduler does not start it when it first looks at it, and which jobs end
     #: as it does, a sentence.
     held_back: str = ""
-    #: What must happen before it starts, or why it cannot start here and what would fit; "" where
+    #: What must happen before it starts, or why it cannot start here and what would fit; "" if
     #: it starts.
     condition: str = ""
     #: What nothing here considers and touches this job: none of its starts can be relied on.
@@ -95,7 +95,7 @@ class JobOutlook:
     def sooner_by(self) -> int | None:
         """Seconds from the start as configured to the possible one; negative where that is later.
 
-        None where one of them is not known.
+        None if one of them is not known.
         """
         if self.as_configured is None or self.possible is None:
             return None
@@ -297,7 +297,7 @@ class Reasons:
         return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
 
     def _shut_for(self, job: Job) -> str:
-        """Which hosts, closed or down now, have to come back; "" where it fits on the others."""
+        """Which hosts, closed or down now, have to come back; "" if it fits on the others."""
         if self._fits(self.problem, self.problem.demand_of(job)):
             return ""
         profile = self._at_best.empty

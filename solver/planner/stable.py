@@ -299,7 +299,7 @@ def nearest_plan(
 def stable_plan(
     instance: Instance, found: Plan, grounds: PlanContext, last: Mapping[str, PlannedJob]
 ) -> Plan | None:
-    """A plan in which what the jobs were told last comes first; None where there is none."""
+    """A plan in which what the jobs were told last comes first; None if there is none."""
     index = instance.cluster.host_index()
     published = {job: start for job, item in last.items() if (start := _start_of(item, index))}
     demands = [demand for demand in grounds.demands() if not demand.impossible]

@@ -51,20 +51,20 @@ class Situation(Protocol):
 
     @property
     def free_now(self) -> FreeNow:
-        """What is free at the moment."""
+        """Return the free resources now."""
 
     @property
     def last_accepted(self) -> IntArray:
         """When each host took its last job, [H]."""
 
     def reserved_load(self, name: str) -> FloatArray:
-        """What running jobs reserve of a load index, [H] (RSV-01)."""
+        """Return the part of a load index that running jobs reserve, [H] (RSV-01)."""
 
 
 class InitialSituation:
-    """The situation of an instance at its now, before anything is scheduled.
+    """Situation of an instance at its now, before anything is scheduled.
 
-    What runs is looked at on demand.
+    Running jobs are examined on demand.
     """
 
     def __init__(self, instance: Instance, resolver: Resolver) -> None:
@@ -85,13 +85,13 @@ class InitialSituation:
 
     @cached_property
     def _holding(self) -> list[tuple[RunningJob, Allocation]]:
-        """Those of them that do not end at this moment."""
+        """Return the running jobs that do not end now, with their allocations."""
         ends = ((pair, expected_finish(self.instance, pair[0])) for pair in self._running)
         return [pair for pair, end in ends if end is None or end > self.now]
 
     @cached_property
     def free_now(self) -> FreeNow:
-        """What is free at the moment."""
+        """Return the free resources now."""
         found = FreeNow(self.table)
         for item, allocation in self._holding:
             blocked = self._resolver.blocked_units(item.job, allocation)
@@ -106,11 +106,11 @@ class InitialSituation:
         return last_starts(self.instance)
 
     def reserved_load(self, name: str) -> FloatArray:
-        """What running jobs reserve of a load index, [H] (RSV-01)."""
+        """Return the part of a load index that running jobs reserve, [H] (RSV-01)."""
         return self.reserved_load_at(name, self.now)
 
     def reserved_load_at(self, name: str, time: int) -> FloatArray:
-        """What those of the running jobs that have not ended by `time` reserve then, [H]."""
+        """Return the part of a load index that jobs still running at `time` reserve then, [H]."""
         total = np.zeros(len(self.names))
         for item, allocation in self._holding:
             end = expected_finish(self.instance, item)
@@ -156,16 +156,16 @@ def add_reserved_load(
 
 
 class Eligibility:
-    """Answers for one situation; keeps what it found until the cycle is over."""
+    """Eligibility of jobs, queues and hosts in one situation, cached until the cycle ends."""
 
     def __init__(self, situation: Situation, status: Sequence[str]) -> None:
         self.situation = situation
         instance = situation.instance
         hosts = instance.cluster.hosts
-        #: Of each host: "ok", "closed" (takes no job) or "down".
+        #: Status of each host: "ok", "closed" (takes no job) or "down".
         self.status = list(status)
         self.all_up = all(item == "ok" for item in status)
-        #: As reported, by index.
+        #: Reported load of each host, by index.
         self.load: dict[str, FloatArray] = {}
         for name in sorted({name for host in hosts for name in host.load}):
             self.load[name] = np.array([host.load.get(name, np.nan) for host in hosts])
@@ -184,7 +184,7 @@ class Eligibility:
             ]
             for queue in instance.queues
         }
-        #: Whether anything opens and closes by the clock.
+        #: Whether a window opens or closes anything.
         self.any_windows = bool(self._host_windows) or any(self._queue_windows.values())
         self._any_thresholds = any(
             limits.sched or limits.stop
@@ -205,7 +205,7 @@ class Eligibility:
 
     @property
     def watches_load(self) -> bool:
-        """Whether some loadStop may suspend a running job."""
+        """Return whether some loadStop may suspend a running job."""
         return self._stops
 
     def begin_cycle(self) -> None:
@@ -214,7 +214,7 @@ class Eligibility:
 
     @property
     def moved_by_time(self) -> bool:
-        """Whether time alone, or load, may open or close hosts and queues."""
+        """Return whether time alone, or load, may open or close hosts and queues."""
         return self._any_thresholds or self.watches_load or self.any_windows or self._any_intervals
 
     def accepted(self) -> None:
@@ -263,11 +263,11 @@ class Eligibility:
         return self.situation.instance.accept_interval(queue)
 
     def acceptances(self) -> Accepted | None:
-        """What hosts took so far, for a profile; None where no queue has JOB_ACCEPT_INTERVAL."""
+        """Return the recent starts by host for a profile; None without JOB_ACCEPT_INTERVAL."""
         return Accepted(self.situation.last_accepted.copy()) if self._any_intervals else None
 
     def membership(self, hosts: frozenset[str]) -> BoolArray:
-        """Whether each host is one of these, [H]."""
+        """Return whether each host is one of these, [H]."""
         if hosts not in self._inside:
             self._inside[hosts] = np.array([name in hosts for name in self.situation.names])
         return self._inside[hosts]
@@ -323,7 +323,7 @@ class Eligibility:
             self.load[name][place] = value
 
     def reported(self, name: str) -> FloatArray:
-        """What the hosts report for an index or amount, [H]."""
+        """Return the values that hosts report for an index or amount, [H]."""
         if name in self.load:
             return self.load[name]
         for index, resource in enumerate(self.situation.table.host_resources):
@@ -332,7 +332,7 @@ class Eligibility:
         return np.full(len(self.situation.names), 0.0 if name in INCREASING_INDICES else np.nan)
 
     def available(self, name: str, reserved: FloatArray | None = None) -> FloatArray:
-        """What is reported, less what running jobs have reserved; more for a load (RSV-01).
+        """Return the reported value less reservations of running jobs; plus for a load (RSV-01).
 
         reserved: of a load index, [H]; None for what they reserve now.
         """
@@ -392,7 +392,7 @@ class Eligibility:
         return ""
 
     def run_window_open(self, queue: str, now: int) -> bool:
-        """Whether jobs of a queue may run now."""
+        """Return whether the run window of a queue is open now."""
         text = self._queues[queue].run_window
         return not text or Windows(text, self.situation.instance.origin).is_open(now)
 
@@ -461,14 +461,14 @@ def _known(resource: HostResource, amounts: FloatArray) -> FloatArray:
 
 
 def _past(name: str, value: FloatArray, limit: FloatArray) -> BoolArray:
-    """Whether a value is on the wrong side of its threshold; unknown ones are not."""
+    """Return whether each value is beyond its threshold; unknown values are not."""
     with np.errstate(invalid="ignore"):
         past: BoolArray = value > limit if name in INCREASING_INDICES else value < limit
     return past
 
 
 def may_preempt(queue: Queue, other: Queue) -> bool:
-    """Whether jobs of `queue` may suspend jobs of `other`, by the word of either.
+    """Return whether jobs of `queue` may suspend jobs of `other`, by the setting of either.
 
     Only lower queues are preempted, and none with BACKFILL.
     """

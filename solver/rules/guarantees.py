@@ -1,4 +1,4 @@
-"""What of guaranteed resource pools and service classes no method obeys, job by job (GUA-01)."""
+"""Omitted rules of guaranteed resource pools and service classes, by job (GUA-01)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ..availability.resources import Alternative, Per, Use
 from ..resolve import Resolver
 from .eligibility import preempting_now
 
-#: What jobs with -sla depend on in an instance without service classes.
+#: Omission for jobs with -sla in an instance without service classes.
 UNLISTED = "the guarantees of the service class, if it has any (service_classes; -sla)"
-#: What decides about the class of a job and is in no instance.
+#: Omission for jobs whose class depends on data that no instance has.
 LICENCE_PROJECTS = "licence projects, by which a service class may attach the job"
 
 
 def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
-    """What may change the start of one job."""
+    """Yield the omissions that may change the start of one job."""
     instance, rows = resolver.instance, resolver.table.guarantees
     if job.service_class and not instance.service_classes:
         yield UNLISTED
@@ -51,7 +51,7 @@ def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
 def left_to_the_loop(
     resolver: Resolver, jobs: Iterable[Job]
 ) -> Iterator[tuple[str, frozenset[str]]]:
-    """Loans, and queues that see no guarantees, that a plan does not foresee: the jobs they move.
+    """Yield loans, and queues without guarantees, that a plan omits, with the jobs they move.
 
     jobs: those that have a start anywhere.
     """
@@ -105,7 +105,7 @@ def _goals(job: Job, instance: Instance) -> Iterator[str]:
 
 
 def reaches(job: Job, pool: MeasuredPool, resolver: Resolver) -> bool:
-    """Whether a pending job may use something of a pool."""
+    """Return whether a pending job may use resources of a pool."""
     if pool.pool.kind == "resource":
         return pool.pool.arguments["name"] in resolver.reserves(job)
     demand = resolver.demand(job)
@@ -113,7 +113,7 @@ def reaches(job: Job, pool: MeasuredPool, resolver: Resolver) -> bool:
 
 
 def _takes_packages(job: Job, pool: GuaranteedPool, resolver: Resolver) -> bool:
-    """Whether a job takes whole packages with all that is in them, as long as it runs."""
+    """Return whether a job takes whole packages with all their resources while it runs."""
     try:
         asked = resolver.requirement(job)
     except InputError:
@@ -134,7 +134,7 @@ def _takes_packages(job: Job, pool: GuaranteedPool, resolver: Resolver) -> bool:
 
 
 def _of_pool(resolver: Resolver, rows: GuaranteeRows, number: int) -> Iterator[str]:
-    """What is not obeyed of one pool."""
+    """Yield the omitted rules of one pool."""
     instance, pool = resolver.instance, rows.pools[number]
     name, kind = pool.pool.name, pool.pool.kind
     jobs = (*(item.job for item in instance.running), *instance.pending)

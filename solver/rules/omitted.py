@@ -1,7 +1,7 @@
-"""Rules that an estimate leaves out, by name: what may make the loop start jobs at other times.
+"""Omitted rules of an estimate, by name: rules by which simulated starts may differ from it.
 
-A plan by greedy or time-based reservation is what the next cycle says. The cycles after it say
-the same again as long as nothing of this list is at work (docs/dev/semantics.md).
+A plan by greedy or time-based reservation is the estimate of the next cycle. Later cycles give
+equal estimates unless a rule of this list applies (docs/dev/semantics.md).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from .reservations import SUSPENDED, suspending
 class EstimateRule:
     """A rule that the next cycle cannot foresee."""
 
-    #: As notes have it.
+    #: Name in notes.
     name: str
-    #: Whether an instance has it.
+    #: Whether the rule applies in an instance.
     holds: Callable[[Instance], bool]
-    #: The instance without it, so that a loop can show what it changes; None where it cannot be
-    #: taken away.
+    #: Function that removes the rule from an instance, so that a simulation shows its effect; None
+    #: if it cannot be removed.
     without: Callable[[Instance], Instance] | None = None
 
 
@@ -67,7 +67,7 @@ def omitted_rule_names(
 
 
 def omissions_of(names: Sequence[str], nowhere: Sequence[Omission]) -> tuple[Omission, ...]:
-    """Rules that may touch any job, and what nobody obeys."""
+    """Return the omissions for rules that may touch any job, and for those that no method obeys."""
     return (*map(Omission, names), *nowhere)
 
 
@@ -77,16 +77,16 @@ def note_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def estimator_view(instance: Instance) -> Instance:
-    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19).
+    """Return the instance without windows and advance reservations, as LSF estimates (TBR-19).
 
-    Those that jobs are in stay: where else would an estimate have these jobs start (ARV-01).
+    Advance reservations with jobs stay, because these can start nowhere else (ARV-01).
     """
     kept = of_jobs(instance) if instance.advance_reservations else ()
     return replace(_without_windows(instance), advance_reservations=kept, future=())
 
 
 def _readable(instance: Instance, resolver: Resolver) -> Iterator[Job]:
-    """Of each class of pending jobs one; those whose requirement cannot be read start never."""
+    """Yield one job of each class of pending jobs with a readable requirement."""
     for job, first in classes(instance.pending):
         if job is not first:
             continue
@@ -110,7 +110,7 @@ def _thresholds(instance: Instance) -> Iterator[Thresholds]:
 
 
 def _limited(instance: Instance) -> frozenset[str]:
-    """What some queue or host sets a loadSched for."""
+    """Return the load indices for which some queue or host sets a loadSched."""
     return frozenset(name for limits in _thresholds(instance) for name in limits.sched)
 
 
@@ -137,7 +137,7 @@ def _without_windows(instance: Instance) -> Instance:
 
 
 def _all_reserve(instance: Instance) -> Instance:
-    """Every queue reserves, in the way of those that do, and as long as the longest."""
+    """Return the instance in which every queue reserves, as long as the longest does."""
     cycles = instance.reserve_cycles or 0
     queues = (
         queue if queue.reserve_cycles is not None else replace(queue, slot_reserve=cycles)
@@ -176,9 +176,9 @@ def _no_suspension(instance: Instance) -> Instance:
     return replace(instance, advance_reservations=tuple(kept))
 
 
-#: Nobody knows when and how: no start hangs on it but of jobs that it leaves none.
+#: Reported loads change in unknown ways: only starts of jobs that load excludes depend on it.
 LOADS = "that reported loads change"
-#: Loads as jobs reserve some and give it back; a cycle sees what is reserved at its moment.
+#: Loads rise and fall with reservations of jobs; a cycle uses the reservations of its instant.
 RESERVED_LOADS = "that loads rise and fall with what jobs reserve"
 OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
     EstimateRule("dispatch and run windows", _windows, _without_windows),
@@ -243,13 +243,13 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
 )
 
 
-#: Of what a cycle has seen to be at work: MAX_RESERVE_TIME ends reservations.
+#: Observed in a cycle: MAX_RESERVE_TIME ends reservations.
 RUN_OUT = "that reservations run out after MAX_RESERVE_TIME"
-#: Of a plan with future allocations for more jobs than a cycle of the cluster gives them (TBR-01).
+#: A plan has future allocations for more jobs than a cycle of the cluster (TBR-01).
 FEW_LOOK_AHEAD = "that only the first LSB_TIME_RESERVE_NUMJOBS jobs get a future allocation"
-#: Cycles that no reservation lasts for.
+#: More cycles than any reservation lasts.
 LONG = 1 << 40
-#: What takes a rule away, by the names of those that can be taken away.
+#: Functions that remove a rule, by the name of the rule.
 WITHOUT: Mapping[str, Callable[[Instance], Instance]] = {
     RUN_OUT: _without_end,
     **{rule.name: rule.without for rule in OF_THE_INSTANCE if rule.without is not None},
@@ -278,7 +278,7 @@ _OF_REQUIREMENTS: tuple[tuple[str, Callable[[Requirement], bool]], ...] = (
 )
 
 
-#: Queues that are named with their settings; of more none is.
+#: Maximum number of queues that are named with their settings.
 MAX_QUEUES = 2
 
 
@@ -334,11 +334,10 @@ _NAMED: Mapping[str, Callable[[Instance, Queue], Iterable[str]]] = {
 }
 
 
-# Which pending jobs the omissions of an instance may move: their scopes, resolved in one place.
-#
-# An omission that changes starts is of the jobs in its scope; what hangs on these is found where a
-# plan is judged. One by which jobs may end later is of these and of all that may meet such a job on
-# a host, in a pool or by a dependency condition. One by which they may only end sooner moves none.
+# Pending jobs that the omissions of an instance may move. An omission that changes starts concerns
+# the jobs in its scope; dependent starts are found when a plan is examined. If jobs may end later,
+# it also concerns all jobs that may meet them on a host, in a pool or by a dependency condition. If
+# they may only end earlier, it moves no job.
 
 
 @dataclass
@@ -351,7 +350,7 @@ class Scopes:
     _taken: dict[Hashable, tuple[IntArray, frozenset[int]]] = field(default_factory=dict)
 
     def moved(self, item: Omission, jobs: Sequence[Job]) -> tuple[str, ...] | None:
-        """Those of some pending jobs whose starts an omission may change; None: of all."""
+        """Return the pending jobs whose starts an omission may change; None: all."""
         if item.changes == "sooner ends":
             return ()
         ids = None if item.jobs is None else frozenset(item.jobs)
@@ -364,7 +363,7 @@ class Scopes:
     def _delayed(
         self, item: Omission, ids: frozenset[str] | None, jobs: Sequence[Job]
     ) -> tuple[str, ...]:
-        """The jobs in a scope, and those that may wait for the end of one that runs or waits."""
+        """Return the jobs in a scope, and those that may wait for the end of one of them."""
         longer = [run.job for run in self.instance.running if self._is_of(item, None, run.job)]
         longer += [job for job in self.instance.pending if self._is_of(item, ids, job)]
         if not longer:
@@ -410,7 +409,7 @@ class Scopes:
         return [index[name] for name in self._running_on.get(job.id, ())]
 
     def _is_of(self, item: Omission, ids: frozenset[str] | None, job: Job) -> bool:
-        """Whether a job is in the scope of an omission, as far as can be told."""
+        """Return whether a job is in the scope of an omission; True if unknown."""
         return (
             (ids is None or job.id in ids)
             and (not item.queues or job.queue in item.queues)
@@ -434,7 +433,7 @@ class Scopes:
     def _may_use(self, names: Iterable[str], job: Job) -> bool:
         found = [self.instance.cluster.expand(name) for name in names]
         if None in found:
-            return True  # a row for hosts that are not listed, such as "default"
+            return True  # Such a row applies to hosts that are not listed, for example "default".
         index = self.resolver.host_index()
         wanted = [index[host] for part in found for host in part or ()]
         own = [*self._takes(job)[0].tolist(), *self._held_by(job)]
@@ -448,7 +447,7 @@ class Scopes:
         return found is None or not found.isdisjoint(names)
 
     def _resources_of(self, job: Job) -> frozenset[str] | None:
-        """The resources that a job names, or is under a threshold of; None: nobody can tell."""
+        """Return the resources in a job's requirement or thresholds; None: unknown."""
         try:
             parts = simples(self.resolver.requirement(job))
             found = set(self.resolver.reserves(job)) | self.resolver.loads_reserved(job)
@@ -469,7 +468,7 @@ class Scopes:
 
     @cached_property
     def _watched(self) -> set[str]:
-        """What some host has a threshold of."""
+        """Return the load indices and amounts for which some host has a threshold."""
         return {name for host in self.instance.cluster.hosts for name in _watched(host.thresholds)}
 
     @cached_property
@@ -499,9 +498,9 @@ class Scopes:
 
 
 def with_jobs_named(instance: Instance, resolver: Resolver, jobs: Sequence[Job]) -> Instance:
-    """The instance with these of its pending jobs alone; what it leaves out names those it moves.
+    """Return the instance with only these pending jobs and the omissions that move them.
 
-    So that the jobs that are gone have their say in that.
+    Omissions take the removed jobs into account.
     """
     part = replace(instance, pending=tuple(jobs))
     if not instance.omissions:
@@ -523,9 +522,9 @@ def _watched(limits: Thresholds) -> set[str]:
 
 
 def remarks(instance: Instance) -> tuple[Omission, ...]:
-    """What the instance leaves out by which no proof by run limits is wrong, only to be known.
+    """Return omissions for information only, by which no proof with run limits is wrong.
 
-    Of a queue or application without jobs nothing is said.
+    A queue or application without jobs has none.
     """
     queues: set[str] = set()
     applications: set[str] = set()

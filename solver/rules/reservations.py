@@ -1,4 +1,4 @@
-"""What plans omit of advance reservations, and the jobs that it touches (ARV-01)."""
+"""Omitted rules of advance reservations, and the jobs that they touch (ARV-01)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ...model.instance import AdvanceReservation, Instance
 from ..availability.demand import Demand
 from ..precedence import Precedence
 
-#: What jobs with -U hang on if the reservation is not described.
+#: Omission for jobs with -U if the reservation is not described.
 UNDESCRIBED = "the advance reservation of the job, which is not described (advance_reservations)"
-#: Running jobs have slots that one needs as it begins.
+#: Omission if running jobs have slots that a reservation needs at its start.
 SUSPENDED = "that running jobs are suspended for the jobs of an advance reservation"
-#: LSF goes by the run limit; without one a job is not kept from starting before a reservation.
+#: Omission for jobs without a run limit: they can start before a reservation and run into it.
 BY_RUN_LIMIT = "that before an advance reservation a run limit has to fit, not an estimate"
 WITHOUT_LIMIT = (
     "that jobs without a run limit start before an advance reservation, and are suspended for it"
 )
-#: What becomes of jobs that end after their reservation.
+#: Omission for jobs that end after their reservation.
 AFTER_OPEN = "that jobs of an open advance reservation are suspended at its end"
 AGAIN = "that a recurring open advance reservation begins again while its jobs still run"
 EXCLUSIVE = "exclusive jobs in an advance reservation of a part of a host"
@@ -56,7 +56,7 @@ def suspending(instance: Instance) -> frozenset[str]:
 
 
 def _is_overrun(instance: Instance, item: AdvanceReservation) -> bool:
-    """Whether other jobs are expected to hold slots that a reservation needs."""
+    """Return whether other jobs are expected to have slots that a reservation needs."""
     begin = max(item.start, instance.now)
     held: dict[str, int] = {}
     for run in instance.running:
@@ -84,7 +84,7 @@ def _recurs(demand: Demand) -> bool:
 
 
 def _may_meet(instance: Instance, demand: Demand) -> bool:
-    """Whether some host of a job has slots of a reservation that is not over."""
+    """Return whether a host of a job has slots of a reservation that has not expired."""
     index = instance.cluster.host_index()
     reserved = {
         index[host]
@@ -101,7 +101,7 @@ def _has_shorter_estimate(instance: Instance, demand: Demand) -> bool:
 
 
 def _in_part(instance: Instance, demand: Demand) -> bool:
-    """Whether the reservation of a job leaves slots of one of its hosts to others."""
+    """Return whether the reservation of a job leaves slots of one of its hosts to other jobs."""
     have = {host.name: host.slots for host in instance.cluster.hosts}
     return any(
         0 < slots < have[host]

@@ -1,8 +1,8 @@
-"""The rule book for plans: what a demand has to heed of a moment's rules, and what is left out.
+"""Rules of the current situation as parts of demands, for plans, and the rules that are omitted.
 
-The loop asks :mod:`.eligibility` in every cycle. A plan looks ahead, so each rule becomes part of
-the demand: hosts that are no candidates, hosts that are closed for a while, host sets of which one
-is used. What no demand can say is named instead, and nothing that it touches is called proved.
+The simulation calls :mod:`.eligibility` in every cycle. A plan looks ahead, so each rule becomes
+part of the demand: excluded hosts, hosts that are closed for a while, host sets of which one is
+used. A rule that no demand can express is reported, and nothing that it touches is called proved.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from .omitted import Scopes, remarks
 
 
 def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str]:
-    """Pending jobs (ids) whose selection may change with time.
+    """Return the ids of pending jobs whose selection may change with time.
 
-    One by memory, swap or scratch space does not where no job reserves any and no host reports it.
+    A selection by memory, swap or scratch space does not change if no job reserves any and no host
+    reports it.
     """
     selected: dict[str, frozenset[str]] = {}
     for job in instance.pending:
@@ -57,7 +58,7 @@ def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str
     return frozenset(job for job, names in selected.items() if names - steady)
 
 
-# GPUs that jobs share: plans count whole GPUs, so that sharing jobs may start sooner (GPU-03).
+# Sharing of GPUs: plans count whole GPUs, so that sharing jobs may start earlier (GPU-03).
 
 
 SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
@@ -67,16 +68,17 @@ SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
 class GpuSharing:
     """The jobs that sharing of GPUs may move, as one job after the other is seen."""
 
+    #: Source of requirements.
     resolver: Resolver
-    #: The jobs seen that need GPUs, in their order.
+    #: Ids of the jobs seen that need GPUs, in order.
     asked: dict[str, None] = field(default_factory=dict)
-    #: Those that may share theirs, and others beside them.
+    #: Ids of jobs seen that may share their GPUs with other jobs.
     sharing: set[str] = field(default_factory=set)
-    #: Whether some host has such GPUs, and as many.
+    #: Whether some host has enough GPUs of the requested kind, by request and number.
     fitting: dict[tuple[GpuRequest, int], bool] = field(default_factory=dict)
 
     def see(self, jobs: Iterable[Job]) -> GpuSharing:
-        """More jobs that are asked about."""
+        """Add jobs to those that are examined."""
         for job in jobs:
             if (found := self._needed(job)) is not None:
                 self.asked[job.id] = None
@@ -85,9 +87,9 @@ class GpuSharing:
         return self
 
     def moved(self, *beside: Iterable[Job]) -> tuple[str, ...]:
-        """The jobs seen that need GPUs, where some jobs could share theirs; () where none can.
+        """Return the jobs seen that need GPUs if some could share theirs, else ().
 
-        A job shares with another one, so that it takes two: of those seen and those `beside` them.
+        Sharing takes two jobs: of those seen and those `beside` them.
         """
         if not self.asked:
             return ()
@@ -97,7 +99,7 @@ class GpuSharing:
         return tuple(self.asked) if len(self.sharing) > 1 else ()
 
     def _needed(self, job: Job) -> GpuRequest | None:
-        """The GPUs of a job; None too where no host has such, or nobody can read what it asks."""
+        """Return the GPUs of a job; None also if no host has them or the request is unreadable."""
         try:
             request = self.resolver.gpus(job)
         except InputError:
@@ -114,9 +116,9 @@ class GpuSharing:
 
 
 def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]:
-    """The jobs `moved` and those that may meet them, or others that do, on some host or in a pool.
+    """Return the jobs `moved` and all that may meet them, directly or not, on a host or pool.
 
-    None of the others has another start if one of these has.
+    No other job changes its start if one of these does.
     """
     hosts: set[int] = set()
     pools: set[int] = set()
@@ -148,30 +150,30 @@ def pools_used(demand: Demand) -> set[int]:
     }
 
 
-#: What jobs without a known submission host hang on where hosts are of several types (REQ-04).
+#: Omission for jobs without a known submission host if hosts have several types (REQ-04).
 SUBMISSION_HOST = "submission host for type==local (from_host)"
-#: What jobs with -g hang on where nobody said which groups there are.
+#: Omission for jobs with -g if the job groups are unknown.
 JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -L)"
-#: What jobs with affinity[] hang on where a host has not said its cores, threads and the like.
+#: Omission for jobs with affinity[] if a host does not say its cores, threads and the like.
 UNITS_UNKNOWN = "affinity[] where hosts do not tell how many processor units they have"
-#: Jobs of a run that are looked at.
+#: Maximum number of jobs of a simulation that are examined.
 MAX_JOBS = 100_000
-#: Of start conditions what only a plan leaves out.
+#: Start conditions that only plans omit.
 KNOWN_IN_A_RUN = (COUNT, EXIT, NOT)
 
 
 def unsupported_rules(
     instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
 ) -> tuple[Omission, ...]:
-    """What touches pending jobs and is not obeyed anywhere, each with the jobs that it touches.
+    """Return rules that touch pending jobs and that no method obeys, with these jobs.
 
-    jobs: those that are asked about; the pending ones where None.
+    jobs: the jobs of interest; the pending ones if None.
     """
     scopes = Scopes(instance, resolver)
     touched: dict[str, list[str]] = {}
     inactive = {queue.name for queue in instance.queues if not queue.active}
     strangers = shares_of_nobody(instance)
-    # Of a long log the jobs are not kept where no omission asks for them.
+    # The jobs of a long log are not kept unless an omission needs them.
     kept = bool(instance.omissions)
     asked: dict[str, Job | None] = {}
     sharing = GpuSharing(resolver)
@@ -205,18 +207,18 @@ def unsupported_rules(
 def unheeded_by_the_loop(
     instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
 ) -> tuple[Omission, ...]:
-    """The same but for what the scheduler loop decides as it goes.
+    """Return rules that the simulated scheduler does not obey, with the jobs that they touch.
 
-    In it jobs do fail, and conditions are looked at as they stand.
+    It lets jobs fail and evaluates conditions at each cycle.
     """
     found = unsupported_rules(instance, resolver, jobs)
     return tuple(item for item in found if item.what not in KNOWN_IN_A_RUN)
 
 
 def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
-    """The same of all jobs that a run begins with or meets, and what is only worth knowing.
+    """Return omissions for all jobs of a simulation, and those for information only.
 
-    Of a log of more than MAX_JOBS jobs the first are looked at, and any start may be touched.
+    For a log of more than MAX_JOBS jobs the first are examined, and any start may be touched.
     """
     jobs = (*(run.job for run in instance.running), *instance.pending)
     met = islice(chain(jobs, instance.future), MAX_JOBS)
@@ -227,7 +229,7 @@ def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission,
 
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:
-    """What of one job nobody obeys; nothing of one whose requirement cannot be read."""
+    """Yield omissions of one job; none if its requirement cannot be read."""
     for text in job.unheeded:
         option = text.partition(" ")[0]
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
@@ -262,25 +264,26 @@ class OmittedRule:
 
     rule: str
     jobs: frozenset[str]
-    #: A start at now is the earliest all the same: the rule can only let a job start sooner, or
-    #: acts only later.
+    #: Whether a start at now is the earliest all the same: the rule can only make a job start
+    #: earlier, or applies later.
     can_only_advance: bool = False
-    #: It acts only where one of these jobs has to wait; empty where it acts in any case.
+    #: Jobs of which one has to wait for the rule to apply; empty if it applies in any case.
     unless_now: frozenset[str] = frozenset()
-    #: Whether the loop heeds it, so that what starts in the next cycle does so whatever the rule
-    #: is.
+    #: Whether the simulation obeys it, so that starts in the next cycle are right with the rule.
     applied_by_loop: bool = True
-    #: It changes the places of its jobs and not their starts.
+    #: Whether it changes only the hosts of its jobs, not their starts.
     places_only: bool = False
-    #: It changes when its jobs may start and not where: what starts now beside them does so anyway.
+    #: Whether it changes only the start times of its jobs, not their hosts; other jobs that start
+    #: now are not affected.
     times_only: bool = False
 
 
-#: Of queues with IGNORE_DEADLINE: a plan keeps a run inside one window all the same.
+#: Omission in queues with IGNORE_DEADLINE: a plan keeps a run inside one window.
 BEYOND_WINDOWS = "that jobs may run on in the next RUN_WINDOW (IGNORE_DEADLINE)"
-#: A plan keeps a run inside one window, so that a job without a known end would have no place.
+#: Omission for jobs without a known end: a plan keeps a run inside one window, and they would never
+#: start.
 STOPPED_BY_WINDOWS = "that jobs without a run limit start, and are stopped as RUN_WINDOW closes"
-#: Said of a job whose partitions, each alone, have no place for it.
+#: Reason for a job that fits in none of its partitions alone.
 NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 
 
@@ -298,9 +301,9 @@ class RuleBook:
         self._changing = changing_selections(instance, resolver)
         self._left_out: dict[tuple[str, bool], set[str]] = {}
         self._whole: tuple[OmittedRule, ...] = ()
-        #: The pending jobs that reserve some of a load index.
+        #: Ids of the pending jobs that reserve a load index, by index.
         self._raised_by: dict[str, set[str]] = {}
-        #: What hosts set a loadSched for.
+        #: Load indices for which hosts set a loadSched.
         self._limited = frozenset(
             name for host in instance.cluster.hosts for name in host.thresholds.sched
         )
@@ -315,7 +318,7 @@ class RuleBook:
         return any(host.load for host in hosts) or any(item.sched or item.stop for item in limits)
 
     def apply(self, demands: Iterable[Demand]) -> tuple[Demand, ...]:
-        """The demands with everything that they have to heed, one after the other."""
+        """Return the demands with all rules applied, one after the other."""
         demands = list(demands)
         for demand in demands:
             for name in () if demand.impossible else self.resolver.loads_reserved(demand.job):
@@ -325,7 +328,7 @@ class RuleBook:
         return tuple(found)
 
     def omitted_rules(self) -> tuple[OmittedRule, ...]:
-        """What was left out, after :meth:`apply`."""
+        """Return the omitted rules, after :meth:`apply`."""
         of_jobs = (
             OmittedRule(rule, frozenset(jobs), may_help)
             for (rule, may_help), jobs in self._left_out.items()
@@ -352,7 +355,9 @@ class RuleBook:
         return in_one_partition(demand, admission, self.situation.names)
 
     def _loaded(self, demand: Demand) -> Demand:
-        """loadSched: closed while the load is as reported; amounts are looked at when it starts."""
+        """Apply loadSched: hosts are closed while the load is as reported; amounts are checked
+        at the start.
+        """
         names = self._limited.union(demand.queue.thresholds.sched)
         closed = np.zeros(len(self.situation.names), dtype=bool)
         floors: list[Floor] = []
@@ -406,15 +411,15 @@ class RuleBook:
                 least = np.array(
                     [max(host.thresholds.sched.get(name, -np.inf), of_queue) for host in hosts]
                 )
-                # A host that says nothing of it is not past its threshold, and none goes below 0
-                # where what runs has not taken more than there is.
+                # A host without a report is within its threshold, and no amount falls below 0
+                # unless running jobs exceed the capacity.
                 free = self.situation.free_now.host(index)
                 never = (resource.capacity < 0) | ((least <= 0) & (free >= 0))
                 return Floor(index, np.where(never, -np.inf, least))
         return None
 
     def _selected_now(self, demand: Demand) -> Demand:
-        """A selection by what is free: what it says now holds now; later it may say otherwise."""
+        """Apply a selection by free resources: it is evaluated now and may change later."""
         if demand.job.id not in self._changing:
             return demand
         if self._values is None:
@@ -435,7 +440,7 @@ class RuleBook:
         return _closed_until(demand, [(closed, self.situation.now + 1)])
 
     def _reported(self) -> dict[str, np.ndarray]:
-        """What hosts would have available without any job, as they report it."""
+        """Return the amounts that hosts would have available without any job, as they report."""
         found = dict(self._values or {})
         for index, resource in enumerate(self.situation.table.host_resources):
             if resource.name in (*BUILTIN_AMOUNTS, "slots"):
@@ -444,7 +449,7 @@ class RuleBook:
         return found
 
     def _of_reservations(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
-        """What advance reservations do to jobs that no plan of starts can say."""
+        """Yield effects of advance reservations that no plan of starts can express."""
         if waiting := reservations.suspending(self.instance):
             every = frozenset(demand.job.id for demand in demands)
             rule = reservations.SUSPENDED
@@ -455,11 +460,13 @@ class RuleBook:
             yield OmittedRule(rule, jobs, can_only_advance=later, applied_by_loop=False)
 
     def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
-        """Rules that change what runs, which no plan of starts can say, and what nobody heeds."""
+        """Yield rules that change running jobs or that no method obeys; no plan can express
+        them.
+        """
         everybody = frozenset(demand.job.id for demand in demands)
         pairs = preempting_now(self.instance)
         if pairs:
-            # Whom it suspends ends later, so that it moves whatever waits for that.
+            # A suspended job ends later, which moves all jobs that wait for its slots.
             queues = {queue for queue, _ in pairs}
             asking = frozenset(d.job.id for d in demands if d.queue.name in queues)
             if any(run.suspended for run in self.instance.running):
@@ -541,7 +548,7 @@ def _all_in_one_set(demand: Demand, sets: Sequence[BoolArray]) -> Demand:
 
 
 def _in_one_set(term: TermDemand, label: IntArray) -> TermDemand:
-    """The term on hosts of one label, beside what same[] asks."""
+    """Return the term restricted to hosts of one label, in addition to same[]."""
     inside = label[term.candidates] >= 0
     term = replace(term, candidates=term.candidates[inside])
     if len(np.unique(label[term.candidates])) <= 1:

@@ -70,7 +70,8 @@ class _FailedBackfills:
         self._cycle, self._now = cycle, cycle.world.now
         self._estimates = estimates
         self._ends = np.array(estimates, dtype=np.int64)
-        #: With how many lenders such a job has failed, by the number of its shape.
+        #: Number of backfillable reservations at the last failed attempt, by the number of the
+        #: job's shape.
         self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
         self._least = cycle.world.requests.least_slots()
         #: Slots that are free on all hosts together; who needs more of them fails too.
@@ -89,13 +90,15 @@ class _FailedBackfills:
         return shape.min_free_slots > self.free or holders <= int(self._failed[shape.number])
 
     def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
-        """Which jobs cannot, by their kinds (:meth:`ShapeTable.kind`)."""
+        """Return a mask of the jobs that cannot start, by their kinds (:meth:`ShapeTable.kind`)."""
         holders = len(self._ends) - np.searchsorted(self._ends, limits + self._now)
         return np.asarray((holders <= self._failed[numbers]) | (self._least[numbers] > self.free))
 
 
 def backfill_start(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
-    """Where one job could start now on what others hold, None if nowhere."""
+    """Return the earliest backfill of one job onto reserved slots now, or None if it fits
+    nowhere.
+    """
     estimates = _backfillable_estimates(cycle)
     holders = _count_backfillable(cycle, state, estimates)
     if not holders or cycle.ineligibility(state, offer):
@@ -131,7 +134,9 @@ def _backfillable_estimates(cycle: CycleState) -> list[int]:
 
 
 def _count_backfillable(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
-    """How many reservations lend to a job: those that start no earlier than it ends."""
+    """Return the number of reservations that a job may backfill: those with a start at its end or
+    later.
+    """
     until = cycle.world.now + cycle.world.requests.backfill_limit(state.job, state.limit)
     return len(estimates) - bisect.bisect_left(estimates, until)
 

@@ -45,9 +45,9 @@ from .world import World
 
 #: A job has its turn, for the hosts of an offer.
 Attempt = tuple[JobState, Offer]
-#: What a job holds that has its turn, None for nothing.
+#: Computes the reservation of a job after a failed dispatch attempt, None if it reserves nothing.
 Reserve = Callable[[JobState, Offer], JobReservation | None]
-#: Places, over all such seconds, that are entered or looked for anew at most.
+#: Maximum number of starts that are entered or searched for again, over all later instants.
 MAX_WORK = 8_000
 
 
@@ -60,9 +60,9 @@ class LaterAttempts:
         #: In order; where there are host partitions a job has several.
         self._attempts: list[Attempt] = []
         self._rank: dict[int, int] = {}
-        #: Those of jobs that cannot be considered now.
+        #: Dispatch attempts of jobs that are not yet eligible.
         self.waiting: list[Attempt] = []
-        #: What jobs hold now, by number: a later place changes nothing of it.
+        #: Current reservations by job number; a later start changes none of them.
         self._now: dict[int, JobReservation] = {}
         self._work = 0
         #: Jobs, by number, that got no place of their own rank: that would have taken too long.
@@ -268,7 +268,7 @@ class Cycle:
         self.wanted: str | None = None
         self.answered = False
         self._last: tuple[object, ...] = ()
-        #: Whose turn comes later, where a plan goes on behind the cycle.
+        #: The jobs that become eligible later, if a plan continues after the cycle.
         self.later = LaterAttempts(self.state, self._hold)
         self._holders: set[int] = set()
         self._events_alone = is_event_driven(self.state)
@@ -286,7 +286,7 @@ class Cycle:
 
     @property
     def settings(self) -> Settings:
-        """How cycles are run."""
+        """The settings by which cycles are run."""
         return self.state.settings
 
     @property
@@ -296,16 +296,19 @@ class Cycle:
 
     @property
     def record(self) -> CycleRecord:
-        """What the last cycle did."""
+        """The record of the last cycle."""
         return self.state.record
 
     @property
     def reservations(self) -> list[JobReservation]:
-        """What pending jobs have reserved in the last cycle."""
+        """The reservations that pending jobs made in the last cycle."""
         return self.state.reservations
 
     def run(self, *, only_submissions: bool = False) -> CycleRecord:
-        """One cycle at the world's time; only_submissions: nothing else happened since the last."""
+        """Run one cycle at the current simulated time.
+
+        only_submissions: job submissions are the only events since the last cycle.
+        """
         state = self.state
         self._passed = None
         newcomers = {job.number for job in self.world.arrivals.new}
@@ -488,7 +491,7 @@ class Cycle:
         if self.settings.planning:
             waits = self._waits_for_time_only(job, offer)
             self.later.note(job, offer, waits=waits)
-            if waits:  # it does not count for the others before its time has come
+            if waits:  # a later start does not count for jobs that are examined before its instant
                 return False
         state.progress.examined.add(job.number)
         found = self.decide(job, offer)
@@ -505,9 +508,10 @@ class Cycle:
     def decide(
         self, job: JobState, offer: Offer, *, may_hold: bool = True
     ) -> Start | JobReservation | None:
-        """What a job gets in its turn: a start now, or what it holds until later, or nothing.
+        """Decide one dispatch attempt: return a start, a reservation, or None.
 
-        Its reason is noted; nothing else changes. may_hold: whether it is asked what it would hold.
+        The pending reason is recorded; nothing else changes. may_hold: a job that cannot start may
+        reserve.
         """
         state = self.state
         shape = state.shape(job)
@@ -532,7 +536,7 @@ class Cycle:
         return self._hold(job, offer)
 
     def _hold(self, job: JobState, offer: Offer) -> JobReservation | None:
-        """What a job holds until later."""
+        """Return the reservation of a job that does not start now, or None."""
         return self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
 
     def _waits_for_time_only(self, job: JobState, offer: Offer) -> bool:
@@ -596,7 +600,7 @@ class Cycle:
         return 2 * ((instance.reserve_cycles or 0) + 2) * instance.params.mbd_sleep_time
 
     def to_state(self) -> dict[str, Any]:
-        """What the next cycle needs to know of this one, as plain data."""
+        """Return the state that the next cycle needs, as plain data."""
         own = {"last": self._last, "booked": self.record.usage_changed, "too_late": self.too_late}
         return {**self.state.to_state(), **own}
 

@@ -27,7 +27,7 @@ from .job_state import RUNNING, JobState
 
 
 def growth_requests(cycle: CycleState) -> list[Job]:
-    """Of each running job that may grow the slots it still wants, as a range from 1."""
+    """Return the slots that each growing resizable job still requests, as a range from 1."""
     return [
         replace(state.job, slots=1, max_slots=state.job.most_slots - state.slots)
         for state in cycle.world.subsets.growing.values()

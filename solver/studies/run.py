@@ -59,7 +59,7 @@ FEW = 8
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A change, and the interval that resampling gives it; None where there are too few blocks."""
+    """A change, and the interval that resampling gives it; None if there are too few blocks."""
 
     change: float
     low: float | None
@@ -196,7 +196,7 @@ class RunOutcome:
 
 
 def perform(run: Run, stop: Stop | None = None) -> RunOutcome | None:
-    """Make the run; None where it was stopped before its end."""
+    """Make the run; None if it was stopped before its end."""
     result = simulation(run, stop)
     return outcome(result, run.block, run.recorded) if result.complete else None
 

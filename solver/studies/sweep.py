@@ -287,7 +287,7 @@ def _too_early(
 
 
 def _site(case: Case) -> Instance | None:
-    """The cluster of a case, None where the log says it. Raises InputError."""
+    """The cluster of a case, None if the log says it. Raises InputError."""
     if case.generated is not None:
         return generate(hosts=1, running=0, pending=0)
     for name in (case.log, case.changes):
@@ -306,7 +306,7 @@ def _wrong(setting: Setting, site: Instance) -> list[Problem]:
 
 
 def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
-    """The row of a cell: its numbers, or its error; None where it was stopped."""
+    """The row of a cell: its numbers, or its error; None if it was stopped."""
     try:
         result = simulation(_run(cell), stop)
         if not result.complete:

@@ -18,7 +18,7 @@ from .run import Stop
 
 T = TypeVar("T")
 R = TypeVar("R")
-#: What is done with a task; it gives None where it was stopped.
+#: What is done with a task; it gives None if it was stopped.
 Work = Callable[[T, Stop | None], R | None]
 
 #: Seconds between two looks at whether to stop.

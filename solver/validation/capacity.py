@@ -1,9 +1,9 @@
-"""What hosts and shared resources have is enough at every instant (RSV, PLC-11, PLC-13, TBR-19).
+"""Checks of capacity: hosts and shared resources suffice at every instant (RSV, PLC-11, TBR-19).
 
-A job never holds more later than at its start, so it is enough to look at the instants at which
-planned jobs start and at which an advance reservation takes its slots away. What the running jobs
-do among themselves is not the plan's fault: only a planned job is ever blamed. But a host on which
-they hold more slots than it has is no host that a plan can be judged on, and is told.
+A job never uses more later than at its start, so only the instants are examined at which planned
+jobs start or an advance reservation takes its slots. Conflicts among running jobs are not the
+plan's fault: only a planned job is ever blamed. But a host on which running jobs use more slots
+than it has is reported, because no plan can be checked on it.
 """
 
 from __future__ import annotations
@@ -209,10 +209,9 @@ def _reserved_names(jobs: list[Holding]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-# GPUs, read from the texts of -gpu and GPU_REQ: there are enough, and of the kind asked for.
-#
-# A GPU that a job has is nobody else's here: jobs that might share one are counted as if each had
-# its own, which is always right and sometimes late (GPU-03).
+# Checks of GPUs, from the texts of -gpu and GPU_REQ: number and kind. A GPU of a job is counted as
+# its own, even if jobs might share one: the check is then never too strict, but a start may be
+# later than necessary (GPU-03).
 
 
 _MB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3, "E": 1024**4}
@@ -246,7 +245,7 @@ def enough(facts: Facts) -> Iterator[Violation]:
                 yield Violation("gpu", text, blamed[-1].job.id, host, time)
 
 
-#: What affinity[] calls processor units, and the field of a host that counts them.
+#: Processor units of affinity[], each with the field of a host that counts them.
 UNITS = {
     **{"core": "cores", "thread": "threads", "cpu": "threads", "socket": "sockets"},
     **{"numa": "numa_nodes", "mcm": "numa_nodes"},
@@ -314,7 +313,7 @@ def _options(facts: Facts, job: Job) -> dict[str, str] | None:
 
 
 def _taken(facts: Facts, holding: Holding, host: str) -> float:
-    """GPUs of a host that -gpu or GPU_REQ gives a job; 0 where its rusage counts them instead."""
+    """Return the GPUs of a host that -gpu or GPU_REQ gives a job; 0 if its rusage counts them."""
     options = _options(facts, holding.job) if host in holding.allocation else None
     if options is None or _counted_by_rusage(facts, holding.job):
         return 0.0
@@ -336,7 +335,7 @@ def _counted_by_rusage(facts: Facts, job: Job) -> bool:
 
 
 def _faults(facts: Facts, host: Host, asked: dict[str, str]) -> Iterator[str]:
-    """What is wrong with the GPUs of a host; what it does not say of them may be right."""
+    """Yield the faults of the GPUs of a host; properties that the host does not give pass."""
     if amount_of(host, GPUS[0]) is None:
         yield "has no GPUs"
     if host.gpus is None:
@@ -360,7 +359,7 @@ def _faults(facts: Facts, host: Host, asked: dict[str, str]) -> Iterator[str]:
 
 
 def _named(name: str, model: str) -> bool:
-    """Whether a model has this name, or a part of it, that ends where a number ends."""
+    """Return whether a model has this name or a part of it, with numbers matched in full."""
     at = model.find(name)
     while at >= 0:
         rest = model[at + len(name) :]
@@ -406,7 +405,8 @@ def accept_interval(facts: Facts) -> Iterator[Violation]:
 def _keeps_off(facts: Facts, early: Holding, late: Holding, interval: int) -> bool:
     if early.start == late.start and early.planned:
         both = bool(_interval(facts, early.job.queue))
-        return both and early.job.id < late.job.id  # said of one of the two
+        # Each conflict is reported for one of the two jobs.
+        return both and early.job.id < late.job.id
     return early.start <= late.start < early.start + interval
 
 
@@ -422,29 +422,34 @@ def _interval(facts: Facts, queue: str) -> int:
 class Rule:
     """At most `most` of `what` for the jobs that the rule covers."""
 
+    #: Name of the rule for messages.
     name: str
     most: float
-    #: ``slots``, ``jobs`` or a resource.
+    #: Amount that it limits: ``slots``, ``jobs`` or a resource.
     what: str = "slots"
-    #: Whose jobs count in it; each of the five None for all.
+    #: Users whose jobs count; None in this and the next four fields: all.
     users: frozenset[str] | None = None
+    #: Queues whose jobs count.
     queues: frozenset[str] | None = None
+    #: Projects whose jobs count.
     projects: frozenset[str] | None = None
+    #: Application profiles whose jobs count.
     apps: frozenset[str] | None = None
+    #: Names of the hosts that count.
     hosts: frozenset[str] | None = None
-    #: The amount holds for every one of them alone.
+    #: Whether the amount applies to each host alone.
     each_host: bool = False
-    #: `most` is times the processors of the host, rounded up.
+    #: Whether `most` is multiplied by the processors of the host and rounded up.
     per_processor: bool = False
-    #: `most` is percent of what the host has of it, in whole MB.
+    #: Whether `most` is a percentage of the host's amount, rounded to whole MB.
     percent: bool = False
-    #: The id of the array whose elements alone count.
+    #: Id of the array if only its elements count.
     array: str | None = None
-    #: The job group whose jobs, and those of the groups below it, alone count.
+    #: Job group if only its jobs and those of groups below it count.
     job_group: str = ""
 
     def covers(self, job: Job) -> bool:
-        """Whether the job counts."""
+        """Return whether the job counts."""
         return (
             (self.users is None or job.user in self.users)
             and (self.queues is None or job.queue in self.queues)
@@ -455,7 +460,7 @@ class Rule:
         )
 
     def on(self, host: str) -> bool:
-        """Whether the host counts."""
+        """Return whether the host counts."""
         return self.hosts is None or host in self.hosts
 
 
@@ -472,11 +477,11 @@ class Covered:
         self._starts = np.fromiter((item.start for item in self._jobs), np.int64, count)
         ends = (OPEN_END if item.finish is None else item.finish for item in self._jobs)
         self._finishes = np.fromiter(ends, np.int64, count)
-        #: What each counts for, where that is the same as long as it runs.
+        #: Count of each job, if it is constant while the job runs.
         self._counts: IntArray | None = None
 
     def used(self, facts: Facts, time: int) -> float:
-        """What those that run at `time` count for the rule together, over all hosts."""
+        """Return the total over all hosts that jobs running at `time` count for the rule."""
         active = (self._starts <= time) & (time < self._finishes)
         if self.rule.what not in ("slots", "jobs"):
             jobs = (self._jobs[at] for at in np.flatnonzero(active))
@@ -527,7 +532,7 @@ def _broken(
 
 
 def most_on(facts: Facts, rule: Rule, host: str) -> float:
-    """What a rule that holds for each host allows on this one."""
+    """Return the maximum on this host by a rule that applies to each host."""
     if rule.percent:
         have = amount_of(facts.hosts[host], rule.what)
         return math.inf if have is None else math.floor(have * rule.most / 100 + 0.5)
@@ -541,7 +546,7 @@ def most_on(facts: Facts, rule: Rule, host: str) -> float:
 
 
 def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
-    """What a job counts for a rule over all its hosts."""
+    """Return the count of a job for a rule over all its hosts."""
     if rule.hosts is None and rule.what == "slots":
         return holding.slots
     inside = [host for host in holding.allocation if rule.on(host)]
@@ -555,7 +560,7 @@ def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
 
 
 def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: int) -> float:
-    """What a job counts for a rule on one host."""
+    """Return the count of a job for a rule on one host."""
     if host not in holding.allocation:
         return 0
     if rule.what == "slots":
@@ -633,7 +638,7 @@ def _array_of(job: Job) -> str | None:
 
 
 def _array_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """No more elements of an array run at once than ``%4`` of bsub -J says (ARR-01)."""
+    """Yield the rule that at most ``%4`` (bsub -J) elements of an array run together (ARR-01)."""
     array = _array_of(job)
     if array is not None and (most := facts.array_limits().get(array)) is not None:
         yield Rule(f"the running element limit of array {array}", most, "jobs", array=array)

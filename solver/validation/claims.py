@@ -1,4 +1,4 @@
-"""What a plan says of itself: entries, bounds, proofs, value and status."""
+"""Checks of a plan's claims: entries, bounds, proofs, value and status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATUSES: tuple[str, ...] = get_args(Status)
 
 
 def entries(facts: Facts) -> Iterator[Violation]:
-    """Every pending job stands in the plan once, but those behind it, and nothing else does."""
+    """Yield pending jobs that are missing or repeated in the plan, and entries of unknown jobs."""
     plan = facts.plan
     if plan.now != facts.instance.now:
         text = f"the plan is made for {plan.now} s, the instance's now is {facts.instance.now} s"
@@ -110,10 +110,10 @@ def _at(time: int | None) -> str:
 
 
 def reserved(facts: Facts) -> Iterator[Violation]:
-    """What pending jobs hold now is within the slots that the running jobs leave free.
+    """Yield jobs that reserve more slots now than running jobs leave free.
 
-    Without a future allocation a job holds nothing where it holds no first execution host. What it
-    has lent to others is not in a plan.
+    Without a future allocation a job reserves nothing unless it has a first execution host.
+    Reserved slots used by backfill are not in a plan.
     """
     now = facts.instance.now
     held: dict[str, list[tuple[str, int]]] = {}
@@ -143,8 +143,8 @@ def reserved(facts: Facts) -> Iterator[Violation]:
             yield Violation("reserved", text, reserving[-1][0], host, now)
 
 
-#: Claims are compared with this slack, relative to the value: sums of floats differ by less, and
-#: so do bounds whose weights keep nine digits.
+#: Relative tolerance for claims: sums of floats and bounds by weights of nine digits differ by
+#: less.
 SAME = 1e-9
 
 _Known = list[tuple[PlannedJob, Job]]
@@ -248,7 +248,7 @@ def _tardiness(facts: Facts, known: _Known) -> float:
     )
 
 
-#: The judge's own reading of each objective.
+#: Formula of each objective, written independently of its class.
 FORMULAS: Mapping[str, Callable[[Facts, _Known], float]] = {
     "total-start": _total_start,
     "lexicographic": _total_start,
@@ -259,7 +259,7 @@ FORMULAS: Mapping[str, Callable[[Facts, _Known], float]] = {
 }
 
 
-#: Objectives that each job makes better which starts earlier, all others where they are.
+#: Objectives that improve whenever one job starts earlier and no other job moves.
 BETTER_EARLIER = frozenset({"total-start"})
 
 
@@ -285,22 +285,23 @@ def status(facts: Facts) -> Iterator[Violation]:
                 yield Violation("status", text, entry.job, "", entry.start)
 
 
-# Bounds and proofs against what the judge sees itself: a job that could start before its bound.
+# Checks of bounds and proofs by examples: a job that could start before its bound.
 
 
-#: Moves that are judged in all, and for one job: each is a whole look at the plan.
+#: Maximum number of moves in all, and for one job: each is a check of the whole plan.
 MAX_MOVES, MAX_OF_A_JOB = 40, 3
-#: Entries that are looked at in all these looks.
+#: Maximum number of entries in all these checks.
 MAX_LOOKS = 50_000
 
 
 def false_bounds(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterator[Violation]:
-    """Jobs that may start before their bound, on their own hosts and beside all other jobs.
+    """Yield jobs that could start before their bound, on their own hosts, with all other jobs
+    fixed.
 
-    A bound of a plan in priority order says that no start is earlier, given those of the jobs
-    before; it is looked at where these are proved. "optimal" by the sum of starts says that no job
-    could start earlier. allowed: whether a plan keeps the rules, and the hosts of the job that was
-    moved are surely open. The first `MAX_MOVES` are tried, fewer in plans of thousands of jobs.
+    A bound of a plan in priority order means: no earlier start, given those of the jobs before; it
+    is checked if these are proved. "optimal" by the sum of starts means that no job could start
+    earlier. allowed: whether a plan keeps the rules, and the hosts of the moved job are surely
+    open. The first `MAX_MOVES` are tried, fewer in plans of thousands of jobs.
     """
     most = min(MAX_MOVES, max(1, MAX_LOOKS // max(1, len(facts.plan.reservations))))
     moves = 0
@@ -342,7 +343,7 @@ def _instants(facts: Facts, entry: PlannedJob, bound: int) -> list[int]:
 
 
 def _is_free(facts: Facts, entry: PlannedJob, time: int) -> bool:
-    """Whether the other jobs leave its slots free from then on, as far as slots go."""
+    """Return whether other jobs leave its slots free from then on, by numbers of slots."""
     end = facts.finish_of(facts.pending[entry.job], time)
     for host, slots in entry.allocation.items():
         others = [h for h in facts.by_host.get(host, ()) if h.job.id != entry.job]
@@ -374,11 +375,11 @@ def _moved(facts: Facts, entry: PlannedJob, time: int) -> Plan:
 
 
 def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterator[Violation]:
-    """Starts that are proved on no condition, on slots that such a job may get instead.
+    """Yield unconditionally proved starts on slots that a partly modelled job may get instead.
 
-    Tried with all its slots on one host of the other, at its own time and beside what runs and, in
-    a plan in priority order, the jobs before the other. allowed: as of :func:`false_bounds`, with
-    which the number of moves is alike.
+    Tried with all slots of that job on one host of the proved job, at its own time, with running
+    jobs and, in a plan in priority order, the jobs before the proved one. allowed: as of
+    :func:`false_bounds`, with which it shares the number of moves.
     """
     plan = facts.plan
     strange = [
@@ -406,12 +407,14 @@ def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterat
         before.append(entry)
 
 
-#: An affinity section that asks for a number of units a slot and for nothing else.
+#: An affinity section that requests only a number of units for each slot.
 _PLAIN_UNITS = re.compile(r"(\w+)(\(\d+\))?(\*\d+)?(:distribute=any)?")
 
 
 def _is_counted(facts: Facts, affinity: str) -> bool:
-    """Whether a section asks for a number of units that all hosts have, and no job other ones."""
+    """Return whether a section requests a number of units that all hosts have and all jobs
+    count.
+    """
     found = _PLAIN_UNITS.fullmatch(affinity.replace(" ", ""))
     kind = None if found is None else capacity.UNITS.get(found[1])
     if kind is None:
@@ -423,7 +426,7 @@ def _is_counted(facts: Facts, affinity: str) -> bool:
 
 
 def _partly_modelled(facts: Facts, job: Job) -> bool:
-    """Whether nobody obeys some part of what a job asks for."""
+    """Return whether no method obeys some part of a job's request."""
     asked = facts.requirement(job)
     parts = () if isinstance(asked, str) else simples(asked)
     unlisted = bool(job.job_group) and not facts.instance.job_groups
@@ -436,7 +439,7 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
 def _crowded_out(
     facts: Facts, entry: PlannedJob, other: PlannedJob, host: str, before: list[PlannedJob]
 ) -> bool:
-    """Whether a host has no slots for a job beside all of another, what runs, and those before."""
+    """Return whether a host lacks slots for a job, given all slots of another and earlier jobs."""
     start, end = entry.start, facts.finish_of(facts.pending[entry.job], entry.start or 0)
     rival_end = facts.finish_of(facts.pending[other.job], other.start or 0)
     if start is None or other.start is None or host not in facts.hosts:
@@ -451,7 +454,7 @@ def _crowded_out(
 
 
 def _with_place(facts: Facts, other: PlannedJob, host: str, before: list[PlannedJob]) -> Plan:
-    """A plan of a job on one host and those of `before` where they are; nothing is claimed."""
+    """Return a plan with a job on one host and the jobs of `before` unchanged, without claims."""
     place = {host: sum(other.allocation.values())}
     kept = [item for item in before if item.job != other.job]
     entries = (*kept, replace(other.unproved(), allocation=place))

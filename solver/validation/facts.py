@@ -48,15 +48,15 @@ from ...model.resreq.syntax import (
 class Violation:
     """One rule that a plan breaks."""
 
-    #: The rule's short name (``slots``, ``span``, ``run-window``, …).
+    #: Short name of the rule (``slots``, ``span``, ``run-window``, …).
     check: str
-    #: A sentence with job, host, time, amount and limit as far as the rule has them.
+    #: A sentence with job, host, time, amount and limit, if the rule has them.
     message: str
-    #: The job that is to blame, "" where none is alone.
+    #: Id of the job at fault, "" if no single job is.
     job: str = ""
-    #: The host, likewise.
+    #: Name of the host, "" if no single host is concerned.
     host: str = ""
-    #: Seconds from the origin, None where the rule has no instant.
+    #: Instant in seconds from the origin, None if the rule has none.
     time: int | None = None
 
     def __str__(self) -> str:
@@ -68,16 +68,14 @@ def shown(amount: float) -> str:
     return f"{amount:.6f}".rstrip("0").rstrip(".")
 
 
-# The select section for one host, value by value, straight from the syntax tree (REQ-02 …
-# REQ-07).
-#
-# A resource that a host does not have makes every comparison and every sum with it false.
+# Evaluation of a select section for one host, directly from the syntax tree (REQ-02 … REQ-07). A
+# resource that a host lacks makes every comparison and every sum with it false.
 
 
 Value = float | str | None
 
 _ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}
-#: What a host counts for that reports nothing: idle, one disk.
+#: Values of a host that reports nothing: idle, one disk.
 _UNREPORTED = {**dict.fromkeys((*INCREASING_INDICES, "rexpri"), 0.0), "ndisks": 1.0}
 _MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -133,9 +131,9 @@ class HostView:
     host: Host
     cluster: Cluster
     names: Names
-    #: PARALLEL_SCHED_BY_SLOT (REQ-19).
+    #: Whether ncpus means slots (PARALLEL_SCHED_BY_SLOT, REQ-19).
     by_slot: bool = False
-    #: The submission host, None if not known.
+    #: The submission host, None if unknown.
     home: Host | None = None
 
     def text(self, name: str) -> str | None:
@@ -149,7 +147,7 @@ class HostView:
         return own.get(name, self.host.strings.get(name))
 
     def number(self, name: str) -> float | None:
-        """Value of a number or a Boolean (1 or 0); None where the host has no such resource."""
+        """Return a number or a Boolean (1 or 0); None if the host lacks the resource."""
         name = _ALIASES.get(name, name)
         host = self.host
         if name in self.names.booleans:
@@ -171,10 +169,10 @@ class HostView:
 
 
 def satisfies(expression: Expression | None, view: HostView, *, default: bool = True) -> bool:
-    """Whether the host meets the select section, or the default ``type==local`` (REQ-04).
+    """Return whether the host meets the select section, or ``type==local`` by default (REQ-04).
 
-    default: whether there is one. It holds where the section names no string and no Boolean; like
-    ``local`` it binds nothing where the submission host is not known.
+    default: whether there is one. It applies if the section names no string and no Boolean; like
+    ``local`` it has no effect if the submission host is unknown.
     """
     chosen = expression is None or _true(_value(expression, view))
     kinds = view.names.strings | view.names.booleans
@@ -218,7 +216,7 @@ def _value(expression: Expression, view: HostView) -> Value:
 
 
 def _whole(expression: Expression) -> bool:
-    """Whether only integer literals are in it: they divide as C's integers do."""
+    """Return whether all literals are integers, so that division is C's integer division."""
     match expression:
         case Number():
             return expression.whole
@@ -237,7 +235,7 @@ def _arithmetic(sign: str, left: Value, right: Value) -> float | None:
 
 
 def _divide(left: float, right: float) -> float:
-    """As C divides doubles: by zero it gives an infinity, which is true, or nothing for 0/0."""
+    """Return the quotient of C's doubles: infinite (true) for division by zero, nothing for 0/0."""
     if right != 0:
         return left / right
     return math.copysign(math.inf, left) * math.copysign(1, right) if left else math.nan
@@ -292,21 +290,21 @@ def named(expression: Expression | None, names: Names) -> Iterator[str]:
             yield from named(right, names)
 
 
-# Slots held and compute units as columns of numbers: what the judge asks of all hosts at once.
+# Used slots and compute units as arrays, for checks of all hosts together.
 
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-#: Later than anything that ends.
+#: An instant after the end of every job.
 OPEN_END = np.iinfo(np.int64).max
 
-#: A job that holds slots: its id, start, finish (None: never) and slots by host.
+#: Slots in use by a job: its id, start, finish (None: never) and slots by host.
 JobSlots: TypeAlias = tuple[str, int, int | None, Mapping[str, int]]
 
 
 class SlotColumns:
-    """Who holds how many slots of which host, from when to when; hosts by their position."""
+    """Arrays of used slots: job, host position, number of slots, start and finish."""
 
     def __init__(self, hosts: Mapping[str, Host], held: Iterable[JobSlots]) -> None:
         position = {name: at for at, name in enumerate(hosts)}
@@ -327,7 +325,7 @@ class SlotColumns:
         self._rows = np.array(rows, dtype=np.int64).reshape(-1, 5).T
 
     def free_beside(self, job: str, time: int) -> IntArray:
-        """Slots of each host that the other jobs leave free at `time`, 0 where they take more."""
+        """Return the slots of each host that the other jobs leave free at `time`, at least 0."""
         host, slots, start, finish, owner = self._rows
         there = (start <= time) & (time < finish) & (owner != self._jobs.get(job, -1))
         used = np.bincount(host[there], weights=slots[there], minlength=len(self._slots))
@@ -340,9 +338,9 @@ class UnitsOfType:
     """The compute units of one type in configuration order."""
 
     units: tuple[ComputeUnit, ...]
-    #: The numbers of the units that a host is in.
+    #: Numbers of the units of each host.
     of_host: Mapping[str, Sequence[int]]
-    #: For each unit and host of it the number of the unit and the position of the host.
+    #: Pairs of unit number and host position, one for each membership.
     members: tuple[IntArray, IntArray]
 
     @classmethod
@@ -373,9 +371,9 @@ class UnitsOfType:
         return found
 
 
-#: Running jobs from one look at the clock to the next.
+#: Number of running jobs between two checks of the clock.
 _POLLED = 256
-#: Amounts are compared with this slack (they are exact to 1e-6).
+#: Tolerance for amounts, which are exact to 1e-6.
 SLACK = 1e-6
 
 
@@ -390,9 +388,9 @@ class TermShare:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A job that runs or is planned, holding its allocation over [start, finish), None: no end.
+    """A running or planned job with its allocation over [start, finish); finish None: no end.
 
-    Of a planned job the margin of its plan is added to the finish: so long nobody may come.
+    The finish of a planned job includes the margin of its plan.
     """
 
     job: Job
@@ -400,9 +398,11 @@ class Holding:
     finish: int | None
     allocation: Mapping[str, int]
     planned: bool
-    #: None where it is refused or no split over its terms exists; `fault` says why.
+    #: None if it is refused or its terms cannot be split; `fault` has the reason.
     requirement: Requirement | None = None
+    #: The allocation by term.
     parts: tuple[TermShare, ...] = ()
+    #: Reason for a missing requirement or split, else "".
     fault: str = ""
 
     @property
@@ -411,11 +411,11 @@ class Holding:
         return sum(self.allocation.values())
 
     def active(self, time: int) -> bool:
-        """Whether the job holds its allocation at `time`."""
+        """Return whether the job has its allocation at `time`."""
         return self.start <= time and (self.finish is None or time < self.finish)
 
     def overlaps(self, other: Holding) -> bool:
-        """Whether both hold something at some instant."""
+        """Return whether both jobs have their allocations at some instant."""
         first, last = max(self.start, other.start), min(_end(self), _end(other))
         return first < last
 
@@ -424,17 +424,18 @@ def _end(holding: Holding) -> float:
     return float("inf") if holding.finish is None else holding.finish
 
 
-#: Splits an allocation over the terms of a compound requirement; see :func:`.shape.split`.
+#: Function that splits an allocation over the terms of a compound requirement;
+#: :func:`.shape.split`.
 Splitter = Callable[["Facts", Job, Mapping[str, int], Compound], tuple[TermShare, ...] | None]
 
 
 class Unfinished(Exception):
-    """The judge was told to stop before all checks were through."""
+    """The validator was stopped before all checks were done."""
 
 
 @dataclass(slots=True)
 class _FactsFound:
-    """What has been looked up before, each by what it depends on; None: not yet."""
+    """Caches of look-ups, each by its inputs; None: not yet computed."""
 
     expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
     members: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -463,12 +464,12 @@ class Facts:
     queues: dict[str, Queue]
     pending: dict[str, Job]
     names: Names
-    #: Whether the judge has to give up, asked by :meth:`poll`.
+    #: Predicate whether the validator must stop, called by :meth:`poll`.
     stop: Callable[[], bool] = lambda: False
     planned: list[Holding] = field(default_factory=list)
     running: list[Holding] = field(default_factory=list)
     by_host: dict[str, list[Holding]] = field(default_factory=dict)
-    #: Resources in which hosts must agree, by what same[] names (filled by `shape`).
+    #: Sets of resources named by same[], in which hosts must agree (filled by `shape`).
     same_needs: dict[tuple[str, ...], int] = field(default_factory=dict)
     _found: _FactsFound = field(default_factory=_FactsFound)
 
@@ -482,9 +483,9 @@ class Facts:
         split: Splitter,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Facts:
-        """Look-ups of one plan; entries that name no pending job or host are left to `book`.
+        """Return the look-ups of one plan; entries of unknown jobs or hosts are left to `book`.
 
-        Raises Unfinished once `should_stop` says yes, as all look-ups over jobs do.
+        Raises Unfinished when `should_stop` returns True, as all look-ups over jobs do.
         """
         facts = cls(
             instance,
@@ -502,7 +503,7 @@ class Facts:
         return facts
 
     def _take_in(self, split: Splitter) -> None:
-        """What holds something: running jobs, and the plan's entries."""
+        """Add the allocations of running jobs and of the plan's entries."""
         for number, running in enumerate(self.instance.running):
             if number % _POLLED == 0:
                 self.poll()
@@ -523,7 +524,7 @@ class Facts:
             self.planned.append(self._resolved(holding, entry.alternative, split, entry.terms))
 
     def _of_running(self, running: RunningJob, split: Splitter) -> Holding:
-        """What a running job holds; equal requests of one term are looked up once."""
+        """Return the allocation of a running job; equal requests of one term are looked up once."""
         job, allocation = running.job, running.allocation
         finish = expected_finish(self.instance, running)
         key = (_asked(job), running.alternative)
@@ -539,12 +540,12 @@ class Facts:
         return holding
 
     def poll(self) -> None:
-        """Raise Unfinished where the judge has to give up."""
+        """Raise Unfinished if the validator must stop."""
         if self.stop():
             raise Unfinished
 
     def with_allocation(self, job: str, allocation: Mapping[str, int]) -> Facts:
-        """The same plan with one job of a simple requirement on other hosts."""
+        """Return the plan with one job of a simple requirement on other hosts."""
         planned = [
             replace(
                 holding,
@@ -596,7 +597,7 @@ class Facts:
         return Holding(job, start, finish, allocation, holding.planned, found, parts)
 
     def _reservations(self, simple: Simple, alternative: int) -> tuple[Reservation, ...]:
-        """What a requirement of this plan reserves; equal requests share one."""
+        """Return the reservations of a requirement; equal requests share one tuple."""
         key = (id(simple), alternative)
         if key not in self._found.reserved:
             bare = with_reservations(TermShare({}, simple), alternative)
@@ -625,7 +626,7 @@ class Facts:
         return min((time for time in (finish, last, *closes) if time is not None), default=None)
 
     def undisturbed_finish(self, job: Job, start: int) -> int | None:
-        """The same where -t does not end it."""
+        """Return when a job ends if -t does not end it; None if unknown."""
         duration = expected_duration(self.instance, job)
         return None if duration is None else start + duration
 
@@ -676,7 +677,7 @@ class Facts:
         return self._found.alike
 
     def array_limits(self) -> dict[str, int]:
-        """How many elements of an array may run at once: the least that one of them says."""
+        """Return the maximum number of running elements by array, the smallest of its elements."""
         if self._found.array_limits is None:
             found: dict[str, int] = {}
             jobs = [*self.instance.pending, *(run.job for run in self.instance.running)]
@@ -722,7 +723,7 @@ class Facts:
         return self._found.own_slots
 
     def hosts_have(self, resource: str) -> bool:
-        """Whether the resource is host-based: some host carries an amount of it."""
+        """Return whether the resource is host-based: some host has an amount of it."""
         return any(resource in host.amounts for host in self.hosts.values())
 
     def members(self, name: str) -> frozenset[str]:
@@ -767,7 +768,7 @@ def _as_recorded(
     compound: Compound,
     recorded: tuple[Mapping[str, int], ...],
 ) -> tuple[tuple[TermShare, ...] | None, str]:
-    """The shares of the terms as the plan has them, or None and what is wrong with them."""
+    """Return the shares of the terms as the plan has them, or None and their fault."""
     asked = counts_of(job, compound)
     held = tuple(sum(part.values()) for part in recorded)
     if held != asked:
@@ -788,7 +789,7 @@ def _as_recorded(
 
 
 def with_reservations(part: TermShare, alternative: int = 0) -> TermShare:
-    """The part with what its rusage section reserves in that alternative (RSV-07)."""
+    """Return the part with the reservations of its rusage section in that alternative (RSV-07)."""
     rusage = part.requirement.rusage
     held = rusage.reservations(alternative) if rusage else ()
     return TermShare(part.allocation, part.requirement, held)
@@ -802,17 +803,17 @@ def counts_of(job: Job, compound: Compound) -> tuple[int, ...]:
     )
 
 
-#: Words behind an amount, mem=50/task, and what they mean.
+#: Units of an amount in rusage (mem=50/task), each with its meaning.
 _SAID = {"host": "PER_HOST", "task": "PER_SLOT", "job": "PER_JOB"}
 
-#: Names that jobs know the GPUs of a host by; each is one of the same devices.
+#: Resource names of the GPUs of a host; each counts the same devices.
 GPUS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
 
 
 def amount_of(host: Host, resource: str) -> float | None:
-    """What a host has for jobs of a resource, None where it has none of it.
+    """Return the amount of a host for jobs of a resource, None if it has none.
 
-    Of mem, swp and tmp that is no more than it reports to be available (RSV-01).
+    For mem, swp and tmp at most what it reports to be available (RSV-01).
     """
     if resource not in GPUS:
         have = host.amounts.get(resource)
@@ -825,7 +826,7 @@ def amount_of(host: Host, resource: str) -> float | None:
 
 
 def method(facts: Facts, item: Reservation, default: str) -> str:
-    """PER_JOB, PER_HOST or PER_SLOT, as the amount says or the cluster (RSV-08)."""
+    """Return PER_JOB, PER_HOST or PER_SLOT, by the amount or the cluster (RSV-08)."""
     if item.per:
         return _SAID[item.per]
     for usage in facts.instance.reservation_usage:
@@ -872,7 +873,7 @@ def of_shared(facts: Facts, holding: Holding, shared: SharedResource, time: int)
 def of_shared_on(
     facts: Facts, holding: Holding, resource: str, time: int, inside: Callable[[str], bool]
 ) -> float:
-    """What a limit counts of a shared resource: what the job holds through hosts that it covers."""
+    """Return the count of a limit on a shared resource: the job's use through covered hosts."""
     static = any(item.static for item in facts.instance.cluster.shared if item.name == resource)
     return _shared_amount(facts, holding, resource, time, inside, static=static)
 

@@ -1,8 +1,8 @@
-"""What guaranteed resource pools keep for the owners is kept at every start (GUA-01).
+"""Check that guaranteed resource pools keep resources for their owners (GUA-01).
 
-A start is allowed where the job's class has, with it, no more than its guarantee, or where as much
-is left as all classes together have unused of their guarantees. A job within the loan policy may go
-beyond that, as the last of its second.
+A start is allowed if the job's class, including it, has at most its guarantee, or if the rest of
+the pool covers all unused guarantees. A job within the loan policy may exceed that, as the last of
+its second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .facts import SLACK, Facts, Holding, Violation, of_shared_on, on_host, sati
 from .hosts import view
 from .reservations import minded
 
-#: Hosts in these states count.
+#: Status of hosts that count for a pool.
 _STATES = ("ok", "closed_busy", "closed_excl", "closed_cu_excl", "closed_full")
 
 
@@ -31,13 +31,16 @@ class Guaranteed:
     """One pool of the instance."""
 
     pool: GuaranteedPool
+    #: Names of its hosts.
     hosts: frozenset[str]
+    #: Total amount.
     total: float
+    #: Guaranteed amount by service class.
     amounts: dict[str, float]
 
 
 def kept_for_owners(facts: Facts) -> Iterator[Violation]:
-    """No planned job takes what its pools keep for others."""
+    """Yield planned jobs that take resources kept for other jobs."""
     of_class = {id(item): _class_of(facts, item.job) for item in facts.holdings()}
     for found in _pools(facts):
         for time, starting in facts.starts().items():
@@ -122,7 +125,7 @@ def _meets(facts: Facts, part: str, names: set[str], job: Job) -> bool:
 
 
 def _use(facts: Facts, found: Guaranteed, item: Holding, time: int) -> float:
-    """What a job uses of a pool."""
+    """Return the use of a pool by a job."""
     inside = [host for host in item.allocation if host in found.hosts]
     if found.pool.kind == "slots":
         return sum(item.allocation[host] for host in inside)
@@ -173,7 +176,7 @@ def _at(
     bound = [i for i in active if i not in starting or not _at_will(facts, found, i)]
     free = _free(facts, found, bound, time)
     own = _used(facts, found, of_class, active, time)
-    # Who has no loan started before all loans.
+    # Jobs without a loan started before all loans.
     first = [
         item
         for item in active
@@ -191,7 +194,7 @@ def _at(
 
 
 def _free(facts: Facts, found: Guaranteed, items: list[Holding], time: int) -> float:
-    """What of a pool these jobs leave: of hosts and packages whole ones."""
+    """Return the rest of a pool that these jobs leave; only whole hosts and packages count."""
     if found.pool.kind in ("slots", "resource"):
         return found.total - sum(_use(facts, found, item, time) for item in items)
     if found.pool.kind == "hosts":
@@ -230,14 +233,14 @@ def _by_host(
 
 
 def _beyond(found: Guaranteed, own: dict[str, float], name: str) -> bool:
-    """Whether a class has more than its guarantee; jobs without one always have."""
+    """Return whether a class has more than its guarantee; jobs without one always have."""
     return name not in own or own[name] > found.amounts[name] + SLACK
 
 
 def _used(
     facts: Facts, found: Guaranteed, of_class: dict[int, str], items: list[Holding], time: int
 ) -> dict[str, float]:
-    """What each class uses; a host that several of its jobs share is one."""
+    """Return the use of each class; a host shared by several of its jobs counts once."""
     own = dict.fromkeys(found.amounts, 0.0)
     for name in own:
         those = [item for item in items if of_class[id(item)] == name]
@@ -248,16 +251,16 @@ def _used(
     return own
 
 
-# Loans: what LOAN_POLICIES lets a job have that owners leave idle.
+# Loans: use of idle guaranteed resources by other jobs, by LOAN_POLICIES.
 
 
 def _comes_last(facts: Facts, found: Guaranteed, job: Job) -> bool:
-    """Whether a job may be behind all others of its second: on a loan, or without guarantees."""
+    """Return whether a job may be the last of its second: on a loan, or without guarantees."""
     return facts.queues[job.queue].ignores_guarantees or _may_have_loan(facts, found.pool, job)
 
 
 def _at_will(facts: Facts, found: Guaranteed, item: Holding) -> bool:
-    """Whether no rule of the pool binds a job, so that it may be the very last."""
+    """Return whether no rule of the pool applies to a job, so that it may be the very last."""
     queue, policy = item.job.queue, found.pool.loans
     return facts.queues[queue].ignores_guarantees or (policy is not None and queue in policy.exempt)
 
@@ -279,7 +282,7 @@ def _loan(
     free: float,
     item: Holding,
 ) -> bool:
-    """Whether a start is a loan that the policy allows; free: what is left of the pool with it."""
+    """Return whether the loan policy allows a start; free: rest of the pool after it."""
     policy = found.pool.loans
     if policy is None or not _may_have_loan(facts, found.pool, item.job):
         return False
@@ -308,7 +311,7 @@ def _loan(
 
 
 def _waits_already(facts: Facts, job: Job, time: int) -> bool:
-    """Whether a job surely waits for resources alone at an instant."""
+    """Return whether a job certainly waits only for resources at an instant."""
     queue = facts.queues[job.queue]
     windows = queue.dispatch_window or queue.run_window or job.dependency
     return job.submit <= time and (job.begin or time) <= time and not windows and queue.active

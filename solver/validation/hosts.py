@@ -23,7 +23,7 @@ from .facts import (
     satisfies,
 )
 
-#: Host states that come from jobs alone and pass with them.
+#: Host states that only jobs cause, and that pass with them.
 _PASSING = ("ok", "closed_full", "closed_excl", "closed_cu_excl")
 
 
@@ -40,7 +40,7 @@ def candidates(facts: Facts) -> Iterator[Violation]:
 
 
 def first_execution_host(facts: Facts) -> Iterator[Violation]:
-    """The first host of the allocation is one of those that -m marks with ``!`` (PLC-12)."""
+    """Yield jobs whose first host is none of those that -m marks with ``!`` (PLC-12)."""
     for holding in facts.planned:
         first = next(iter(holding.allocation), None)
         if first is not None and not may_begin_on(facts, holding.job, (first,)):
@@ -50,7 +50,7 @@ def first_execution_host(facts: Facts) -> Iterator[Violation]:
 
 
 def may_begin_on(facts: Facts, job: Job, hosts: Iterable[str]) -> bool:
-    """Whether some of these hosts may be the first execution host of a job."""
+    """Return whether one of these hosts may be the first execution host of a job."""
     names = [request.name for request in job.hosts if request.first]
     if not names:
         return True
@@ -112,7 +112,7 @@ def view(facts: Facts, host: Host, home: Host | None = None) -> HostView:
 
 
 def static_value(facts: Facts, name: str, host: Host) -> float | str | None:
-    """What same[] compares; None where the host lacks the resource."""
+    """Return the value that same[] compares; None if the host lacks the resource."""
     seen = view(facts, host)
     return seen.text(name) if name in facts.names.strings else seen.number(name)
 
@@ -121,14 +121,14 @@ def _listed(facts: Facts, host: str, names: list[str]) -> bool:
     return "others" in names or host in facts.expand(names)
 
 
-# Whether a host takes jobs at all at an instant, as far as load and past starts tell.
-#
-# A place that the judge proposes must be one that the scheduler could have given: where it may be
-# closed it is taken for closed.
+# Availability of hosts at an instant, given load and past starts. An allocation proposed by the
+# validator must be possible for the scheduler, so a host that may be closed counts as closed.
 
 
 def may_be_closed(facts: Facts, holding: Holding, host: str) -> bool:
-    """Whether load (RSV-11) or JOB_ACCEPT_INTERVAL (TBR-16) may keep the job's start off a host."""
+    """Return whether load (RSV-11) or JOB_ACCEPT_INTERVAL (TBR-16) may prevent a start on a
+    host.
+    """
     return _has_just_accepted(facts, holding, host) or _beyond_sched(facts, holding, host)
 
 
@@ -171,20 +171,23 @@ def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:
 class Sides:
     """The hosts of each partition, and those of none."""
 
+    #: Host sets of the partitions.
     inside: tuple[frozenset[str], ...]
+    #: Hosts of no partition.
     outside: frozenset[str]
 
     @classmethod
     def of(cls, facts: Facts) -> Sides:
-        """Of an instance."""
+        """Return the sides of an instance."""
         cluster, partitions = facts.instance.cluster, facts.instance.partitions
         inside = tuple(frozenset(partition_hosts(cluster, each)) for each in partitions)
         return cls(inside, frozenset(facts.hosts).difference(*inside))
 
     def open_with(self, hosts: Iterable[str]) -> frozenset[str]:
-        """What a job that has these hosts may have; empty where they do not go together.
+        """Return the hosts that a job with these hosts may also use; empty if they exclude each
+        other.
 
-        The hosts that are in all partitions that have all of these, or those of no partition.
+        These are the hosts of all partitions that contain `hosts`, or those of no partition.
         """
         held = frozenset(hosts)
         if held <= self.outside:
@@ -194,7 +197,7 @@ class Sides:
 
 
 def one_partition(facts: Facts) -> Iterator[Violation]:
-    """No job has hosts of a partition beside others, nor have its terms."""
+    """Yield jobs and terms with hosts inside and outside a partition."""
     if not facts.instance.partitions:
         return
     sides = Sides.of(facts)

@@ -1,8 +1,8 @@
-"""Where a simulation leaves a job waiting that could start: slots are free, it fits, nothing does.
+"""Check of a simulation for waiting jobs that could have started.
 
-Of a cycle in which a job waits the judge looks for hosts on which it would break no rule beside
-all that runs and all that others hold or will have. It proposes few places, each a plain one, so
-that it may overlook a job that could start, and is right where it names one.
+For a cycle in which a job waits, the validator looks for hosts where a start breaks no rule, given
+all running jobs and all present and future reservations. It proposes few, simple allocations: it
+may miss a job that could start, but each job that it reports could.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .schedule import (
 )
 from .shape import ptile_of, split
 
-#: Whether a plan breaks no rule of what it is planned for.
+#: Predicate whether a plan breaks no rule.
 Allowed = Callable[[Facts], bool]
 Allocation = dict[str, int]
 
@@ -43,7 +43,7 @@ def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> It
     if any(queue.slot_pool or not queue.active for queue in instance.queues):
         return
     holds = schedule.settings.reservation != "none"
-    # A job is tried for each partition; what it held of one in vain shows in no log.
+    # A job is tried for each partition, and a log does not show failed reservations in one.
     if holds and (not schedule.log or instance.partitions):
         return
     seen = _Observed.of(instance, schedule, allowed)
@@ -60,14 +60,19 @@ def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> It
 
 @dataclass(slots=True)
 class _Observed:
-    """What the judge sees of a simulation."""
+    """Inputs of the check: a simulation and its derived data."""
 
+    #: The instance of the simulation.
     instance: Instance
+    #: Its schedule.
     schedule: Schedule
+    #: Predicate whether a plan breaks no rule.
     allowed: Allowed
+    #: All stretches in which jobs use allocations.
     parts: Sequence[HeldStretch]
+    #: Record of each job by id.
     records: Mapping[str, Record]
-    #: When conditions on jobs hold.
+    #: Times at which conditions on jobs become true.
     conditions: times.Times
 
     @classmethod
@@ -97,7 +102,7 @@ class _Observed:
         first, step = self.instance.now, self.schedule.settings.cycle
         if step:
             found = {first + -(-max(0, time - first) // step) * step for time in found}
-        # What a job that preempts leaves over is seen by the next cycle.
+        # The next cycle sees the slots that a preempting job leaves.
         for record in self.schedule.jobs:
             off = record.held if record.status == "preempted" else record.held[:-1]
             found -= {end for _, end, _ in off if end is not None}
@@ -127,7 +132,7 @@ class _Observed:
         return all(any(name == job.user for name, _ in tree) for tree in trees)
 
     def _condition_holds(self, job: Job, time: int) -> bool:
-        """Whether it is sure that a job need not wait for others."""
+        """Return whether the condition of a job is certainly true."""
         if not job.dependency:
             return True
         if "!" in job.dependency:
@@ -140,26 +145,26 @@ class _Observed:
             names = self.conditions.meant(test.job, job)
             known = [self.records[name] for name in names]
             done = all(it.status in ("done", "running") for it in known)
-            # What starts in a cycle is known to the next one.
+            # A cycle knows the jobs that started in earlier cycles only.
             begun = all(it.start is not None and it.start < time for it in known)
             if not (names and done and begun and test.word in ("done", "ended", "started")):
                 return False
         return self.conditions.holds(condition, job, time - job.think_time)
 
     def place(self, job: Job, time: int) -> Allocation | None:
-        """Hosts on which the job could start then, None where none are found."""
+        """Return hosts on which the job could start then, None if none are found."""
         duration = expected_duration(self.instance, job)
         finish = None if duration is None else time + duration
         if any(pool.kind in ("hosts", "package") for pool in self.instance.guaranteed_pools):
-            return None  # of these a scheduler keeps more than it has to, where jobs share them
+            return None  # If jobs share GPUs, a scheduler reserves more of them than necessary.
         running = (*self._running(time), *self._reserved(job, time))
         if self.instance.guaranteed_pools and self._reserved_hosts_change(time):
-            return None  # a scheduler goes by the pools of the beginning
+            return None  # A scheduler uses the pools as they were at the beginning.
         there = replace(
             self.instance, now=time, running=tuple(running), pending=(job,), future=(), held=()
         )
         bare = replace(job, dependency="")
-        # Whether owners wait, which closes loans on demand, is not known of one job alone.
+        # Waiting owners close loans on demand; a single job does not show whether owners wait.
         holds = self.schedule.settings.reservation != "none"
         pools = _without_unsure_loans(there, holds=holds)
         there = replace(there, pending=(bare,), guaranteed_pools=pools)
@@ -182,7 +187,9 @@ class _Observed:
         return None
 
     def _reserved_hosts_change(self, time: int) -> bool:
-        """Whether an advance reservation is on at the beginning or then, and not at both."""
+        """Return whether an advance reservation is active at the beginning or then, but not
+        both.
+        """
         return any(
             (item.start <= self.instance.now < item.end) != (item.start <= time < item.end)
             for item in self.instance.advance_reservations
@@ -197,7 +204,7 @@ class _Observed:
         return any(since < part.start <= time and host in part.allocation for part in self.parts)
 
     def _running(self, time: int) -> Iterator[RunningJob]:
-        """All that holds something then; what is suspended counts with its slots."""
+        """Yield all jobs with an allocation then; suspended jobs count with their slots."""
         for number, part in enumerate(self.parts):
             following = self.parts[number + 1] if number + 1 < len(self.parts) else None
             end = part.end
@@ -211,7 +218,7 @@ class _Observed:
                 yield RunningJob(lasting, part.start, part.allocation, finish, part.alternative)
 
     def _reserved(self, job: Job, time: int) -> Iterator[RunningJob]:
-        """What others hold after the last cycle, and what they will have before the job ends."""
+        """Yield reservations of other jobs after the last cycle and before the job ends."""
         past = [entry for entry in self.schedule.log if entry["time"] <= time]
         limit = granted_run_limit(self.instance, job)
         limited = _limited(self.instance)
@@ -222,7 +229,7 @@ class _Observed:
                 slots = dict(item["reserved"])
                 until = item["estimate"]
                 lasts = limit is None or until is None or time + limit > until
-                # In a limit a place of the future counts as soon as it is reserved.
+                # For a limit, a future allocation counts from the time of its reservation.
                 if lasts or limited:
                     for host, count in item.get("allocation", {}).items():
                         slots[host] = max(count, slots.get(host, 0))
@@ -244,7 +251,7 @@ def _without_unsure_loans(instance: Instance, *, holds: bool) -> tuple[Guarantee
 
 
 def _limited(instance: Instance) -> bool:
-    """Whether limits of users, queues, hosts or lsb.resources bind some job."""
+    """Return whether limits of users, queues, hosts or lsb.resources apply to some job."""
     of_queues = (
         (queue.queue_slots, queue.user_slots, queue.host_slots, queue.processor_slots)
         for queue in instance.queues
@@ -284,7 +291,7 @@ def _proposed(facts: Facts, job: Job, asked: Simple, time: int) -> Iterator[Allo
 def _filled(
     facts: Facts, job: Job, asked: Simple, free: Mapping[str, int], names: Sequence[str]
 ) -> Allocation:
-    """The slots of a job on hosts one after another, empty where they are too few."""
+    """Return slots of the job on successive hosts, empty if there are too few."""
     found: Allocation = {}
     rest = job.slots
     for name in names:

@@ -1,6 +1,6 @@
-"""In which order jobs are tried, as the rules have it: queues, priorities, APS (APS-01).
+"""Rules for the order in which jobs are tried: queues, priorities, APS (APS-01).
 
-Of orders that hang on shares nothing is said but of jobs that are alike in all that shares see.
+If the order depends on shares, only jobs that are equal for all shares are compared.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from ...model.resreq.syntax import Compound, Simple
 from .facts import Facts, Violation, counts_of, method
 from .schedule import Record, Schedule, facts_of
 
-#: Sorts as the jobs do; comparable within one class.
+#: Sort key of a job, comparable within one class.
 Place = tuple[Any, ...]
-#: What each factor is made of.
+#: Parts of each factor.
 _WITHIN = {"RSRC": ("PROC", "MEM", "SWAP"), "WORK": ("JPRIORITY", "QPRIORITY", "APP", "USER", "UG")}
 _LARGEST = 1e6
-#: Values that differ by less are one.
+#: Tolerance for equal values.
 _LEVEL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a job stands among those of its class."""
+    """Position of a job among those of its class."""
 
-    #: Jobs of one class can be compared.
+    #: Class of the job; only jobs of one class can be compared.
     group: tuple[object, ...]
+    #: Sort key within the class.
     place: Place
 
 
 class Standings:
-    """Where the jobs of an instance stand at one time."""
+    """Positions of the jobs of an instance at one time."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -48,7 +49,7 @@ class Standings:
         self._parents = _parents(self._instance)
 
     def of(self, job: Job, now: int) -> Standing | None:
-        """Where a job stands at `now`; None if nothing can be said of it."""
+        """Return the position of a job at `now`; None if it cannot be determined."""
         own = grown(self._instance, job, now)
         parent = self._parents.get(job.queue)
         if parent is None or parent.aps_priority is None:
@@ -176,7 +177,7 @@ def ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
             yield Violation("entry", text, name)
 
 
-#: Fields by which jobs may differ that start in the order of their places; -b is examined.
+#: Fields in which jobs may differ and still be compared; -b is checked apart.
 _OWN = frozenset(
     {"id", "submit", "begin", "priority", "queued_as", "aps", "weight", "name", "orphan_term"}
     | {"run_time", "cpu_time"}
@@ -185,10 +186,10 @@ _ASKED = attrgetter(*(field.name for field in fields(Job) if field.name not in _
 
 
 def out_of_order(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
-    """A job that waits, and one behind it that asks for just the same and starts.
+    """Yield waiting jobs behind which a job with an equal request starts.
 
-    Examined if places change as time goes by, or are given by absolute priority. One that held
-    slots before it started keeps them, and starts before those that have come to stand ahead.
+    Checked if positions change with time or follow absolute priority. A job that had reserved slots
+    before its start keeps them, and starts before those that have overtaken it.
     """
     growing = instance.params.job_priority_over_time is not None
     if not growing and not any(queue.aps_priority for queue in instance.queues):

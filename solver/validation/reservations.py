@@ -10,7 +10,7 @@ from .facts import Facts, Holding
 
 
 def minded(facts: Facts) -> Iterator[AdvanceReservation]:
-    """The reservations that count: all, for LSF's estimate those that jobs are in."""
+    """Yield the advance reservations that apply: all, for LSF's estimate those with jobs."""
     named = {item.job.reservation for item in facts.instance.running}
     named |= {job.reservation for job in facts.instance.pending}
     for window in facts.instance.advance_reservations:

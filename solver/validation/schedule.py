@@ -19,22 +19,22 @@ from . import capacity, hosts, shape, times, units
 from .facts import Facts, Violation
 from .guarantees import kept_for_owners
 
-#: Seconds that a job lasts that has not ended.
+#: Duration in seconds of a job that has not ended.
 FOREVER = 1 << 40
 
-#: Between a job and the number of its stretch.
+#: Separator of the job id and the number of its stretch.
 _DOT = " part "
 
 Rule = Callable[[Facts], Iterator[Violation]]
 
 
 def guarantees(facts: Facts) -> Iterator[Violation]:
-    """Nothing is taken that guaranteed pools keep for their owners."""
+    """Yield starts that take resources which guaranteed pools keep for their owners."""
     if facts.instance.guaranteed_pools:
         yield from kept_for_owners(facts)
 
 
-#: What each stretch keeps, and each planned job: how its slots are spread.
+#: Checks of each stretch and each planned job: distribution of slots.
 OF_SHAPE: tuple[Rule, ...] = (
     shape.split_terms,
     shape.slot_count,
@@ -50,7 +50,7 @@ OF_SHAPE: tuple[Rule, ...] = (
     shape.cu_exclusive_allowed,
     shape.host_exclusive_allowed,
 )
-#: What each stretch keeps.
+#: Checks of each stretch.
 _OF_STRETCHES: tuple[Rule, ...] = (
     *OF_SHAPE,
     hosts.candidates,
@@ -61,11 +61,11 @@ _OF_STRETCHES: tuple[Rule, ...] = (
     capacity.alone,
     capacity.kinds,
 )
-#: What stretches keep that begin with a start: what goes on again counts and is not asked.
+#: Checks of stretches that begin with a start; a resumed job counts but is not checked.
 _OF_STARTS: tuple[Rule, ...] = (capacity.limits, guarantees)
-#: What a preempted job keeps: all but its slots.
+#: Checks of a preempted job: everything except its slots.
 _OF_AMOUNTS: tuple[Rule, ...] = (capacity.amounts, capacity.shared, capacity.enough)
-#: What each job keeps from its first start to its end.
+#: Checks of each job from its first start to its end.
 _OF_LIVES: tuple[Rule, ...] = (
     times.starts,
     times.dependencies,
@@ -76,7 +76,7 @@ _OF_LIVES: tuple[Rule, ...] = (
 
 
 class Record(Protocol):
-    """What became of one job."""
+    """Record of one job in a simulation."""
 
     @property
     def job(self) -> str:
@@ -96,7 +96,7 @@ class Record(Protocol):
 
     @property
     def alternative(self) -> int:
-        """Of its rusage alternatives."""
+        """Return the index of its rusage alternative."""
 
     @property
     def held(self) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
@@ -112,7 +112,7 @@ class Schedule(Protocol):
 
     @property
     def time(self) -> int:
-        """Where it stopped."""
+        """Return the instant at which the simulation stopped."""
 
     @property
     def log(self) -> Sequence[Mapping[str, Any]]:
@@ -130,17 +130,19 @@ class HeldStretch:
     job: Job
     start: int
     end: int | None
+    #: Slots by host.
     allocation: Mapping[str, int]
+    #: Index of the rusage alternative.
     alternative: int = 0
     runs: bool = False
 
     def active(self, time: int) -> bool:
-        """Whether it is there at a second."""
+        """Return whether the allocation is in use at a second."""
         return self.start <= time and (self.end is None or time < self.end)
 
     @property
     def lasting(self) -> Job:
-        """The job as one that is known to last so long."""
+        """Return the job with its real duration as its run time."""
         seconds = FOREVER if self.end is None else max(1, self.end - self.start)
         return replace(
             self.job,
@@ -185,7 +187,7 @@ def lives(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
 
 
 def _suspensions(parts: Sequence[HeldStretch]) -> list[HeldStretch]:
-    """Where a job was off its slots: between two of its stretches."""
+    """Return the intervals in which a job had no slots: between two of its stretches."""
     found = []
     for one, other in pairwise(parts):
         same = is_later_part(other.job.id, one.job.id)
@@ -208,7 +210,7 @@ def _part(name: str, number: int) -> str:
 
 
 def is_later_part(name: str, other: str) -> bool:
-    """Whether the first is a later stretch of the job of which the other is one."""
+    """Return whether the first is a later stretch of the other's job."""
     (whole, number), (first, before) = (_numbered(each) for each in (name, other))
     return whole == first and number == before + 1
 
@@ -226,7 +228,7 @@ def _numbered(name: str) -> tuple[str, int]:
 def facts_of(
     instance: Instance, parts: Sequence[HeldStretch], waiting: Sequence[Job] = ()
 ) -> Facts:
-    """The stretches as a plan, and jobs that wait beside them."""
+    """Return the stretches as a plan, with jobs that wait."""
     parts = [part for part in parts if part.end is None or part.end > instance.now]
     planned = [part for part in parts if not part.runs]
     running = tuple(
@@ -307,7 +309,7 @@ def _too_long(instance: Instance, part: HeldStretch, schedule: Schedule) -> Iter
 
 
 def _stops(instance: Instance, job: Job) -> bool:
-    """Whether a job may be suspended on its slots: by a window or by load."""
+    """Return whether a window or load may suspend a job on its slots."""
     queue = instance.queue(job.queue)
     loads = [queue.thresholds, *(host.thresholds for host in instance.cluster.hosts)]
     return bool(queue.run_window) or any(item.stop for item in loads)

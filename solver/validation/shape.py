@@ -12,12 +12,12 @@ from ...model.resreq.syntax import Compound, Cu, Simple, Span
 from .facts import Facts, Holding, TermShare, Violation, counts_of, with_reservations
 from .hosts import host_faults, missing_resources, static_value
 
-#: Resources with their values that the hosts of one placement share.
+#: Pairs of a resource and its value that the hosts of an allocation share.
 Pairs: TypeAlias = frozenset[tuple[str, float | str]]
 
 
 def slot_count(facts: Facts) -> Iterator[Violation]:
-    """-n min,max holds; balance disregards the maximum, a compound one asks what its terms do."""
+    """Yield jobs outside -n min,max; balance ignores the maximum, terms have their own counts."""
     for holding in facts.planned:
         least, most = holding.job.slots, holding.job.most_slots
         if isinstance(holding.requirement, Compound):
@@ -56,10 +56,10 @@ def _parts(facts: Facts) -> Iterator[tuple[Holding, TermShare]]:
 
 
 def ptile_of(facts: Facts, host: Host, span: Span | None) -> int | None:
-    """Slots that span[ptile] wants on the host, None without ptile (REQ-18).
+    """Return the slots that span[ptile] requires on the host, None without ptile (REQ-18).
 
-    '!' where no MXJ is defined: LSF 7 takes 1; 10.1 ignores it, that is where other hosts define
-    one it takes the slots of the host.
+    '!' without MXJ: LSF 7 takes 1; 10.1 ignores it, so if other hosts define MXJ it takes the slots
+    of the host.
     """
     if span is None:
         return None
@@ -84,7 +84,9 @@ def span_one_host(facts: Facts) -> Iterator[Violation]:
 
 
 def span_ptile(facts: Facts) -> Iterator[Violation]:
-    """span[ptile]: exactly so many on each host, fewer on one host at most (PLC-02)."""
+    """Yield jobs without exactly ptile slots on each host but one, which may have fewer
+    (PLC-02).
+    """
     for holding, part in _parts(facts):
         short: list[str] = []
         for host, slots in part.allocation.items():
@@ -140,7 +142,7 @@ def same(facts: Facts) -> Iterator[Violation]:
 
 
 def unit_type(facts: Facts, cu: Cu) -> str:
-    """The type that cu[] asks for, the cluster's default type where it names none."""
+    """Return the unit type of cu[], the cluster's default type if it names none."""
     cluster = facts.instance.cluster
     finest = cluster.unit_types[0] if cluster.unit_types else ""
     return cu.type or cluster.default_unit_type or finest
@@ -273,11 +275,16 @@ def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a term has so far: slots still wanted, whether its one short host is used, what its
-    hosts agree in (None before its first host), the compute units it uses."""
+    """Search state of a term.
 
+    Slots still needed, whether its one short host is used, the values its hosts agree in (None
+    before its first host), and the compute units it uses.
+    """
+
+    #: Slots still needed.
     left: int
     short: bool = False
+    #: Resource values in which the hosts agree, None before the first host.
     agreed: Pairs | None = None
     units: frozenset[str] = frozenset()
 

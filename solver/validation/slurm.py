@@ -1,8 +1,8 @@
-"""What a plan of method "slurm" has to keep: Slurm's rules of a cycle, read for themselves.
+"""Checks of a plan of method "slurm": Slurm's rules for a cycle, written independently.
 
-Such a plan is an estimate: it passes over deadlines, and licences and limits of later instants, and
-it rounds the times of its map. Each of its jobs fits given the running jobs, and those that
-start later have their nodes to themselves.
+The plan is an estimate: it ignores deadlines, and licences and limits of later instants, and it
+rounds the times of its map. Each of its jobs fits given the running jobs, and those that start
+later have their nodes to themselves.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob, Unplaced
 from .facts import Violation
 
-#: Whether a plan of a few jobs keeps the rules of capacity and of hosts.
+#: Function that checks rules of capacity and hosts for a plan of a few jobs.
 Judged = Callable[[Plan], Iterator[Violation]]
 
 
 def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Violation]:
-    """Everything that a cycle of Slurm's backfill cannot have said."""
+    """Yield everything in the plan that a cycle of Slurm's backfill cannot have returned."""
     started = [item for item in plan.reservations if item.start == plan.now]
     later = [item for item in plan.reservations if item.start is not None and item not in started]
     yield from judged(_alone(instance, plan, started))

@@ -111,7 +111,9 @@ def dispatch_windows(facts: Facts) -> Iterator[Violation]:
 
 
 def takes_starts(facts: Facts, host: str, time: int) -> bool:
-    """Whether the host's DISPATCH_WINDOW lets a job start at that second; always as LSF has it."""
+    """Return whether a host's DISPATCH_WINDOW allows a start at that second; always for LSF's
+    estimate.
+    """
     return facts.as_lsf or _open(facts, facts.hosts[host].windows, time, time + 1)
 
 
@@ -121,7 +123,7 @@ def run_windows(facts: Facts) -> Iterator[Violation]:
         return
     for holding in facts.planned:
         window = facts.queues[holding.job.queue].run_window
-        # Open through two whole weeks means always open.
+        # A window that is open through two whole weeks is always open.
         finish = holding.start + 2 * WEEK if holding.finish is None else holding.finish
         if not _open(facts, window, holding.start, finish):
             text = f"it runs from {holding.start} s to {_at(holding.finish)}"
@@ -148,7 +150,7 @@ def reserved_times(facts: Facts) -> Iterator[Violation]:
 
 
 def may_run(facts: Facts, job: Job, start: int, finish: int) -> bool:
-    """Whether the RUN_WINDOW of a job's queue is open from start to finish."""
+    """Return whether the RUN_WINDOW of a job's queue is open from start to finish."""
     return _open(facts, facts.queues[job.queue].run_window, start, finish)
 
 
@@ -162,11 +164,9 @@ def _violation(check: str, holding: Holding, message: str, host: str = "") -> Vi
     return Violation(check, f"job {holding.job.id}: {message}", holding.job.id, host, holding.start)
 
 
-# Dependency conditions (-w): no job starts before its condition holds by the plan's own times.
-#
-# All jobs are taken to succeed. What a plan cannot know - external(), ``!``, jobs that nobody
-# knows, that a count falls again - it may take to hold; a test for failure counts as the end of
-# the job.
+# Dependency conditions (-w): no job starts before its condition is true by the plan's own times.
+# All jobs are assumed to succeed. Unknown tests - external(), ``!``, unknown jobs, a count that
+# falls again - may be assumed true; a test for failure counts as the end of the job.
 
 
 _INFINITE = math.inf
@@ -194,7 +194,7 @@ def dependencies(facts: Facts) -> Iterator[Violation]:
 
 
 class Times:
-    """When the jobs of a plan start and end; infinite for never, or where nobody knows."""
+    """Start and end of the jobs of a plan; infinite if they never happen or are unknown."""
 
     def __init__(self, facts: Facts) -> None:
         self.latest = facts.instance.params.job_dep_last_sub
@@ -211,7 +211,7 @@ class Times:
         self.jobs += [*facts.instance.pending, *facts.instance.future]
 
     def holds(self, condition: Condition, asker: Job, time: float) -> bool:
-        """Whether a condition holds at a second."""
+        """Return whether a condition is true at a second."""
         match condition:
             case AllOf(parts):
                 return all(self.holds(part, asker, time) for part in parts)
@@ -280,7 +280,7 @@ class Times:
     def _of_name(self, reference: JobReference, asker: Job, own: str) -> list[Job]:
         starred = reference.name.endswith("*")
         found: list[Job] = []
-        # One submission an array: the earliest of its elements, where the last of them stands.
+        # An array has one submission: the earliest of its elements, at the position of the last.
         submitted: dict[str, list[int]] = {}
         for place, job in enumerate(self.jobs):
             number = _split(job.id)[0]

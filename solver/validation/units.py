@@ -1,8 +1,8 @@
-"""As few compute units as possible (PLC-07, PLC-09): a job in more units than it needs is a fault.
+"""Check for jobs in more compute units than necessary (PLC-07, PLC-09).
 
-The others stay where they are. A place in fewer units is looked for by trying sets of units,
-largest first, and counts only if every other check has no more to say of it than of the place in
-the plan: so what is reported is true, though a place that is hard to find may go unseen.
+All other jobs stay in place. An allocation in fewer units is searched by trying sets of units,
+largest first. It counts only if every other check reports no more for it than for the planned one:
+so every report is true, but some allocations may be missed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from . import capacity, hosts, reservations, shape, times
 from .facts import SLACK, Facts, Holding, IntArray, TermShare, Violation, amount_of, method, on_host
 from .hosts import may_be_closed
 
-#: Sets of units that are tried for one job and one way of agreeing (same[]).
+#: Maximum number of sets of units for one job and one agreement of hosts (same[]).
 MAX_SETS = 300
-#: What must hold wherever the job is.
+#: Rules that must hold for any allocation.
 _RULES = (
     shape.span_ptile,
     shape.span_block,
@@ -44,7 +44,7 @@ _RULES = (
 
 
 def cu_fewest(facts: Facts) -> Iterator[Violation]:
-    """maxcus, balance and pref=bestfit: no more units than the job needs beside the others."""
+    """Yield jobs in more units than maxcus, balance or pref=bestfit needs, given all other jobs."""
     before: set[str] | None = None
     for holding, part, cu in _bound_to_fewest(facts):
         used = shape.units_used(facts, cu, part.allocation)
@@ -65,14 +65,14 @@ def cu_fewest(facts: Facts) -> Iterator[Violation]:
 def _bound_to_fewest(facts: Facts) -> Iterator[tuple[Holding, TermShare, Cu]]:
     for holding in facts.planned:
         if not isinstance(holding.requirement, Simple):
-            continue  # a term may need more units for the sake of the others
+            continue  # A term may need more units because of the other terms.
         if next(shape.slot_count(replace(facts, planned=[holding])), None) is not None:
             continue
         for part in holding.parts:
             cu = part.requirement.cu
             if cu is None or not part.allocation:
                 continue
-            # A future place goes by the configuration's order of the units (TBR-13).
+            # A future allocation uses the configuration's order of the units (TBR-13).
             best_fit = cu.pref == "bestfit" and holding.start == facts.instance.now
             if cu.maxcus is not None or cu.balance or best_fit:
                 yield holding, part, cu
@@ -91,7 +91,7 @@ def _in_fewer(
     within = known.sums(free)
     if int(np.sort(within)[::-1][:most].sum()) < wanted:
         return None
-    # One unit alone needs room for all of it.
+    # A single unit must have enough free slots for the whole job.
     worth = known.hosts_of(within >= (wanted if most == 1 else 1), len(free))
     slots_of = _slots_of(facts, holding, part, np.flatnonzero(worth & (free > 0)))
     for group in _agreeing(facts, part, slots_of):
@@ -138,7 +138,7 @@ def _slots_of(facts: Facts, holding: Holding, part: TermShare, where: IntArray) 
     for host in (names[at] for at in where):
         facts.poll()
         if host in held and part.reservations:
-            continue  # with the slots, memory may be held
+            continue  # Memory may be reserved together with the slots.
         if not times.takes_starts(facts, host, holding.start) or may_be_closed(
             facts, holding, host
         ):
@@ -181,7 +181,7 @@ def _free(
     time: int,
     rules: Sequence[capacity.Rule],
 ) -> int:
-    """rules: those that count the job's slots on each host."""
+    """Return the free slots of a host; rules: those that count the job's slots on each host."""
     others = [
         other
         for other in facts.by_host.get(host, ())
@@ -252,10 +252,10 @@ def _even(
     wanted: int,
     last: int,
 ) -> dict[str, int] | None:
-    """As many blocks in each unit, or one more; the smaller block, if any, in unit `last`."""
+    """Return blocks for each unit, as equal as possible; the smaller one in unit `last`."""
     whole, rest = divmod(wanted, size)
     low, more = divmod(whole + (rest > 0), len(chosen))
-    # The units with most room take the extra blocks.
+    # The units with the most free slots take the extra blocks.
     widest = sorted(
         range(len(chosen)), key=lambda at: -sum(slots // size for slots in chosen[at].values())
     )
@@ -271,7 +271,7 @@ def _even(
 
 
 def _packed(block: int, slots_of: Mapping[str, int], wanted: int) -> dict[str, int] | None:
-    """As many whole blocks on each host as there is room for, the rest where it still fits."""
+    """Return as many whole blocks on each host as fit, and the rest where it still fits."""
     found: dict[str, int] = {}
     for host, slots in slots_of.items():
         take = min(slots, wanted) // block * block
@@ -289,7 +289,7 @@ def _packed(block: int, slots_of: Mapping[str, int], wanted: int) -> dict[str, i
 def _filled(
     blocks: Mapping[str, int | None], slots_of: Mapping[str, int], wanted: int
 ) -> dict[str, int] | None:
-    """First fit: whole blocks on the first hosts, what is left on one more."""
+    """Return whole blocks on the first hosts that fit, and the rest on one more."""
     found: dict[str, int] = {}
     for host, slots in slots_of.items():
         take = min(slots, wanted) if blocks[host] is None else blocks[host] or 0
@@ -310,7 +310,7 @@ def _filled(
 def _keeps_the_rules(
     facts: Facts, holding: Holding, found: Mapping[str, int], before: set[str]
 ) -> bool:
-    """Whether the plan with the job there breaks nothing that it keeps as it is."""
+    """Return whether the plan with the moved job breaks no rule that it keeps unmoved."""
     marked = facts.expand([request.name for request in holding.job.hosts if request.first])
     ordered = dict(sorted(found.items(), key=lambda item: item[0] not in marked))
     moved = facts.with_allocation(holding.job.id, ordered)

@@ -223,15 +223,15 @@ def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
         ),
         (
             ("diagnose", "."),
-            "slotwise: .: cannot be read: Is a directory: give an instance file; `slotwise import",
+            "slotwise: .: cannot be read: Is a directory: give an",
         ),
         (
             ("explain", ".", "job1"),
-            "slotwise: .: cannot be read: Is a directory: give an instance file",
+            "Is a directory: give an instance file; `slotwise import lsf`",
         ),
         (
             ("show", "bjobs", "."),
-            "slotwise: .: cannot be read: Is a directory: give an instance file",
+            "Is a directory: give an instance file; `slotwise import lsf`",
         ),
         (("solve", "--example", "headlin"), "(did you mean 'headline'?)"),
         (

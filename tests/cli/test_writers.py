@@ -78,7 +78,7 @@ OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
     | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
     | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers", "--blimits", "--bjgroup"}
-    | {"--brsvs", "--bjobs", "--bhosts", "--bqueues", "--bhpart", "--aps"}
+    | {"--brsvs", "--bsla", "--bresources", "--bjobs", "--bhosts", "--bqueues", "--bhpart", "--aps"}
 )
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]

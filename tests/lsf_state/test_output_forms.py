@@ -18,7 +18,7 @@ HOST = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nh1 ok - 8 0 0 0 0 0
 TELLS = (
     "--aps",
     *("--bparams", "--bugroup", "--bmgroup", "--busers", "--lshosts"),
-    *("--blimits", "--bjgroup", "--brsvs"),
+    *("--blimits", "--bjgroup", "--brsvs", "--bsla", "--bresources"),
 )
 SNAPSHOT = ("--bjobs", "--bhosts", "--bqueues", "--bhpart")
 

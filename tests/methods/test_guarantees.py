@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import slotwise as sw
@@ -17,6 +18,9 @@ from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("GUA-01")
 
+HOSTS = """HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV
+A ok - 130 123 123 0 0 0
+"""
 METHODS = ["time-based", "optimal", "milp"]
 #: The manual's example: 25 slots guaranteed, 18 of them in use, 7 free.
 DOCUMENT = """
@@ -260,3 +264,45 @@ def test_many_plans_agree_with_a_literal_reading(seed: int) -> None:
     problem, wanted = random_site(seed)
     for method in ("optimal", "milp"):
         assert starts(problem, method) == wanted
+
+
+@pytest.mark.behaviour("GUA-02")
+def test_what_is_printed_is_read(tmp_path: Path) -> None:
+    """The views of a site, read beside bjobs and bhosts, are its classes and pools."""
+    text = DOCUMENT.replace("HOSTS: all", "HOSTS: all, LOAN_POLICIES: 'QUEUES[q] RETAIN[5%]'")
+    queues = "QUEUE_NAME PRIO STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SUSP\n"
+    queues += "".join(f"{name} 30 Open:Active - - - - 0 0 0 0\n" for name in ("q", "own"))
+    (tmp_path / "bqueues").write_text(queues)
+    (tmp_path / "bhosts").write_text(HOSTS)
+    for name, *more in (("bsla",), ("bresources", "-g", "-l")):
+        shown = CliRunner().invoke(app, ["show", name, "-", *more, "--no-cycle"], input=text)
+        (tmp_path / name).write_text(shown.stdout.replace("QUEUES[q]", "QUEUES[q gone]"))
+    names = ("bsla", "bresources", "bqueues", "bhosts")
+    given = [word for name in names for word in (f"--{name}", str(tmp_path / name))]
+    for words in (given, ["--from", str(tmp_path)]):
+        read = CliRunner().invoke(app, ["import", "snapshot", *words])
+        assert read.exit_code == 0, read.output
+        made, site = sw.loads(read.stdout), sw.loads(text)
+        assert made.service_classes == site.service_classes
+        assert [replace(pool, hosts=("all",)) for pool in made.guaranteed_pools] == list(
+            site.guaranteed_pools
+        )
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("TYPE: slots\nDISTRIBUTION: [sc9, 4]", "who is in service class sc9 only bsla says"),
+        ("TYPE: slots\nDISTRIBUTION: [sc9, 4]\nHOSTS: gone", "gone is no host"),
+        ("TYPE: resource[lic]\nDISTRIBUTION: [sc9, 4]", "what it has only files say"),
+        ("TYPE: cores\nDISTRIBUTION: [sc9, 4]", "must be slots, hosts, package"),
+    ],
+)
+@pytest.mark.behaviour("GUA-02")
+def test_what_pools_do_not_say_is_named(tmp_path: Path, lines: str, says: str) -> None:
+    (tmp_path / "b").write_text(f"GUARANTEED RESOURCE POOL: p\n{lines}\n")
+    (tmp_path / "h").write_text(HOSTS)
+    words = ["--bresources", str(tmp_path / "b"), "--bhosts", str(tmp_path / "h")]
+    read = CliRunner().invoke(app, ["import", "snapshot", *words])
+    assert read.exit_code == 0, read.output
+    assert any(says in item.what for item in sw.loads(read.stdout).omissions)

@@ -117,6 +117,18 @@ def test_what_is_wrong_is_said(live: sw.Instance, line: str, message: str) -> No
     assert message in str(caught.value)
 
 
+def test_changes_are_in_words_of_sbatch(live: sw.Instance) -> None:
+    from slotwise.cli.slurm_words import change_text
+
+    assert change_text(live, "with -W 0:04 or less (backfill)") == (
+        "with -t 0:04:00 or less (backfill)"
+    )
+    assert change_text(live, "with -q short") == "with -p short"
+    assert change_text(live, "with span[ptile=3]") == "with --ntasks-per-node=3"
+    lsf = sw.load(sw.example("headline"))
+    assert change_text(lsf, "with -W 0:04") == "with -W 0:04"
+
+
 def test_a_script_names_its_line(live: sw.Instance) -> None:
     with pytest.raises(InputError, match=r"job\.sh:2: --ntasks"):
         sbatch_submission(live, "#!/bin/sh\n#SBATCH -n none\n", script_name="job.sh")

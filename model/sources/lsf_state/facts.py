@@ -25,8 +25,10 @@ from ...formats.sniff import kind_of_text
 from ...formats.units import parse_size
 from ...instance import Instance
 from ...job import JobGroup
+from ...service_class import GuaranteedPool, ServiceClass
 from . import values
 from .absolute import read_aps
+from .guarantees import classes_and_pools, read_bsla, read_pools
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -43,6 +45,7 @@ from .values import Remarks, Text
 #: The commands that tell of it.
 COMMANDS = (
     *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs"),
+    *("bsla", "bresources -g -l"),
     "bjobs -aps",
 )
 _PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
@@ -70,6 +73,8 @@ class SiteFacts:
     limit_rows: tuple[SeenLimit, ...] = ()
     job_groups: tuple[JobGroup, ...] = ()
     reservations: tuple[SeenReservation, ...] = ()
+    service_classes: tuple[ServiceClass, ...] = ()
+    pools: tuple[GuaranteedPool, ...] = ()
     #: What bjobs -aps prints of jobs, by id.
     absolute: Mapping[str, str] = field(default_factory=dict)
 
@@ -78,10 +83,12 @@ class SiteFacts:
         """Whether they told anything."""
         return self != SiteFacts()
 
-    def site(self, hosts: Iterable[str], origin: str, notes: Remarks) -> Instance:
+    def site(
+        self, hosts: Iterable[str], origin: str, notes: Remarks, queues: Iterable[str] = ()
+    ) -> Instance:
         """A site of what is told, without hosts and queues, which other commands list.
 
-        hosts: that there are; a group has no others.
+        hosts, queues: that there are; a group has no others.
         """
         known = {*hosts, *(group.name for group in self.host_groups), "all"}
         groups = []
@@ -91,8 +98,12 @@ class SiteFacts:
                 notes.append(f"host group {group.name}: {', '.join(gone)} is no host: left out")
             if there:
                 groups.append(replace(group, members=there))
+        listed = self.service_classes, self.pools
+        classes, pools = classes_and_pools(*listed, known, queues, notes)
         return Instance(
             Cluster((), groups=tuple(groups)),
+            service_classes=classes,
+            guaranteed_pools=pools,
             queues=(),
             users=self.users,
             groups=self.groups,
@@ -358,6 +369,16 @@ def _reservations(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, reservations=tuple(found.values()))
 
 
+def _service_classes(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = (*facts.service_classes, *read_bsla(text, reading))
+    return replace(facts, service_classes=tuple({item.name: item for item in found}.values()))
+
+
+def _pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = (*facts.pools, *read_pools(text, reading))
+    return replace(facts, pools=tuple({item.name: item for item in found}.values()))
+
+
 def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
 
@@ -372,6 +393,8 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "configuration": _limit_sections,
     "bjgroup": _job_groups,
     "brsvs": _reservations,
+    "bsla": _service_classes,
+    "bresources -g -l": _pools,
     "bjobs -aps": _absolute,
 }
 

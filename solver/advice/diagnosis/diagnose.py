@@ -69,7 +69,7 @@ ALIKE, ALIKE_SHARE = 120, 0.03
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A job that is to start sooner: today's start (None for never), the latest that helps."""
+    """A job that is to start sooner: today's start (None if never), the latest that helps."""
 
     job: str
     slots: int
@@ -124,7 +124,7 @@ class Simulations:
         return self._known.get(key, {})
 
     def start(self, change: SettingChange, wanted: Target, latest: int) -> int | None:
-        """The start of a job under a change, None where it is later than `latest`."""
+        """The start of a job under a change, None if it is later than `latest`."""
         key = change.key
         if key not in self._known and self._given_up.get((key, wanted.job), -1) < latest:
             if self.budget.stopped():
@@ -147,7 +147,7 @@ class Simulations:
     def _run(
         self, instance: Instance, unless_later: tuple[str, int] | None = None
     ) -> ConfiguredRun | None:
-        """What the scheduler gives each job, None where it cannot be run or a limit came."""
+        """What the scheduler gives each job, None if it cannot be run or a limit came."""
         self.before()
         try:
             found = run_as_configured(instance, budget=self.budget, unless_later=unless_later)
@@ -355,7 +355,7 @@ def optimistic_starts(
 
 
 def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | None:
-    """Every job in its turn, first come, first served; None where that is no other turn."""
+    """Every job in its turn, first come, first served; None if that is no other turn."""
     most = user_with_most(instance)
     several = len({queue.priority for queue in instance.queues}) > 1
     if budget.stopped() or not (most or several or has_policy(instance)):

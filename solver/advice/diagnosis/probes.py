@@ -72,15 +72,15 @@ class SettingChange:
     apply: Callable[[Instance], Instance]
     #: The same for ``slotwise whatif --set``.
     whatif: str = ""
-    #: What the line says now, "" where :func:`present_value` finds it or there is no line.
+    #: What the line says now, "" if :func:`present_value` finds it or there is no line.
     now: str = ""
     #: What the line is to say, where that is not the setting.
     line: str = ""
-    #: What makes it take effect, "" where :func:`effect_of` says that.
+    #: What makes it take effect, "" if :func:`effect_of` says that.
     command: str = ""
     #: Running jobs that wait again and begin anew.
     requeues: tuple[str, ...] = ()
-    #: The single changes of which it consists, () where it is one itself.
+    #: The single changes of which it consists, () if it is one itself.
     members: tuple[SettingChange, ...] = ()
 
     @property
@@ -105,7 +105,7 @@ class ChangedLine:
     #: What stands there now, "" for a command and where that is not known.
     now: str
     proposed: str
-    #: By which it takes effect, "" where it is one itself.
+    #: By which it takes effect, "" if it is one itself.
     command: str = ""
 
     def to_dict(self) -> dict[str, str]:
@@ -168,7 +168,7 @@ _RECONFIGURED, _RESTARTED = "badmin reconfig", "badmin mbdrestart"
 
 
 def effect_of(change: SettingChange) -> str:
-    """The command by which a changed line of LSF's files takes effect, "" where it is none."""
+    """The command by which a changed line of LSF's files takes effect, "" if it is none."""
     if not change.where.startswith(("lsf.", "lsb.")):
         return ""
     at_start = change.where.startswith(_READ_AT_START)
@@ -176,7 +176,7 @@ def effect_of(change: SettingChange) -> str:
 
 
 def takes_effect(lines: Iterable[ChangedLine]) -> str:
-    """The commands by which lines take effect, "" where they do by themselves."""
+    """The commands by which lines take effect, "" if they do by themselves."""
     commands = dict.fromkeys(line.command for line in lines if line.command)
     if _RESTARTED in commands:
         commands.pop(_RECONFIGURED, None)
@@ -328,7 +328,7 @@ class JobInLine:
     job: Job
     #: Its place in line, 1 the first.
     rank: int
-    #: Seconds until it starts as configured, None for never.
+    #: Seconds until it starts as configured, None if never.
     wait: int | None
     #: Whether it asks for memory or another amount that a reservation would have to hold.
     memory: bool

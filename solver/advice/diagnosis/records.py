@@ -22,19 +22,19 @@ from .probes import IN_LINE, OF_THE_JOB, ChangedLine, named, takes_effect
 class WaitChange:
     """A pending job under a remedy.
 
-    change: seconds that it waits longer, below 0 sooner; None where one of the two is never.
+    change: seconds that it waits longer, below 0 sooner; None if one of the two is never.
     """
 
     job: str
     slots: int
-    #: Its start (seconds) as things are, None for never.
+    #: Its start (seconds) as things are, None if never.
     today: int | None
-    #: Its start after the change, None for never.
+    #: Its start after the change, None if never.
     then: int | None
 
     @property
     def change(self) -> int | None:
-        """Seconds that it waits longer; None where one of the starts is never."""
+        """Seconds that it waits longer; None if one of the starts is never."""
         return None if self.today is None or self.then is None else self.then - self.today
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,25 +106,25 @@ class Remedy:
     setting: str
     #: Seconds.
     start: int
-    #: Seconds sooner, None where the job never started.
+    #: Seconds sooner, None if the job never started.
     gain: int | None
     #: The gain times its slots.
     slot_hours: float | None
     #: Whether the job then starts as early as its slots allow.
     reaches: bool
     cost: RemedyCost = RemedyCost()
-    #: The same for ``slotwise whatif --set``, "" where it is no setting.
+    #: The same for ``slotwise whatif --set``, "" if it is no setting.
     whatif: str = ""
     #: When it would likely start, by the history.
     likely: StartQuantiles | None = None
-    #: What the first line says now, "" where that is not known.
+    #: What the first line says now, "" if that is not known.
     now: str = ""
     #: The lines to change, and commands.
     lines: tuple[ChangedLine, ...] = ()
 
     @property
     def takes_effect(self) -> str:
-        """The command by which the changed lines take effect, "" where there are none."""
+        """The command by which the changed lines take effect, "" if there are none."""
         return takes_effect(self.lines)
 
     @property
@@ -165,7 +165,7 @@ class WaitingJob:
     submit: int
     #: Whether it starves; else it waits for what one change would lift.
     starves: bool
-    #: The start that the scheduler as configured reaches (seconds), None for never.
+    #: The start that the scheduler as configured reaches (seconds), None if never.
     simulated: int | None
     #: When its slots are free together in its turn.
     earliest: int
@@ -193,12 +193,12 @@ class WaitingJob:
 
     @property
     def excess(self) -> int | None:
-        """Seconds that it waits longer than its slots make it wait; None for never."""
+        """Seconds that it waits longer than its slots make it wait; None if never."""
         return None if self.simulated is None else self.simulated - self.earliest
 
     @property
     def cause(self) -> str:
-        """The kind of the first cause, "" where no single change helps."""
+        """The kind of the first cause, "" if no single change helps."""
         return self.remedies[0].kind if self.remedies else ""
 
     def to_dict(self, origin: str | None) -> dict[str, Any]:
@@ -335,7 +335,7 @@ class Advised:
 
     #: Lines of LSF's files as they are and are to be, and commands, in the order of doing.
     lines: tuple[str, ...]
-    #: The command by which they take effect, "" where they do by themselves.
+    #: The command by which they take effect, "" if they do by themselves.
     then: str
     gives: str
     #: What the others pay, in a sentence.
@@ -770,7 +770,7 @@ def _begun_anew(cost: RemedyCost) -> str:
 
 
 def cost_details(cost: RemedyCost) -> str:
-    """Who waits longer and who less, "" where nobody does."""
+    """Who waits longer and who less, "" if nobody does."""
     if not cost.longer and not cost.sooner:
         return ""
     more = "more" if cost.slot_hours >= 0 else "less"

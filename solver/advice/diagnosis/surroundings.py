@@ -333,7 +333,7 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def user_with_most(instance: Instance) -> str:
-    """The user whose running jobs hold most of the slots, "" where nobody holds so many."""
+    """The user whose running jobs hold most of the slots, "" if nobody holds so many."""
     held: Counter[str] = Counter()
     for run in instance.running:
         held[run.job.user] += run.slots
