@@ -118,7 +118,7 @@ class PanelledCommand(TyperCommand):
             if kind == "NoSuchOption":
                 raise self._unknown(ctx, option) from None
             if found := _EXTRA.match(getattr(error, "message", "")):
-                raise self._no_place(ctx, found[1]) from None
+                raise self._too_many(ctx, found[1]) from None
             raise _shown(error) from None
 
     def _alone(self, words: list[str]) -> list[str]:
@@ -171,18 +171,18 @@ class PanelledCommand(TyperCommand):
         whole = f"`slotwise {name} --help`"
         return InputError(f"{name} has no option {option}{hint} ({whole} lists its options)")
 
-    def _no_place(self, ctx: Any, words: str) -> InputError:
+    def _too_many(self, ctx: Any, words: str) -> InputError:
         """What is said of words behind the last argument."""
         name = _called(ctx)
         has_job = any("--job" in each.opts for each in self.params)
         hint = f": a job is given as --job {words.split(' ')[0]}" if has_job else ""
         usage = f"`slotwise {name} --help`"
-        return InputError(printable(f"{name} has no place for {words}{hint} ({usage})"))
+        return InputError(printable(f"{name} takes no further argument {words}{hint} ({usage})"))
 
 
 def _called(ctx: Any) -> str:
     """The command of a context as it is called behind slotwise: ``compare``, ``import lsf``."""
-    names = []
+    names: list[str] = []
     while ctx.parent is not None:
         names.insert(0, ctx.info_name)
         ctx = ctx.parent

@@ -216,7 +216,7 @@ class Resolver:
         )
 
     def unsure_of_units(self, job: Job) -> bool:
-        """Whether affinity[] of a job takes units of which a host has not told the number."""
+        """Whether affinity[] of a job takes units whose number is unknown on a host."""
         asked = {simple.units_of_a_slot[0] for simple in self._simples(job) if simple.affinity}
         kinds = self._kinds_of_units() | asked if asked else ()
         return any(

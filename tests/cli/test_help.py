@@ -121,11 +121,17 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
         (("import", "slurm", "--form", "x"), "import slurm has no option --form (did you mean"),
         (
             ("compare", "a.yaml", "job1", "job2"),
-            "compare has no place for job1 job2: a job is given as --job job1 "
+            "compare takes no further argument job1 job2: a job is given as --job job1 "
             "(`slotwise compare --help`)",
         ),
-        (("explain", "a.yaml", "job1", "job2"), "explain has no place for job2 (`slotwise ex"),
-        (("import", "lsf", "a", "b"), "import lsf has no place for b (`slotwise import lsf -"),
+        (
+            ("explain", "a.yaml", "job1", "job2"),
+            "explain takes no further argument job2 (`slotwise ex",
+        ),
+        (
+            ("import", "lsf", "a", "b"),
+            "import lsf takes no further argument b (`slotwise import lsf -",
+        ),
     ],
 )
 def test_commands_within_commands_are_named_whole(words: tuple[str, ...], said: str) -> None:
