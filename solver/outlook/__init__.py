@@ -1,1 +1,1 @@
-"""What is said of the start of a pending job, computed once for every command, page and call."""
+"""Outlook on the start of each pending job, computed once for every command, page and call."""
