@@ -1,4 +1,4 @@
-"""Start of a bsub line, and other submission options that would start it earlier."""
+"""Start of a job submitted by bsub, and other options that would start it earlier."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One set of submission options: those that differ from the line, and the start they give."""
+    """One set of submission options: the changed ones, and the start they give."""
 
     #: Option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as text.
     changed: Mapping[str, str]
@@ -105,7 +105,7 @@ class Answer:
     elements: int = 1
     #: Parts of the line that have no effect, and why.
     notes: tuple[str, ...] = ()
-    #: Outlook: as configured, LSF's estimate and the possible start; for a job array, that of its
+    #: Starts as configured, by LSF's estimate and possible; for a job array, that of its
     #: first element.
     outlook: JobOutlook | None = None
 
@@ -518,7 +518,7 @@ def _shown(instance: Instance, job: Job) -> dict[str, str]:
     try:
         duration = expected_duration(instance, job)
         requirement = effective_requirement(instance, job).requirement
-    except (InputError, KeyError):  # a choice that LSF would refuse, such as an unknown queue
+    except (InputError, KeyError):  # a choice that LSF would reject, such as an unknown queue
         return shown
     shown["limit"] = "" if duration is None else limit_text(duration)
     if isinstance(requirement, Simple) and requirement.span is not None:

@@ -526,7 +526,7 @@ class Explanation:
     array: PlannedArray | None = None
     #: Effects of changes of the configuration, None if not requested.
     diagnosis: Diagnosis | None = None
-    #: Outlook: as configured, LSF's estimate and the possible start.
+    #: Starts as configured, by LSF's estimate and possible.
     outlook: JobOutlook | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Outlook on the start of each pending job, computed once for every command, page and call."""
+"""Predicted starts of pending jobs, computed once for every command, page and call."""

@@ -254,7 +254,7 @@ def _of_job(
 
 
 def _possible(item: PlannedJob) -> dict[str, Any]:
-    """Return the part of an outlook that comes from the optimal plan."""
+    """Return the fields that come from the entry in the optimal plan."""
     return {
         "possible": item.start,
         "possible_on": item.allocation,

@@ -48,7 +48,7 @@ TIMES = ("as_configured", "as_configured_end", "estimate", "possible", "bound")
 
 @dataclass(frozen=True, slots=True)
 class JobOutlook:
-    """Outlook on the start of one pending job; times in seconds from the origin."""
+    """Starts predicted for one pending job; times in seconds from the origin."""
 
     job: str
     slots: int

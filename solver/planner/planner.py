@@ -373,7 +373,7 @@ class Planner:
 
         The answer is that of :func:`slotwise.ask`; if the planner is greedy, that of time-based
         reservation. All rules that a cycle omits are among the omissions, whether or not they
-        change this start. Raises InputError for other input, and for a line that LSF would refuse.
+        change this start. Raises InputError for other input, and for a line that LSF would reject.
         """
         if not isinstance(request, (Job, str)):
             kind = type(request).__name__

@@ -145,7 +145,7 @@ class RunOptions:
     top: int | None = None
     cycle: int | None = None
     effort: float = EFFORT
-    #: Last simulated second, None for no end.
+    #: Last simulated second, None if there is no end.
     until: int | None = None
 
 

@@ -58,7 +58,7 @@ TODAY = "today"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One configuration: its changes (none for the current one), and the changed cluster."""
+    """One configuration: its changes (empty for the current one), and the changed cluster."""
 
     settings: tuple[Setting, ...]
     instance: Instance

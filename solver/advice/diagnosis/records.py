@@ -178,7 +178,7 @@ class WaitingJob:
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: Jobs behind it in line that start before it.
     passed_by: tuple[str, ...] = ()
-    #: Those among `passed_by` that use the job's slots at the earliest time or later.
+    #: Overtaking jobs that use the job's slots at the earliest time or later.
     overtaken: tuple[str, ...] = ()
     #: Changes that help, the cause first.
     remedies: tuple[Remedy, ...] = ()
