@@ -168,14 +168,26 @@ def read_source(source: Path) -> Instance:
     return instance
 
 
+#: What is said where a folder is given for an instance file.
+WANTED_OF_FOLDER = (
+    "give an instance file; `slotwise import lsf` makes one of LSF's configuration, `slotwise "
+    "import slurm --from` of Slurm's listings"
+)
+
+
 def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     """Return the result of :func:`read_source`, with the warnings as data."""
     from ..model.compact import freeze_objects, no_collection
+    from ..model.confined import is_inside
     from ..model.formats import load_with_warnings, loads_with_warnings
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import standard_input
     from ..model.sources.registry import whole_by_itself
 
+    if is_inside(source) and source.is_dir():
+        raise InputError(
+            [Problem(f"cannot be read: Is a directory: {WANTED_OF_FOLDER}", str(source))]
+        )
     with no_collection():
         if str(source) == "-":
             found = loads_with_warnings(standard_input(), "<stdin>")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -21,7 +22,8 @@ LIMITS: Final = "Limits on input"
 PANELS: Final[dict[str, str]] = {
     "Input": (
         "example instance cluster hosts events changes against log procs "
-        "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid diagnose.now"
+        "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid "
+        "diagnose.now slurm.from slurm.now"
     ),
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
@@ -64,6 +66,8 @@ FILES: Final = frozenset({"file", "files", "instance_file", "site"})
 HELP_ALL: Final = "--help-all"
 #: Ends the name of a switch that an option without a value stands for.
 NOW: Final = "-now"
+#: Message of the parser about words after the last argument.
+_EXTRA: Final = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)", re.DOTALL)
 #: Maximum length of a list of choices, in characters, printed next to its help text.
 _MAX_CHOICES: Final = 34
 
@@ -113,6 +117,8 @@ class PanelledCommand(TyperCommand):
                 raise self._needs_a_value(option) from None
             if kind == "NoSuchOption":
                 raise self._unknown(ctx, option) from None
+            if found := _EXTRA.match(getattr(error, "message", "")):
+                raise self._too_many(ctx, found[1]) from None
             raise _shown(error) from None
 
     def _alone(self, words: list[str]) -> list[str]:
@@ -151,12 +157,9 @@ class PanelledCommand(TyperCommand):
 
     def _unknown(self, ctx: Any, option: str) -> InputError:
         own = [name for each in self.params for name in each.opts if name.startswith("--")]
-        root = ctx.find_root()
+        commands = commands_of(ctx.find_root().command, ctx.find_root())
         elsewhere = [
-            name
-            for name in root.command.list_commands(root)
-            for each in root.command.get_command(root, name).params
-            if option in each.opts
+            name for name, command in commands for each in command.params if option in each.opts
         ]
         if renamed := RENAMED.get((self.name or "", option)):
             hint = f"; it is {renamed} now"
@@ -164,8 +167,35 @@ class PanelledCommand(TyperCommand):
             hint = f"; {', '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
         else:
             hint = nearest(option, own)
-        whole = "`slotwise " + f"{self.name} --help`"
-        return InputError(f"{self.name} has no option {option}{hint} ({whole} lists its options)")
+        name = _called(ctx)
+        whole = f"`slotwise {name} --help`"
+        return InputError(f"{name} has no option {option}{hint} ({whole} lists its options)")
+
+    def _too_many(self, ctx: Any, words: str) -> InputError:
+        """What is said of words behind the last argument."""
+        name = _called(ctx)
+        has_job = any("--job" in each.opts for each in self.params)
+        hint = f": a job is given as --job {words.split(' ')[0]}" if has_job else ""
+        usage = f"`slotwise {name} --help`"
+        return InputError(printable(f"{name} takes no further argument {words}{hint} ({usage})"))
+
+
+def _called(ctx: Any) -> str:
+    """The command of a context as it is called behind slotwise: ``compare``, ``import lsf``."""
+    names: list[str] = []
+    while ctx.parent is not None:
+        names.insert(0, ctx.info_name)
+        ctx = ctx.parent
+    return " ".join(names)
+
+
+def commands_of(group: Any, ctx: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """The commands of a group and of the groups in it, by the names that they are called by."""
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        yield f"{before}{name}", command
+        if hasattr(command, "list_commands"):
+            yield from commands_of(command, ctx, f"{before}{name} ")
 
 
 def _shown(error: Exception) -> Exception:

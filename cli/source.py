@@ -112,7 +112,16 @@ class Source:
         """The file, or that of an example; InputError that says what is wanted for none or two."""
         from ..instances import example as example_path
 
-        if (self.file is None) == (self.example is None):
+        if self.file is not None and self.example is not None:
+            raise InputError(
+                [
+                    Problem(
+                        f"is the instance already: leave {self.file} out",
+                        f"--example {self.example}",
+                    )
+                ]
+            )
+        if self.file is None and self.example is None:
             raise InputError(wanted)
         return example_path(self.example) if self.file is None else self.file  # type: ignore[arg-type]
 
