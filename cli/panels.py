@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from ..model.errors import InputError, nearest
 from ..model.escaping import printable
 
-#: What the help calls the options of a command that tune it, and those that bound what is read.
+#: Panel titles for the tuning options of a command, and for those that bound its input.
 ADVANCED: Final = "Advanced"
 LIMITS: Final = "Limits on input"
 #: Panels in the order in which they are shown: title, and the options without their dashes; one
@@ -66,9 +66,9 @@ FILES: Final = frozenset({"file", "files", "instance_file", "site"})
 HELP_ALL: Final = "--help-all"
 #: Ends the name of a switch that an option without a value stands for.
 NOW: Final = "-now"
-#: What the parser says of words behind the last argument.
+#: Message of the parser about words after the last argument.
 _EXTRA: Final = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)", re.DOTALL)
-#: Characters of a list of choices that still leave room for the words beside it.
+#: Maximum length of a list of choices, in characters, printed next to its help text.
 _MAX_CHOICES: Final = 34
 
 
@@ -101,7 +101,7 @@ class PanelledCommand(TyperCommand):
             super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As ever, but old spellings are taken and mistakes are answered in words."""
+        """Parse arguments as click does, but accept old spellings and explain errors."""
         if args == ["-h"]:  # where -h belongs to a bsub line, too, it is help when it stands alone
             args = ["--help"]
         args = self._alone(args)
@@ -219,14 +219,14 @@ class PanelledGroup(TyperGroup):
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As ever."""
+        """Parse arguments as click does."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
             raise _shown(error) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As ever."""
+        """Resolve the command as click does."""
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:
