@@ -328,7 +328,9 @@ def _read(paths: Sequence[Path], kind: str) -> list[Text]:
 
 
 def _file_text(path: Path) -> str:
-    """What lsid printed; InputError where it cannot be read, or is something else."""
+    """Return the output of lsid; raise InputError if the file is unreadable or has other
+    content.
+    """
     from ..model.formats.reading import file_bytes
 
     text = file_bytes(path).decode("utf-8", errors="replace")

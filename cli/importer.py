@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationReading:
-    """What LSF's files leave open; fields as of ``model.formats.lsf.site_document``."""
+    """Facts that LSF's files leave open; fields of ``model.formats.lsf.site_document``."""
 
     cluster: str = option("", "Cluster, where the directory has several.", show_default=False)
     at: str | None = option(
@@ -58,7 +58,7 @@ class ConfigurationReading:
     rusage: Rusage | None = option(None, RUSAGE_HELP)
 
     def options(self) -> dict[str, Any]:
-        """As the reader takes them. Raises InputError for what makes no sense."""
+        """Return the options for the reader. Raises InputError for invalid values."""
         from ..model.formats.units import parse_stamp
 
         try:

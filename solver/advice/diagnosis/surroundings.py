@@ -386,7 +386,7 @@ def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def runs_beyond(running: Iterable[RunningJob], queue: str, most: int) -> list[RunningJob]:
-    """Of one user's running jobs those of a queue beyond so many slots: the ones started last."""
+    """Return the last-started running jobs of one user and queue beyond this many slots."""
     used = 0
     back = []
     for run in sorted(running, key=lambda run: (run.start, run.job.id)):
