@@ -487,7 +487,7 @@ def _acct_time(at: str, files: list[Path]) -> int:
         last = max(last, job.end)
     if first is None:
         _refuse(bad, keep_going=False)
-        raise InputError("the log has no finished job: there is no moment to cut out")
+        raise InputError("the log has no finished job, so no time for a snapshot follows from it")
     return last if at == "end" else _seconds(at, first)
 
 

@@ -90,7 +90,7 @@ class JobText:
     helps: tuple[Help, ...]
     #: Text in place of remedies if there are none, or below them.
     more: str
-    #: Words of LSF in all that, each with its meaning.
+    #: LSF terms used in these texts, each with its meaning.
     words: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

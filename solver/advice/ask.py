@@ -72,7 +72,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The line as asked and its alternatives, the earliest start first."""
+    """The requested line and its alternatives, the earliest start first."""
 
     line: Choice
     alternatives: tuple[Choice, ...]
@@ -90,7 +90,7 @@ class Answer:
     remarks: tuple[str, ...] = ()
     #: Name of the simulation for the forecasts.
     run_by: str = ""
-    #: Options of the line that have no say in its start.
+    #: Options of the line without influence on its start.
     passed_over: tuple[str, ...] = ()
     #: Conditions of the job's requirement that hold on some hosts only.
     requirement: tuple[str, ...] = ()
@@ -305,7 +305,7 @@ def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, .
 
 
 def _tried(bench: _OptionSearch, choices: Choices | None, explore: bool) -> _OptionSearch:
-    """With all that was asked for, or as much as there is time for."""
+    """Return the answer with all requested alternatives, or as many as the time allows."""
     if choices is not None:
         bench.try_all(choices)
     if explore and not bench.forecast.stopped():

@@ -1,4 +1,4 @@
-"""The outlook of every pending job, and beside it what each method would say and reach."""
+"""The outlook of every pending job, with the estimate and simulated start of each method."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Pl
 
 
 def _is_short(likely: Mapping[str, StartQuantiles] | None, instance: Instance) -> bool:
-    """Whether there was no time for all forecasts that were asked for."""
+    """Return whether the time did not suffice for all requested forecasts."""
     if likely is None:
         return False
     return len(likely) < len(instance.pending) or any(item.cut for item in likely.values())
@@ -139,7 +139,7 @@ def _moving(
 
 
 def _simulated(instance: Instance, objective: ObjectiveName) -> tuple[str, ...]:
-    """The methods by which the scheduler is simulated beside the configuration."""
+    """Return the methods to simulate in addition to the configured one."""
     if len(instance.pending) > MAX_SIMULATED:
         return ("greedy",)
     # A cycle plans in priority order, regardless of the objective.

@@ -64,7 +64,7 @@ class ComparedJob(JobOutlook):
 
     @classmethod
     def of(cls, base: JobOutlook, item: PlannedJob | None, **starts: int | None) -> ComparedJob:
-        """An outlook with the entry of the optimal plan and starts of other methods beside it."""
+        """Return an outlook with its entry in the optimal plan and its starts by other methods."""
         beside: dict[str, Any] = dict(starts)
         if item is not None:
             beside |= {name: getattr(item, name) for name in _OF_THE_PLAN}
@@ -106,7 +106,7 @@ _KEEPS = "what keeps the scheduler from it: "
 class Cautions:
     """Sentences about estimates, with marks in the table."""
 
-    #: By method (also "configured") and job what stands behind its start, ``[1]`` or ``[1][2]``.
+    #: Marks of a start (``[1]`` or ``[1][2]``), by method (also "configured") and job.
     marks: Mapping[tuple[str, str], str]
     #: A sentence each, the first ones with these numbers.
     lines: tuple[str, ...]
@@ -175,9 +175,9 @@ class Comparison:
     outlook: Outlook
     #: How the cluster reserves as configured, in words.
     configuration: str = ""
-    #: The plans by greedy and time-based reservation, where these methods were asked for.
+    #: Plans by greedy and time-based reservation, if these methods were requested.
     greedy: Plan | None = None
-    #: The plan by time-based reservation, where the methods were asked for.
+    #: Plan by time-based reservation, if the methods were requested.
     time_based: Plan | None = None
     #: Start and hosts of each job by each simulated reservation method.
     loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
@@ -215,7 +215,7 @@ class Comparison:
 
     @property
     def by_methods(self) -> bool:
-        """Whether the other methods were asked for."""
+        """Whether the other methods were requested."""
         return self.greedy is not None
 
     @property
@@ -264,7 +264,7 @@ class Comparison:
         return list(self._shown(empty) | with_stamps(likely, self.origin, tuple(LIKELY)))
 
     def _shown(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Without the starts of methods that were not asked for."""
+        """Return the record without the starts of methods that were not requested."""
         if self.by_methods:
             return record
         left = {f"{name}{end}" for name in _BY_METHOD for end in ("", "_time")}

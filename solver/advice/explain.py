@@ -1,4 +1,4 @@
-"""Why a job does not start earlier, and what would help."""
+"""Explanations why a job does not start earlier, and changes that would help."""
 
 from __future__ import annotations
 
@@ -664,7 +664,7 @@ def explain(
 
 
 def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Explanation:
-    """With what stands before the start, and what would bring it forward."""
+    """Return the answer with the obstacles before the start and the suggestions."""
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
     if asked.dependency:
@@ -736,7 +736,7 @@ def not_kept(instance: Instance, job: Job, fits: int) -> str:
 
 
 def _with_diagnosis(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Explanation:
-    """With what changes of the configuration would do for the job."""
+    """Return the explanation with the effects of changes of the configuration."""
     if forecast.stopped():
         return replace(found, cut=True)
     diagnosis = diagnose(forecast.instance, jobs=(asked.id,), cancel=forecast.cancel)

@@ -61,7 +61,7 @@ class Drawing:
     calibration: Calibration = UNCALIBRATED
 
     def __post_init__(self) -> None:
-        """Raises InputError for what makes no sense."""
+        """Raises InputError for invalid values."""
         check_drawing(self.samples, self.seed, self.workers, self.calibration)
 
 
@@ -70,7 +70,7 @@ USUAL = Drawing()
 
 @dataclass(slots=True)
 class Forecaster:
-    """Forecasts of one instance, with the same draws for the same jobs in each."""
+    """Forecasts of one instance; equal jobs have equal samples in each."""
 
     instance: Instance
     history: History
@@ -210,7 +210,7 @@ def free_over_time_of_each(
     A planned job that can never start holds nothing; what runs is entered once.
     """
     drawn = [[item for item in plan if item.start is not None] for plan in plans]
-    names = {item.job for plan in drawn for item in plan}  # of no others is the demand needed
+    names = {item.job for plan in drawn for item in plan}  # only these jobs need a demand
     pending = tuple(job for job in instance.pending if job.id in names)
     problem = PlanningProblem.of(replace(instance, pending=pending), as_lsf=False)
     return tuple(_free(problem, plan) for plan in drawn)

@@ -63,7 +63,7 @@ def ladder(number: int) -> list[int]:
 
 
 def is_useful(value: int, asked: int) -> bool:
-    """Whether enough is left of what was asked."""
+    """Return whether enough of the request is left."""
     return value >= asked * USEFUL
 
 
@@ -95,7 +95,7 @@ def _start(answer: StartAnswer, limit: int) -> int:
     return limit if answer.start is None else min(answer.start, limit)
 
 
-#: Sections that a change may put in place of what the job says.
+#: Sections of the requirement that a change may replace.
 SECTIONS = ("span", "cu", "same", "select", "rusage")
 
 
@@ -236,7 +236,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A change with what it gives."""
+    """A change and its gain."""
 
     kind: str
     change: str
@@ -400,7 +400,7 @@ def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
 
 
 def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
-    """(kind, what it is, the job) for every change of the job's own options."""
+    """Yield (kind, description, job) for every change of the job's own options."""
     if not is_compound(job):
         yield from other_shapes(instance, job)
     if job.exclusive and not job.whole_hosts:

@@ -124,10 +124,10 @@ NOBODY: Mapping[str, PlannedJob] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run of the scheduler as configured, and what it was asked for."""
+    """A run of the scheduler as configured, and the request for which it was made."""
 
     pending: tuple[Job, ...]
-    #: The job whose start was asked for, "" for all.
+    #: The job whose start was requested, "" for all.
     until: str
     #: The second after which that start was of no interest.
     unless_later: int | None
@@ -152,11 +152,11 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """The world that one job sees: what runs and what is planned before it."""
+    """Cluster state that one job sees: running jobs and jobs planned before it."""
 
     problem: PlanningProblem
     profile: Profile
-    #: The jobs before it that have a start, in priority order.
+    #: Jobs with a start among those before it in priority order.
     planned: tuple[Planned, ...]
     #: Whether it may use nothing that they hold until their starts (its queue has no BACKFILL).
     respects_reservations: bool = False
@@ -191,7 +191,9 @@ class PlanView:
         return {item.demand.job.id: (item.start.time, item.item.finish) for item in self.planned}
 
     def released(self, demand: Demand) -> Demand:
-        """A job no earlier than its dependency condition can hold by what is planned before it."""
+        """Return the job with the earliest eligible time that its condition permits in this
+        plan.
+        """
         job, instance = demand.job, self.problem.instance
         if not job.dependency:
             return demand
@@ -224,7 +226,7 @@ def _profile(problem: PlanningProblem, planned: Sequence[Planned], *, guarded: b
 
 
 class WhatIfPlanner:
-    """Asks for the start of single jobs beside one instance, by one method."""
+    """Computes starts of single jobs in one instance by one method."""
 
     def __init__(
         self,
@@ -415,7 +417,7 @@ class WhatIfPlanner:
         try:
             problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
             reasons = Reasons(world, problem, NOBODY, {job.id: answer.waits_for})
-            if job.dependency:  # then it hangs on what becomes of others
+            if job.dependency:  # then the start depends on other jobs
                 run = self._run(job)
                 reasons = Reasons(world, problem, run.starts, run.waiting)
             state, why = reasons.of(job)
@@ -480,7 +482,7 @@ class WhatIfPlanner:
         )
 
     def answer_with_omissions(self, job: Job) -> StartAnswer:
-        """The start of `job`, with what was not considered and may change it."""
+        """Return the start of `job`, with the rules not considered that may change it."""
         if self.method == "optimal":
             return self.answer(job)
         if self.method == CONFIGURED:

@@ -140,7 +140,7 @@ class Outlook:
     method: str
     #: The plan by the optimal method, of which the possible starts are; None: none was made.
     plan: Plan | None
-    #: Start and place of each job that starts as configured, by id.
+    #: Start and hosts of each job that starts as configured, by id.
     configured: Mapping[str, PlannedJob] = field(default_factory=dict)
     #: A limit or Ctrl-C came before every job was examined.
     cut: bool = False

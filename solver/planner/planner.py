@@ -100,7 +100,9 @@ class LiveInstance:
         """A running job has ended."""
         self._check(EarlyEnd(self.instance.now, job))
         if job not in self._where:
-            raise InputError([Problem(f"job {job} does not run", path="job")])
+            raise InputError(
+                [Problem(f"job {job} is not running: only a running job can end", path="job")]
+            )
         self._leave([job])
 
     def cancel(self, job: str) -> None:

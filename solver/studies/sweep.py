@@ -239,7 +239,7 @@ def _content(case: Case) -> list[Any]:
             check_inside(name)
         try:
             found.append(None if name is None else digest(Path(name)))
-        except InputError as error:  # whoever runs the case says so
+        except InputError as error:  # the caller who runs the case reports it
             found.append(str(error))
     return found
 

@@ -63,7 +63,7 @@ from .without_rules import without_limits, without_rules
 Starts = Mapping[str, int]
 #: Runs that look for members of a rule that need not be changed.
 MAX_LEFT_OUT = 24
-#: A start that is so much later than another one is as good (seconds, and a share of the gain).
+#: A start later by no more than this is as good (seconds, and a share of the gain).
 ALIKE, ALIKE_SHARE = 120, 0.03
 
 
@@ -229,7 +229,7 @@ class Simulations:
         return max(ALIKE, round(ALIKE_SHARE * (wanted.today - full)))
 
     def remedy(self, probe: Probe, change: SettingChange, wanted: Target) -> Remedy:
-        """A change that was run, with what it gives the job and takes from the others."""
+        """Return a simulated change as a remedy, with its gain and its cost for other jobs."""
         starts = self.starts(change.key)
         start = starts[wanted.job]
         gain = None if wanted.today is None else wanted.today - start
@@ -357,7 +357,9 @@ def optimistic_starts(
 
 
 def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | None:
-    """Every job in its turn, first come, first served; None if that is no other turn."""
+    """Return the instance with jobs in order of submission; None if the order is the same
+    already.
+    """
     most = user_with_most(instance)
     several = len({queue.priority for queue in instance.queues}) > 1
     if budget.stopped() or not (most or several or has_policy(instance)):
@@ -717,7 +719,9 @@ class _DiagnosisRun:
         self.found.append(replace(made, starves=self._starves(made)))
 
     def _starves(self, item: WaitingJob) -> bool:
-        """Whether others are put before a job for long; one that gets what it asks for is not."""
+        """Return whether other jobs precede a job for long; a job that gets its request does not
+        starve.
+        """
         first = item.remedies[0]
         if first.kind not in IN_LINE:
             return False
@@ -814,18 +818,20 @@ def _start_of(item: PlannedJob) -> float:
 
 
 def _prominence(item: WaitingJob) -> tuple[bool, bool, int]:
-    """Sorts what can never start first, then what starves, and what waits by what says most."""
+    """Return the sort key: infeasible jobs first, then starving ones, then waiting ones by
+    importance.
+    """
     rank = 0 if item.starves or item.cause in IN_LINE else RANK.get(item.cause, len(RANK))
     return item.state != "impossible", not item.starves, rank
 
 
 def _helping(start: int | None, earliest: int) -> int:
-    """The latest start that takes away enough of what a job waits too long."""
+    """Return the latest start that removes enough of a job's excess wait."""
     return BEYOND_ANY_START if start is None else start - round(HELPS * (start - earliest))
 
 
 def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
-    """Whether a remedy saves many times what the job waits too long."""
+    """Return whether a remedy costs other jobs far less than the excess wait it removes."""
     return first.gain is not None and start is not None and first.gain >= 4 * (start - earliest)
 
 

@@ -53,7 +53,7 @@ KINDS = (
 #: Causes that put others before a job.
 ONE_USER = "running jobs of one user"
 IN_LINE = frozenset({"fairshare", "absolute priority", "slot pool", "queue priority", ONE_USER})
-#: Causes that lie in what a job asks for, and the hosts it may have.
+#: Causes that lie in the job's request, including its hosts.
 OF_THE_JOB = frozenset(
     {"memory per slot", "memory", "resource", "requirement", "compute units", "queue hosts"}
 )
@@ -100,7 +100,7 @@ class SettingChange:
 class ChangedLine:
     """One changed line of LSF's files, a command, or a job option: present and proposed text."""
 
-    #: File and section, or who is to act.
+    #: File and section, or the person who acts.
     where: str
     #: Present text, "" for a command and if unknown.
     now: str
@@ -242,7 +242,7 @@ def _some_of(parts: Sequence[Probe], places: Sequence[int]) -> Probe:
 
 
 Apply = Callable[[Instance], Instance]
-#: Round numbers of dispatch cycles: what an administrator would write.
+#: Round numbers of dispatch cycles that an administrator would choose.
 ROUND = (
     *(5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 480, 600, 720, 960, 1440),
     *(2160, 2880, 4320, 7200, 10080, 14400, 20160, 43200, 100800),
@@ -279,7 +279,7 @@ def hosts_with(names: Iterable[str], change: Callable[[Host], Host]) -> Apply:
 
 
 def job_as(job: Job) -> Apply:
-    """A pending job asked for in another way."""
+    """Return the instance with changed options of one pending job."""
 
     def apply(instance: Instance) -> Instance:
         pending = tuple(job if other.id == job.id else other for other in instance.pending)
@@ -330,7 +330,7 @@ class JobInLine:
     rank: int
     #: Seconds until it starts as configured, None if never.
     wait: int | None
-    #: Whether it asks for memory or another amount that a reservation would have to hold.
+    #: Whether it requests memory or another amount that a reservation would have to include.
     memory: bool
 
 

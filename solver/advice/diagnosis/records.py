@@ -1,4 +1,4 @@
-"""A diagnosis as plain data: who starves, the cause as configured, each remedy with its price."""
+"""A diagnosis as plain data: starving jobs, the causes as configured, each remedy and its cost."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class RemedyCost:
     neither: int = 0
     #: Running jobs that are requeued.
     begin_anew: tuple[str, ...] = ()
-    #: Slot-hours that these have run in vain.
+    #: Lost work of the requeued jobs, in slot-hours.
     work_lost: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,11 +100,11 @@ class Remedy:
     kind: str
     #: Cause in the configuration, in words.
     cause: str
-    #: The file and the section, or who is to act.
+    #: The file and the section, or the person who acts.
     where: str
     #: Setting to write, or action to take.
     setting: str
-    #: Seconds.
+    #: Start after the change, in seconds from the origin.
     start: int
     #: Seconds sooner, None if the job never started.
     gain: int | None
@@ -163,7 +163,7 @@ class WaitingJob:
     user: str
     queue: str
     submit: int
-    #: Whether it starves; else it waits for what one change would lift.
+    #: Whether the job starves; else it waits for a resource that one change would provide.
     starves: bool
     #: The start that the scheduler as configured reaches (seconds), None if never.
     simulated: int | None
@@ -261,7 +261,7 @@ class Diagnosis:
 
     @property
     def impossible(self) -> tuple[str, ...]:
-        """Jobs that cannot start on this cluster as they are asked for."""
+        """Jobs that cannot start on this cluster as requested."""
         return (
             *(item.job for item in self.jobs if item.state == "impossible"),
             *(job for job, _ in self.never),
@@ -331,7 +331,7 @@ MAX_HOSTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """A remedy in words: what to write, what it gives, what it costs."""
+    """A remedy in words: the text to write, its gain and its cost."""
 
     #: Lines of LSF's files as they are and are to be, and commands, in the order of doing.
     lines: tuple[str, ...]
@@ -370,7 +370,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A diagnosis in words: the answer first, then each job, then what the reader has to know."""
+    """A diagnosis in words: the answer first, then each job, then notes for the reader."""
 
     answer: str
     verdicts: tuple[Verdict, ...]
@@ -525,7 +525,7 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
 
 
 def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
-    """Jobs that the same change helps together, the first of each first."""
+    """Return groups of jobs that one change helps together, the first of each first."""
     groups: dict[tuple[bool, str], list[WaitingJob]] = {}
     for item in jobs:
         key = item.remedies[0].key if item.remedies else item.job
@@ -569,7 +569,7 @@ def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
 
 
 def _asks_too_much(item: WaitingJob) -> bool:
-    """Whether it fits nowhere by what it asks for itself."""
+    """Return whether the request alone makes the job infeasible on this cluster."""
     return item.state == "impossible" and item.cause in OF_THE_JOB
 
 
