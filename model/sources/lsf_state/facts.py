@@ -28,7 +28,7 @@ from ...job import JobGroup
 from ...service_class import GuaranteedPool, ServiceClass
 from . import values
 from .absolute import read_aps
-from .guarantees import classes_and_pools, read_bsla, read_pools
+from .guarantees import classes_and_pools, read_bsla, read_pools, tell_short
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -186,7 +186,7 @@ def _entry(key: str, value: str) -> dict[str, Any]:
     for text in (value,) if number is None else (number, value):
         with suppress(ValueError):
             return _known(ParamsEntry.model_validate({key: text}))
-    raise ValueError(f"{value!r} is no value of it")
+    raise ValueError(f"{value!r} is not a valid value of {key}")
 
 
 def _known(entry: ParamsEntry) -> dict[str, Any]:
@@ -379,6 +379,11 @@ def _pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, pools=tuple({item.name: item for item in found}.values()))
 
 
+def _short_pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    tell_short(reading)
+    return facts
+
+
 def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
 
@@ -395,6 +400,7 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "brsvs": _reservations,
     "bsla": _service_classes,
     "bresources -g -l": _pools,
+    "bresources": _short_pools,
     "bjobs -aps": _absolute,
 }
 
