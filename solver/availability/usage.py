@@ -150,7 +150,7 @@ class RowList:
         )
 
 
-# Instants at which the use of a resource may rise, to find a maximum over a window fast. Rows only fall
+# Instants at which the use of a resource may rise, to find a maximum fast. Rows only fall
 # after they have begun. So over a window a host has its maximum use at the first instant or when
 # some row begins on it: these are few, even with many instants.
 

@@ -189,7 +189,7 @@ class FairshareAdjustment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MemoryAdjustment:
-    """Example of LSF's documentation: jobs with more memory than average for their slots weigh more.
+    """Example of LSF's documentation: jobs with much memory for their slots weigh more.
 
     ``(1 + slots) * ((memory / slots) / (slot_memory * threshold))`` over the running jobs of the
     account; 0 if there are none or the cluster's memory is unknown.
