@@ -12,7 +12,7 @@ def without_current_folder(environment: dict[str, str]) -> dict[str, str]:
     """Return the environment, changed so that its processes load nothing from the current folder.
 
     ``PYTHONPATH=$PYTHONPATH:/tools`` has an empty entry if the variable was not set before, and an
-    empty or relative entry means the current folder; likewise for PATH and, in a separate Python,
+    empty or relative entry means the current folder; so it is with PATH and, in a separate Python,
     for the place of a command given by ``-c``.
     """
     found = {**environment, "PYTHONSAFEPATH": "1"}
