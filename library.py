@@ -49,7 +49,7 @@ def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 
 
 def _limit_of(kwargs: Mapping[str, Any]) -> float | None:
-    """The time limit of a call, None where it has none or the call itself will refuse it."""
+    """The time limit of a call, None if it has none or the call itself will refuse it."""
     limit = kwargs.get("time_limit")
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
         return None
@@ -114,7 +114,7 @@ def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> C
 
 
 def _changes_checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The same of its changes, once the instance that they are for is sound."""
+    """Return the problems of its changes, once the instance of the changes is sound."""
 
     @wraps(function)
     def safe(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -3,7 +3,7 @@
     python benchmarks/reservation_methods.py [--jobs 120] [--seeds 10] [--write]
 
 A tenth of the jobs are big: blocks of whole or half hosts over many hosts (span[ptile]). Every job
-may backfill. --write puts the table into docs/reservation-methods.md.
+may backfill. --write puts the tables into docs/reservation-methods.md.
 """
 
 from __future__ import annotations
@@ -134,67 +134,22 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    text = [
-        "# Reservation methods side by side",
-        "",
-        "What do greedy, time-based and optimal reservation come to on the same trace of jobs over "
-        "several hosts? The table is the output of",
-        "",
-        "```",
-        f"python benchmarks/reservation_methods.py --jobs {asked.jobs} --seeds {asked.seeds} "
-        "--write",
-        "```",
-        "",
-        f"{HOSTS} hosts of {SLOTS} slots; {asked.jobs} jobs a trace, one in ten over 4 to 12 hosts "
-        "with 4 or 8 slots on each (`span[ptile]`), the others on one host; every job may "
-        f"backfill; cycles of 60 s; means over {asked.seeds} traces. *Big* is the tenth with most "
-        "slots. Everything but the run time (processor seconds, loaded machine) is the same on "
-        "any machine.",
-        "",
-        "## Run limits that are exact",
-        "",
-        *table(asked.jobs, asked.seeds, 1.0),
-        "",
-        "## Run limits at twice the run time on average",
-        "",
-        *table(asked.jobs, asked.seeds, 2.0),
-        "",
-    ]
+    tables = {
+        "Exact run limits": table(asked.jobs, asked.seeds, 1.0),
+        "Run limits at twice the run time on average": table(asked.jobs, asked.seeds, 2.0),
+    }
     if asked.write:
-        _, own, rest = TARGET.read_text().partition(NOT_MEASURED)
-        TARGET.write_text("\n".join([*text, READING, own + rest]))
+        page = TARGET.read_text(encoding="utf-8")
+        for heading, rows in tables.items():
+            page = with_table(page, heading, rows)
+        TARGET.write_text(page, encoding="utf-8")
 
 
-#: From this heading on the page is written by hand.
-NOT_MEASURED = "## Exact fits"
-
-
-READING = """\
-## What it says
-
-- **none** holds nothing: whatever fits starts. The mean wait is the shortest, and big jobs pay for
-  it: the longest wait is by far the longest of all methods, and nobody is told when.
-- **greedy** holds free slots for every job that waits, blind to `span[ptile]`. Only jobs that find
-  a free slot are told anything, and of that less than half is right. Slots are held where they do
-  not help, so that small jobs wait longest here.
-- **time-based** tells the first N jobs, or all of them, a start that all rules allow. With exact
-  limits nearly all starts (98 %) are met within a cycle; why the loop may start a job at another
-  time than it was told stands in [loop.md](loop.md#why-a-start-may-differ-from-its-estimate).
-- **optimal** plans the first jobs together and holds only what that plan needs to stay possible.
-  With exact limits every estimate is met; a test asserts it to the second, with a cycle at every
-  event (`tests/loop/test_loop_planned.py`). Waits are shorter than with time-based reservation in
-  both tables: of all jobs, and of the big ones. It costs more processor time, bounded by a
-  deterministic effort a cycle.
-- **Run limits that are too long** spoil the estimates of every method alike: jobs end before their
-  limits, so the real start is earlier than the estimate by over an hour. Hardly any start is later
-  than estimated, which is what a promise needs. Optimal stays ahead of
-  time-based in waits and in use of the machine.
-
-*Told at submission* counts jobs that had an estimate by the first cycle that saw them, *told at
-all* those that were given one before they started; both without jobs that started at once. The
-error is the mean absolute difference of real start and first estimate; *exact* is within one cycle,
-*too early* an estimate that was missed by more than that.
-"""
+def with_table(page: str, heading: str, rows: list[str]) -> str:
+    """The page with another table under one heading; its prose is written by hand."""
+    before, title, rest = page.partition(f"## {heading}\n\n")
+    _, blank, after = rest.partition("\n\n")
+    return before + title + "\n".join(rows) + blank + after
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ EXPLAINED = option(
     "Which start is explained: the one that the simulated scheduler reaches, the one in "
     "its next cycle by time-based reservation, or the possible one.",
 )
-#: Of so many jobs, running and pending, changes of the configuration are tried unasked.
+#: Up to this many running and pending jobs, changes of the configuration are tried by default.
 MAX_JOBS = 2000
 
 _BESIDE = "beside what runs and what is planned"
@@ -215,7 +215,7 @@ def _brief(instance: Instance, found: Explanation) -> str:
 
 
 def _configuration(instance: Instance, found: Explanation) -> str:
-    """What changes of the configuration would do, in the sentences of `diagnose`."""
+    """Return the effects of changes of the configuration, in the sentences of `diagnose`."""
     from ..solver.advice.diagnosis.records import page_of
     from .diagnose import remedies_text
     from .tables import paragraph
@@ -267,7 +267,9 @@ def _array_text(clock: WrittenTimes, whole: PlannedArray) -> str:
 
 
 def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
-    """What the job waits for, and which jobs decide when that comes, one after another."""
+    """Return the events that the job waits for, and the jobs that decide them, one after
+    another.
+    """
     from ..model.display import clock_text
 
     job = found.answer.job
@@ -306,7 +308,7 @@ def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow
 
 
 def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
-    """What bjobs would say of the job, and which accounts come before its own."""
+    """Return the pending reasons that bjobs would print, and the accounts that come first."""
     from ..model.pending import bjobs_text
     from ..solver.advice.explain import ASSUMED
 

@@ -147,7 +147,7 @@ class Printed:
     bhosts: Sequence[Text] = ()
     bqueues: Sequence[Text] = ()
     bhpart: Sequence[Text] = ()
-    #: What it printed, "" where nobody asked it.
+    #: What it printed, "" if nobody asked it.
     lsid: str = ""
     #: Of the commands that tell of the configuration.
     facts: Sequence[Text] = ()
@@ -233,7 +233,7 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
 
 
 def _counting(made: Assembled, family: str) -> str:
-    """What rusage[] counts for by the amounts that are reserved, "" where they do not tell."""
+    """What rusage[] counts for by the amounts that are reserved, "" if they do not tell."""
     from ..solver.plausibility import counted_as_reserved
 
     counted, why = counted_as_reserved(made.instance, made.seen) if made.seen.jobs else ("", "")
@@ -328,7 +328,9 @@ def _read(paths: Sequence[Path], kind: str) -> list[Text]:
 
 
 def _file_text(path: Path) -> str:
-    """What lsid printed; InputError where it cannot be read, or is something else."""
+    """Return the output of lsid; raise InputError if the file is unreadable or has other
+    content.
+    """
     from ..model.formats.reading import file_bytes
 
     text = file_bytes(path).decode("utf-8", errors="replace")
@@ -343,7 +345,14 @@ def check_lsid(text: str, source: str) -> None:
 
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
     if (kind_of_text(text) or "lsid") != "lsid" or not named:
-        raise InputError([Problem("is not the output of lsid", source)])
+        raise InputError(
+            [
+                Problem(
+                    "is not the output of lsid: no line has the name LSF or the cluster's name",
+                    source,
+                )
+            ]
+        )
 
 
 def parse_now(text: str) -> datetime:

@@ -45,7 +45,7 @@ def plan_output(
 ) -> str:
     """A plan in one of the output formats, with a final newline.
 
-    outlook: the starts as configured beside it, None where they are not asked for; states: then of
+    outlook: the starts as configured beside it, None if they are not asked for; states: then of
     the jobs for which the plan has no place, with what must happen.
     """
     if outlook is not None:

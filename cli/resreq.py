@@ -33,13 +33,13 @@ class Trial:
 
     hosts: tuple[str, ...]
     others: tuple[tuple[str, str], ...]
-    #: It hangs on a submission host that is not known.
+    #: Whether the result depends on an unknown submission host.
     unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ResreqAnswer:
-    """What the command found."""
+    """Result of the command."""
 
     valid: bool
     message: str
@@ -50,7 +50,7 @@ class ResreqAnswer:
     compound: bool = False
 
 
-#: What --cluster is instead of --against.
+#: Meaning of --cluster, the alternative to --against.
 OF_HOSTS = "Instead of --against the hosts of this machine's cluster: asks its scheduler now."
 
 
@@ -107,7 +107,7 @@ def _check_select(text: str, output: Format) -> int:
 
 
 def _options(instance: Instance | None, strict: bool, lenient: bool, dialect: str) -> Options:
-    """How the requirement is read: as the instance says, and the options."""
+    """Return the options for reading the requirement, from the instance and the command line."""
     from ..model.errors import InputError
     from ..model.resreq import Options, Vocabulary, requirement_options
     from ..model.resreq.syntax import DIALECTS

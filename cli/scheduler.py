@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for each program if none are given.
 TIMEOUT = 120.0
-#: What a program says of an option that it does not have.
+#: Error messages of a program about an unknown option.
 _NO_SUCH_OPTION = re.compile(
     r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
 )
@@ -26,7 +26,7 @@ _NO_SUCH_OPTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a scheduler is asked."""
+    """How to query one scheduler: its programs, variables and limits."""
 
     #: Seconds to wait for each program.
     timeout: float = TIMEOUT
@@ -58,10 +58,10 @@ def output_of(
     *,
     needed: bool,
 ) -> Text | None:
-    """What a command prints, by the first of its forms that works; None if there is nothing.
+    """Return the output of a command by the first of its forms that works; None if empty.
 
-    programs: the absolute paths of those that are there. needed: whether an option that its version
-    does not have is an error. Raises InputError if the command fails.
+    programs: the absolute paths of the installed ones. needed: whether an option unknown to its
+    version is an error. Raises InputError if the command fails.
     """
     from ..model.input_limits import limits
     from ..model.sources.lsf_state.values import Text

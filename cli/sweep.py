@@ -43,7 +43,7 @@ class CellFiles:
         check_output(folder / "cell.json")
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
-        """The row of a cell, None where there is none yet.
+        """The row of a cell, None if there is none yet.
 
         Raises InputError for a file that cannot be read, is damaged or is another cell's.
         """
@@ -97,7 +97,7 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where the cells run: on processes, or on a Dask cluster."""
+    """Location of the cells: processes, or a Dask cluster."""
 
     workers: int | None = option(None, WORKERS_HELP, min=1)
     scheduler: str | None = option(
@@ -112,7 +112,7 @@ class Where:
 
     @property
     def count(self) -> int:
-        """Of processes, or of batch jobs."""
+        """The number of processes, or of batch jobs."""
         return self.workers or processors()
 
 
@@ -218,7 +218,7 @@ Results = Callable[[], Iterator[tuple[int, "dict[str, Any] | Lost"]]]
 
 @contextmanager
 def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> Iterator[Results]:
-    """What gives the results; a cluster is there before the bar is."""
+    """Yield the results; a cluster is connected before the progress bar appears."""
     from ..solver.studies.sweep import run_cell
     from ..solver.studies.workers import in_turn, on_processes
 

@@ -211,12 +211,18 @@ class Resolver:
         asked = [simple for simple in self._simples(job) if simple.affinity]
         if not asked:
             return False
-        kinds = self._kinds_of_units() | {simple.units_of_a_slot[0] for simple in asked}
-        hosts = self.instance.cluster.hosts
         return (
-            len(kinds) > 1
+            len(self._kinds_of_units() | {simple.units_of_a_slot[0] for simple in asked}) > 1
             or not all(simple.asks_for_a_number_of_units for simple in asked)
-            or any(host.units(kind) is None for kind in kinds for host in hosts)
+            or self.unsure_of_units(job)
+        )
+
+    def unsure_of_units(self, job: Job) -> bool:
+        """Whether affinity[] of a job takes units whose number is unknown on a host."""
+        asked = {simple.units_of_a_slot[0] for simple in self._simples(job) if simple.affinity}
+        kinds = self._kinds_of_units() | asked if asked else ()
+        return any(
+            each.units(kind) is None for kind in kinds for each in self.instance.cluster.hosts
         )
 
     def _kinds_of_units(self) -> frozenset[str]:

@@ -31,12 +31,12 @@ class Curve:
     name: str
     times: Sequence[int]
     values: Sequence[float]
-    #: A level that is drawn dotted beside it, None for none.
+    #: Level of an additional dotted line, None if there is none.
     level: float | None = None
 
 
 def curves_html(about: About, title: str, unit: str, curves: Sequence[Curve]) -> str:
-    """A picture of steps with its legend and both axes; "" where there is nothing to draw.
+    """A picture of steps with its legend and both axes; "" if there is nothing to draw.
 
     unit: of the values, "%" for parts of one.
     """
@@ -165,7 +165,7 @@ _METHODS = (
 
 
 def starts_html(about: About, comparison: Comparison) -> str:
-    """A line a job whose starts differ between methods, a mark a method; "" where none does."""
+    """A line a job whose starts differ between methods, a mark a method; "" if none does."""
     marked = [(row, list(_marks(row, comparison))) for row in comparison]
     marked = [item for item in marked if len({time for _, time in item[1]}) > 1]
     marked.sort(key=lambda item: min(t for _, t in item[1]) - max(t for _, t in item[1]))

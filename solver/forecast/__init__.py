@@ -1,1 +1,1 @@
-"""When jobs will really start, with a stated chance (docs/dev/forecast.md)."""
+"""Forecasts of the real starts of jobs, with probabilities (docs/dev/forecast.md)."""

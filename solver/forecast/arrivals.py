@@ -1,4 +1,4 @@
-"""Which jobs will be submitted: one small class a model (docs/dev/forecast.md)."""
+"""Models of the jobs that will be submitted, one small class each (docs/dev/forecast.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .history import History
 from .jobs import NO_LIMIT, AskedJobs, Columns, PastJobs, ints, keys_of, spread
 from .runtimes import ENDLESS
 
-#: What the random numbers of arrivals are drawn for.
+#: Stream number of the random numbers for arrivals.
 STREAM = "arrivals"
 
 
@@ -29,7 +29,7 @@ class FutureArrivals(Columns):
     run_time: Ints
     limit: Ints
     slots: Ints
-    #: What the job is like: a row of the history, or -1 - r for row r of the jobs of the moment.
+    #: Source of a job's properties: a row of the history, or -1 - r for row r of the present jobs.
     row: Ints
 
 
@@ -53,16 +53,18 @@ NOBODY = FutureArrivals(*(np.zeros(0, dtype=np.int64) for _ in range(5)))
 
 @dataclass(frozen=True, slots=True)
 class NoArrivals:
-    """Nobody comes any more: what a plan assumes."""
+    """Arrival model of a plan: no job is submitted any more."""
 
     def after(self, now: int, known: int, jobs: AskedJobs, run_times: Ints, seed: int) -> Coming:
-        """As :class:`Arrivals` says."""
+        """Return the arrivals after the instant of the forecast, as :class:`Arrivals` defines."""
         return lambda sample, until: NOBODY
 
 
 @dataclass(frozen=True, slots=True)
 class PastBlocks:
-    """What came in the last days comes again at the same hours, over and over."""
+    """Arrival model that repeats the submissions of the last days at the hours of the day
+    they had.
+    """
 
     past: PastJobs
     #: Each sample takes one of these numbers of days at random, of those that the history reaches
@@ -71,7 +73,7 @@ class PastBlocks:
     days: tuple[int, ...] = (1, 2, 3, 7, 14, 21, 28)
 
     def after(self, now: int, known: int, jobs: AskedJobs, run_times: Ints, seed: int) -> Coming:
-        """As :class:`Arrivals` says."""
+        """Return the arrivals after the instant of the forecast, as :class:`Arrivals` defines."""
         first = now - max(self.days) * DAY
         ended = self.past.pick(slice(0, self.past.known_at(known)))
         rows = np.flatnonzero((ended.submit > first) & (ended.submit <= now))
@@ -104,14 +106,14 @@ class PastBlocks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrivalProperties:
-    """What coming jobs ask for besides slots and time."""
+    """Properties of future arrivals besides slots and time."""
 
     #: Different jobs of the history, of_row: which of them each of its rows is.
     kinds: tuple[Job, ...]
     of_row: Ints
-    #: Those that run or wait now, in the order of the rows of the moment.
+    #: Jobs that run or wait at the instant of the forecast, in the order of its rows.
     here: tuple[Job, ...]
-    #: Of the names of coming jobs, with which no other name begins.
+    #: Prefix of the names of future arrivals; no other name begins with it.
     prefix: str
 
     @classmethod

@@ -1,4 +1,4 @@
-"""How good forecasts would have been on a log: past jobs asked about with what was known then."""
+"""Accuracy of forecasts on a log: past jobs are forecast with the data known at that time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .moment import ForwardWorld, PoolWorld, never
 from .runtimes import LastTwo, Ratios
 from .workers import Stop, results_of
 
-#: Jobs that wait no longer than this are not asked about: nobody wants to know.
+#: Maximum wait in seconds of jobs that the backtest skips.
 SHORT_WAIT = 60
 #: The part of a log, from its begin, that is only learnt from.
 LEARNT = 0.25
@@ -37,9 +37,11 @@ LEVELS = tuple(round(level * 0.1, 1) for level in range(1, 10))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Questions(Columns):
-    """What was asked, answered, and what was true; arrays of shape (n,), waits in seconds."""
+    """Questions of a backtest with answers and true values; arrays of shape (n,), waits in
+    seconds.
+    """
 
-    #: Of the canonical log, ascending.
+    #: Rows of the canonical log, ascending.
     row: Ints
     #: From submission to start, the truth.
     wait: Ints
@@ -49,13 +51,13 @@ class Questions(Columns):
     last_two: Floats
     #: Order statistics of past waits at P10, P50, P90, shape (n, 3).
     past_waits: Floats
-    #: Of the forecast at LEVELS, shape (n, levels).
+    #: Forecast waits at LEVELS in seconds, shape (n, levels).
     quantiles: Floats
     #: Calibrated P10.
     early: Floats
     #: Calibrated P90.
     late: Floats
-    #: What they were multiplied by, shape (n, 2).
+    #: Calibration factors of the bounds, shape (n, 2).
     factors: Floats
 
     def raw(self, level: float) -> Floats:
@@ -94,7 +96,7 @@ class Replayed:
     """A log replayed on a pool."""
 
     log: Workload
-    #: Of each job of `log` (canonical, seconds).
+    #: Real run times of each job of `log` (canonical, seconds).
     start: Ints
     #: Processors of the replayed pool.
     procs: int
@@ -114,7 +116,7 @@ class Replayed:
 
     @classmethod
     def of(cls, result: ReplayResult, names: JobNaming | None = None) -> Replayed:
-        """Of a complete replay. names: what its numbers stand for."""
+        """Return the past of a complete replay; names: for the numbers in the log."""
         return cls(
             result.workload,
             result.start,
@@ -124,7 +126,7 @@ class Replayed:
         )
 
     def world(self, row: int) -> PoolWorld:
-        """As :class:`PastLog` says."""
+        """Return the cluster state at an instant, as :class:`PastLog` defines."""
         log, now = self.log, int(self.log.submit[row])
         start = self.start[: row + 1]
         running = np.flatnonzero((start < now) & (start + log.run_time[: row + 1] >= now))
@@ -234,7 +236,7 @@ def backtest(
 
 
 def _answer(replayed: PastLog, task: tuple[int, int, int], stop: Stop) -> list[float]:
-    """As :func:`answer`, of (row, samples, seed)."""
+    """Return :func:`answer` for a tuple of (row, samples, seed)."""
     return answer(replayed, *task, stop)
 
 
@@ -271,7 +273,7 @@ def calibrated(replayed: PastLog, rows: Ints, answers: Floats) -> Questions:
 
 
 def calibration_of(questions: Questions) -> Calibration:
-    """What all these forecasts, whose truth is known by now, say about the next one."""
+    """Return the calibration for the next forecast from forecasts whose true values are known."""
     calibrator = Calibrator()
     columns = (questions.wait, questions.raw(EARLY), questions.raw(LATE))
     for truth, early, late in zip(*(column.tolist() for column in columns), strict=True):
@@ -281,12 +283,12 @@ def calibration_of(questions: Questions) -> Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """One estimator over a group of jobs; times in seconds, shares of 1."""
+    """Accuracy of one estimator over a group of jobs; times in seconds, shares of 1."""
 
     #: "by limits", "last two", "history", "forecast" (as it was drawn) or "calibrated".
     estimator: str
-    #: Of which it says a time at all, the others count nowhere: a plan by limits has none where a
-    #: job before has no limit.
+    #: Number of jobs with a time from this estimator; other jobs count nowhere. A plan by limits
+    #: has no time behind a job without a limit.
     jobs: int
     #: Mean of the absolute errors of the one number that it says, of a distribution its P50.
     mean_error: float | None
@@ -298,7 +300,7 @@ class Accuracy:
     by_likely: float | None = None
     #: By its P90.
     by_late: float | None = None
-    #: Mean pinball loss at P50, None where it says no such number.
+    #: Mean pinball loss at P50, None if the estimator gives no P50.
     loss_likely: float | None = None
     #: At P90.
     loss_late: float | None = None
@@ -398,7 +400,7 @@ def _accuracy(
 
 
 def _share(truth: Ints, bound: Floats) -> float:
-    """Which share of the jobs had started by a bound."""
+    """Return the share of the jobs that had started by a bound."""
     return float((truth <= bound).mean())
 
 

@@ -34,10 +34,10 @@ from .workers import Stop, results_of
 
 #: Levels of the bounds: 1 in 10 by, 9 in 10 by.
 EARLY, LIKELY, LATE = 0.1, 0.5, 0.9
-#: Waits below so many seconds count as so many: nobody plans by less.
+#: Waits below this many seconds count as this many, because no user plans in finer steps.
 FLOOR = 300.0
-#: How many of the last forecasts count, how many there have to be, and how many would be needed
-#: to believe half of what they say.
+#: Number of recent forecasts that count, their minimum number, and the number at which they weigh
+#: half.
 WINDOW = 300
 LEAST = 20
 DOUBT = 50
@@ -47,7 +47,7 @@ DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What P10 and P90, in seconds from the moment of asking, are multiplied by."""
+    """Calibration factors of P10 and P90, applied to seconds from the instant of the forecast."""
 
     early: float = 1.0
     late: float = 1.0
@@ -77,7 +77,7 @@ def calibration_of_record(record: object, source: str = "") -> Calibration:
     raise InputError([Problem(wrong, source)])
 
 
-#: Where no past forecast is known.
+#: Calibration without any known forecast.
 UNCALIBRATED = Calibration(DEFAULT_EARLY, DEFAULT_LATE)
 
 
@@ -115,7 +115,7 @@ class Calibrator:
 
 
 def score(truth: float, bound: float) -> float:
-    """What a bound would have had to be multiplied by."""
+    """Return the factor that would have made a bound exact."""
     return max(truth, FLOOR) / max(bound, FLOOR)
 
 
@@ -132,40 +132,40 @@ def conformal(scores: list[float], level: float) -> float:
 SAMPLES = 200
 #: Names of the times of a record: the plan, P50, calibrated P90 and P10.
 TIMES = ("by_limits", "likely", "nine_in_ten_by", "one_in_ten_by")
-#: Jobs come for so many times what the last asked job would wait at limits, within these bounds.
+#: Arrivals last for this multiple of the last requested job's wait at limits, within these bounds.
 LOOK_AHEAD = 2
 SHORTEST_LOOK, LONGEST_LOOK = DAY, 60 * DAY
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecasts:
-    """When each of n jobs starts. Times in seconds of the cluster's clock."""
+    """Forecast starts of n jobs. Times in seconds of the cluster's clock."""
 
     #: The moment of asking.
     now: int
-    #: Of the jobs.
+    #: Ids of the jobs.
     names: tuple[str, ...]
-    #: Int64 of shape (n,), start if every job ran to its limit and nobody came, NO_START where it
-    #: has none.
+    #: Starts (int64 of shape (n,)) if every job ran to its limit and no job arrived, NO_START if
+    #: none.
     by_limits: Ints
     #: Int64 of shape (n, samples), starts in each sample, NO_START where it has none.
     samples: Ints
     calibration: Calibration = UNCALIBRATED
     #: Fewer samples than were wanted.
     cut: bool = False
-    #: What was odd about the history.
+    #: Remarks on unexpected content of the history.
     remarks: tuple[str, ...] = ()
-    #: Of the instance.
+    #: Remarks on the instance.
     origin: str | None = None
-    #: What ran the cluster forward, in words.
+    #: Name of the simulation that continues the cluster.
     run_by: str = ""
-    #: Of what was drawn.
+    #: Description of the samples.
     seed: int = 0
     #: Why bounds may not hold: too few ended jobs or samples.
     doubts: tuple[str, ...] = ()
-    #: What is obeyed nowhere of these jobs.
+    #: Settings of these jobs that no simulation obeys.
     omissions: tuple[Omission, ...] = ()
-    #: Of the pool, None where the loop ran hosts.
+    #: Slots of the pool, None if hosts were simulated.
     policy: str | None = None
     #: Rows of the world's jobs that are taken to run for ever in every sample.
     endless: tuple[int, ...] = ()
@@ -206,7 +206,9 @@ class Forecasts:
         return np.asarray((self.waits <= time - self.now).mean(axis=1))
 
     def records(self, by: int | None = None) -> list[dict[str, Any]]:
-        """One job each, as plain data; None for no start. by: with the chance to start by then."""
+        """Return one record per job as plain data; None if it has none; by: adds the probability of
+        a start by then.
+        """
         early, late = self.bounds
         columns = (self.by_limits.tolist(), self.likely, late, early)
         chances = [None] * len(self.names) if by is None else self.chance_by(by).tolist()
@@ -254,14 +256,14 @@ SURE = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """How futures are drawn."""
+    """Settings of the samples."""
 
     #: How many, at most.
     samples: int = SAMPLES
-    #: Of what is drawn; a future depends on it and its number alone.
+    #: Seed of the samples; a sample depends only on the seed and its number.
     seed: int = 0
-    #: Seconds; no more are drawn once each quantile of each asked job is known to so much
-    #: (:func:`uncertainty`), None for all.
+    #: Seconds; sampling ends once each quantile of each requested job is known to this precision
+    #: (:func:`uncertainty`); None: all samples.
     precision: int | None = None
     #: Processes that draw.
     workers: int = 1
@@ -349,7 +351,7 @@ class _DueFutures(Iterator[tuple[Ints, FutureArrivals]]):
         self._run_times, self._coming = run_times, coming
         #: Numbers of futures, each with the second up to which jobs come.
         self.due = deque((number, until) for number in range(run_times.shape[1]))
-        #: Those handed out of which nothing has been heard.
+        #: Samples that workers have and that have no result yet.
         self.taken: deque[tuple[int, int]] = deque()
 
     def __next__(self) -> tuple[Ints, FutureArrivals]:
@@ -396,7 +398,7 @@ def _futures(
 
 
 def _stacked(found: dict[int, Ints]) -> Ints:
-    """One column a future; those of which nothing is known at the end are left out."""
+    """Return the samples as columns; samples without a result are omitted."""
     return np.stack([found[sample] for sample in sorted(found)], axis=1)
 
 

@@ -24,7 +24,7 @@ from ...model.sources.swf import SwfLog, read_swf
 from ...model.workload import Workload
 from .jobs import NO_LIMIT, PastJobs, ints, keys_of
 
-#: Seconds before now at which a log may end and still be taken for what it says.
+#: Seconds before now within which a log may end without being moved in time.
 OLD = 4 * WEEK
 
 
@@ -83,7 +83,7 @@ def history_of(
 
 
 def read_history(path: str | Path, instance: Instance, *, keep_going: bool = False) -> History:
-    """What the log at `path` says had ended by the instance's now, on the instance's clock.
+    """Return the jobs of the log at `path` that had ended by the instance's now, on its clock.
 
     A log of LSF says which second is which, an SWF log with UnixStartTime and an instance with an
     origin too. Where one does not, their seconds 0 are taken for one. A log that begins after the
@@ -214,8 +214,8 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
     return ended, epoch, tuple(remarks)
 
 
-#: Ended jobs, the log's second 0, what is wrong with it, how many jobs have no run in it, and what
-#: was repaired how often.
+#: Ended jobs, the log's second 0, its errors, the number of jobs without a run, and counts of
+#: repairs.
 _Read = tuple[list[Ended], int | None, Sequence[Problem], int, Mapping[str, int]]
 
 
@@ -251,7 +251,7 @@ def ended_of_swf(log: SwfLog) -> list[Ended]:
 
 
 def swf_user(number: int) -> str:
-    """What instances made of SWF logs call a user."""
+    """Return the user name that instances made of SWF logs use."""
     return f"user{number}" if number >= 0 else "user"
 
 
@@ -317,7 +317,7 @@ _READERS: dict[str, Callable[[Path], _Read]] = {"swf": _swf, "acct": _acct, "eve
 
 @dataclass(frozen=True, slots=True)
 class JobNaming:
-    """What the numbers of a workload stand for, where the log has names."""
+    """Names for the numbers of a workload, if the log has names."""
 
     jobs: Mapping[int, str] = field(default_factory=dict)
     queues: Mapping[int, str] = field(default_factory=dict)

@@ -39,7 +39,7 @@ from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
 from .moment import asked_jobs, jobs_here, never
 from .runtimes import ENDLESS, Ratios
 
-#: Coming jobs that are entered at a time, shortly before they come.
+#: Number of future arrivals that are entered at a time, shortly before their submission.
 AHEAD = 64
 
 
@@ -48,19 +48,19 @@ class HostsWorld:
     """An instance with the scheduler loop as configured: fairshare, limits, units, memory."""
 
     instance: Instance
-    #: Of the instance.
+    #: Pending and running jobs of the instance.
     jobs: AskedJobs
-    #: Their ids, row by row.
+    #: Ids of the jobs, row by row.
     names: tuple[str, ...]
     #: Rows of the pending ones.
     asked: Ints
-    #: Of the loop.
+    #: Settings of the simulated scheduler.
     settings: Settings
-    #: What coming jobs ask for besides slots and time.
+    #: Properties of future arrivals besides slots and time.
     newcomers: ArrivalProperties
-    #: Run cycles too in which nobody can start, where reservations are renewed: what greedy ones
-    #: hold from then on decides who starts later. The running jobs are entered once, when they are
-    #: needed first; each sample is a copy.
+    #: Also run cycles in which no job can start but reservations are renewed, because greedy
+    #: reservations decide who starts later. The running jobs are entered once, at the first use;
+    #: each sample is a copy.
     every_cycle: bool = False
     _entered: list[Entered] = field(default_factory=list, compare=False, repr=False)
 
@@ -70,19 +70,20 @@ class HostsWorld:
         return self.instance.now
 
     def about(self, asked: Ints) -> HostsWorld:
-        """As :class:`ForwardWorld` says."""
+        """Return the state restricted to some jobs, as :class:`ForwardWorld` defines."""
         return replace(self, asked=asked)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """What another process enters for itself."""
+        """Return the constructor call by which another process rebuilds the state."""
         given = (self.instance, self.jobs, self.names, self.asked, self.settings, self.newcomers)
         return HostsWorld, (*given, self.every_cycle)
 
     def starts(
         self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool] = never
     ) -> Ints:
-        """As :class:`ForwardWorld` says."""
-        # What lives for one future is dropped whole; the collector would only look at it again.
+        """Return the starts of a sample, as :class:`ForwardWorld` defines."""
+        # Objects of one sample are dropped as a whole, so the garbage collector would only traverse
+        # them.
         with no_collection():
             return self._starts(run_times, coming, should_stop)
 
@@ -105,7 +106,7 @@ class HostsWorld:
         return self._entered[0].copy()
 
     def _end_as_drawn(self, world: World, run_times: Ints) -> None:
-        """Every job runs as long as it was drawn, and nobody knows."""
+        """Let every job run for its sampled time, which the scheduler does not know."""
         drawn = zip(self.names, run_times.tolist(), strict=True)
         for name, seconds in drawn:
             state = world.states.get(name)
@@ -119,7 +120,7 @@ class HostsWorld:
     def _run(
         self, session: Session, arriving: _Arriving, should_stop: Callable[[], bool]
     ) -> dict[str, int]:
-        """Starts by name, until all asked jobs that can start have done so."""
+        """Run until all requested jobs that can start have started; return the starts by name."""
         world = session.world
         waiting = {self.names[row] for row in self.asked.tolist()}
         shape, job_of = session.requests.shape, world.states.get
@@ -146,7 +147,7 @@ class _Arriving:
         self._more = True
 
     def before_next_cycle(self) -> None:
-        """Enter jobs until one of them comes after the next cycle, or nobody is left."""
+        """Enter jobs until one is submitted after the next cycle, or no job is left."""
         while self._more and self._are_late():
             batch = list(islice(self._jobs, AHEAD))
             for job in batch:
@@ -179,21 +180,21 @@ def hosts_world(
     )
 
 
-# What the loop remembered at any moment of a log that it has run: hosts held, slots borrowed.
+# Reservations and backfilled slots at any instant of a simulated log.
 
 
 _Item = TypeVar("_Item", HeldHosts, BorrowedSlots)
 
 
 class PastMemory:
-    """Goes along a simulation, called after each cycle; only what has changed is kept."""
+    """Recorder of a simulation, called after each cycle; it stores only changes."""
 
     def __init__(self) -> None:
         self._times: list[int] = []
         self._known: list[tuple[tuple[HeldHosts, ...], tuple[BorrowedSlots, ...]]] = []
 
     def note(self, session: Session) -> None:
-        """What the loop remembers after the cycle that it has just run."""
+        """Record the state of the simulation after its last cycle."""
         world = session.world
         held = held_hosts(may_remember(session.cycle.state), world.names)
         borrowed = backfilled_slots_by_job(world)
@@ -209,7 +210,7 @@ class PastMemory:
 
 
 def _shared(items: tuple[_Item, ...], before: tuple[_Item, ...]) -> tuple[_Item, ...]:
-    """The same items, each that was there before as the object that it was."""
+    """Return the items, each equal earlier item as the identical object."""
     known = {item.job: item for item in before}
     return tuple(known[item.job] if known.get(item.job) == item else item for item in items)
 
@@ -242,7 +243,7 @@ class PastShares:
         self._now = site.now
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Another process goes along anew."""
+        """Return the constructor call by which another process records again."""
         return PastShares, self._given
 
     def at(self, now: int) -> tuple[tuple[ShareUsage, ...], tuple[PoolUsage, ...]]:
@@ -316,9 +317,9 @@ class _Booking:
 
 
 def _bookings(job: Job, record: JobRecord, *, begun: bool) -> Iterator[_Booking]:
-    """What happens to a job. begun: it runs as the simulation begins.
+    """Return the usage events of a job; begun: it runs as the simulation begins.
 
-    Between two stretches it was preempted; one that was ever sent back to the queue, sent back.
+    A job was preempted between two of its runs; a requeued job was requeued between them.
     """
     stopped, again = ("ended", "started") if record.requeues else ("preempted", "resumed")
     holds, until = False, None
@@ -344,19 +345,19 @@ class SimulatedLog:
 
     #: The instance without its jobs.
     site: Instance
-    #: Of the loop.
+    #: Records of the simulation.
     settings: Settings
-    #: By submission, without what only the simulation knew of them.
+    #: Jobs by submission, without results of the simulation.
     jobs: tuple[Job, ...]
-    #: What became of each.
+    #: Outcome of each job.
     records: tuple[JobRecord, ...]
-    #: The same as columns.
+    #: Outcome of each job as columns.
     log: Workload
     names: JobNaming
     start: Ints
-    #: What had been used when, None where nobody's usage counts.
+    #: Usage over time, None if no usage counts.
     shares: PastShares | None = None
-    #: What the loop held for pending jobs and had lent when, None where nobody went along.
+    #: Reservations and backfilled slots over time, None if not recorded.
     memory: PastMemory | None = None
     _end: Ints = field(init=False)
     _history: History = field(init=False)
@@ -383,9 +384,9 @@ class SimulatedLog:
         should_stop: Callable[[], bool] = never,
         watch: Callable[[], object] = lambda: None,
     ) -> SimulatedLog:
-        """Of a simulation that has begun and is run to its end. watch: called after each cycle.
+        """Run a simulation that has begun to its end; watch: called after each cycle.
 
-        Raises OutOfTime once stop says yes.
+        Raises OutOfTime if `stop` returns True.
         """
         memory = PastMemory()
         while session.advance():
@@ -403,7 +404,7 @@ class SimulatedLog:
         source: str = "",
         memory: PastMemory | None = None,
     ) -> SimulatedLog:
-        """Of a simulation that has run to its end. given: its jobs in the order of the records."""
+        """Return the log of a finished simulation; given: its jobs in the order of the records."""
         records = tuple(result.jobs)
         order = sorted(range(len(records)), key=lambda place: given[place].submit)
         jobs = tuple(replace(given[place], run_time=None, cpu_time=None) for place in order)
@@ -457,20 +458,20 @@ class SimulatedLog:
         return replace(site, running=tuple(running), pending=tuple(pending), now=now)
 
     def world(self, row: int) -> HostsWorld:
-        """As :class:`.backtest.PastLog` says."""
+        """Return the cluster state at an instant, as :class:`.backtest.PastLog` defines."""
         world = hosts_world(self.instance(row), self._history, self.settings)
         return replace(world, asked=ints([world.names.index(self.jobs[row].id)]))
 
 
 def _first_start(record: JobRecord) -> int:
-    """When a job got hosts first, UNSTARTED if never."""
+    """Return when a job was first allocated hosts, UNSTARTED if never."""
     if record.held:
         return record.held[0][0]
     return UNSTARTED if record.start is None else record.start
 
 
 def _running(job: Job, record: JobRecord, now: int) -> RunningJob | None:
-    """A job with the slots that it held just before a moment, None where it held none."""
+    """A job with the slots that it held just before a moment, None if it held none."""
     for begin, end, where in record.held:
         if begin < now and (end is None or end >= now):
             return RunningJob(job, begin, where, alternative=record.alternative)

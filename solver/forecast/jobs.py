@@ -1,4 +1,4 @@
-"""Jobs as columns: those that run and wait now, those that have ended, those that may come."""
+"""Jobs as columns: running and waiting jobs, finished jobs, and future arrivals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 _UNUSED = np.uint64(11)  # a float64 holds 53 of the 64 bits
-#: So many samples, the first and those behind them, are spread evenly.
+#: Number of consecutive samples that are spread evenly.
 BLOCK = 50
 _BELOW_ONE = np.nextafter(1.0, 0.0)
 
@@ -56,7 +56,9 @@ def uniforms(seed: int, stream: str, keys: Keys, samples: int) -> Floats:
 
 
 def spread(seed: int, stream: str, keys: Keys, samples: int) -> Floats:
-    """As :func:`uniforms`, and each BLOCK of the samples of a key is spread evenly."""
+    """Return numbers like :func:`uniforms`, with each BLOCK of the samples of a key spread
+    evenly.
+    """
     blocks = -(-samples // BLOCK)
     shape = (len(keys), blocks, BLOCK)
     chance = uniforms(seed, stream, keys, blocks * BLOCK).reshape(shape)
@@ -74,9 +76,9 @@ def _mixed(bits: Keys) -> Keys:
     return bits ^ (bits >> _SHIFTS[2])
 
 
-#: What stands in a column of limits for a job that has none.
+#: Value in a column of limits that denotes a job without a limit.
 NO_LIMIT = -1
-#: What stands in a column of starts for a job that does not start.
+#: Value in a column of starts that denotes a job without a start.
 NO_START = -1
 
 
@@ -96,14 +98,14 @@ class Columns:
 class AskedJobs(Columns):
     """Jobs whose run time is not known yet; int64 of shape (n,), times in seconds."""
 
-    #: What their random numbers belong to (:func:`uniforms`).
+    #: Keys of the random numbers (:func:`uniforms`).
     key: Keys
     #: Number that the history has for the user, -1 for one it does not know.
     user: Ints
     #: Planned run time, NO_LIMIT without one.
     limit: Ints
     slots: Ints
-    #: Of the cluster's clock.
+    #: Time on the cluster's clock (seconds).
     submit: Ints
     #: Seconds a running job has run, -1 for one that waits.
     elapsed: Ints
@@ -129,10 +131,10 @@ class PastJobs(Columns):
         return ran
 
     def known_at(self, time: int) -> int:
-        """How many have ended by a time: the first so many rows."""
+        """Return how many jobs have ended by a time; they are the first rows."""
         return int(np.searchsorted(self.end, time, side="right"))
 
 
 def ints(values: Sequence[int] | Ints) -> Ints:
-    """As an int64 array."""
+    """Return the values as an int64 array."""
     return np.asarray(values, dtype=np.int64)

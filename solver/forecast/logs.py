@@ -1,4 +1,4 @@
-"""A log of finished jobs for `import slotwise`: read, replayed on a pool, asked about past jobs."""
+"""A log of finished jobs for `import slotwise`: reading, replay on a pool, and backtest."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ UNANSWERED = "before the first question was answered"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedLog:
-    """The jobs of a log as numbers, and what the numbers stand for."""
+    """The jobs of a log as numbers, with the meaning of the numbers."""
 
     workload: Workload
     #: Empty for SWF, whose jobs and queues are numbers.
     names: JobNaming = field(default_factory=JobNaming)
-    #: What is invalid in the file, a sentence each.
+    #: Errors in the file, a sentence each.
     remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -132,23 +132,23 @@ def _workload(log: RecordedLog | Workload) -> Workload:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backtest:
-    """Past jobs that were asked about with what was known then, the answers, and what happened."""
+    """Backtest of past jobs: forecasts made with the data of that time, and the true starts."""
 
     past: PastLog
     questions: Questions
-    #: What of the log does not count, a sentence each.
+    #: Parts of the log that do not count, a sentence each.
     remarks: tuple[str, ...] = ()
     #: All questions were answered.
     complete: bool = True
 
     @property
     def groups(self) -> tuple[GroupAccuracy, ...]:
-        """How near each estimator was: over all jobs, by size and by queue."""
+        """Accuracy of each estimator: over all jobs, by size and by queue."""
         return accuracies(self.past, self.questions)
 
     @property
     def calibration(self) -> Calibration:
-        """What all these answers say of the next forecast."""
+        """Calibration for the next forecast, from all these answers."""
         return calibration_of(self.questions)
 
     @property
@@ -157,7 +157,7 @@ class Backtest:
         return reliability(self.questions)
 
     def columns(self) -> dict[str, Any]:
-        """One value a job that was asked about; waits in seconds, infinite for no start."""
+        """Columns with one value per requested job; waits in seconds, infinite for no start."""
         log, asked = self.past.log, self.questions
         return {
             "job": [self.past.names.job(number) for number in log.job[asked.row].tolist()],
@@ -174,13 +174,13 @@ class Backtest:
         }
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame, one row a job that was asked about."""
+        """Return a pandas data frame, one row per forecast job."""
         import pandas
 
         return pandas.DataFrame(self.columns())
 
     def accuracy_records(self) -> list[dict[str, Any]]:
-        """One record an estimator and group of jobs."""
+        """Accuracy records, one per estimator and group of jobs."""
         return [
             {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
             for group in self.groups

@@ -23,12 +23,12 @@ from .history import History
 from .jobs import NO_LIMIT, NO_START, AskedJobs, ints, keys_of
 from .runtimes import ENDLESS
 
-#: Events between two looks at whether all jobs asked about have started.
+#: Number of events between two checks whether all requested jobs have started.
 STRIDE = 16
 
 
 def never() -> bool:
-    """Nobody wants to stop."""
+    """Return False: a stop function that never stops."""
     return False
 
 
@@ -41,14 +41,14 @@ class ForwardWorld(Protocol):
 
     @property
     def jobs(self) -> AskedJobs:
-        """Those that run, then those that wait, in the order of the queue."""
+        """The running jobs, then the waiting ones in queue order."""
 
     @property
     def asked(self) -> Ints:
         """Rows of the jobs whose starts are wanted."""
 
     def about(self, asked: Ints) -> ForwardWorld:
-        """The same world, asked about these rows alone."""
+        """Return the state with only these rows as requested jobs."""
 
     def starts(
         self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool] = never
@@ -66,21 +66,20 @@ class PoolWorld:
 
     now: int
     procs: int
-    #: Those that run (elapsed >= 0) come first, in the order of their starts, then those that wait
-    #: in the order of the queue.
+    #: Running jobs (elapsed >= 0) in the order of their starts, then waiting jobs in queue order.
     jobs: AskedJobs
     #: Rows of waiting jobs. A job without a limit is planned to run indefinitely.
     asked: Ints
     policy: Policy = "easy"
 
     def about(self, asked: Ints) -> PoolWorld:
-        """As :class:`ForwardWorld` says."""
+        """Return the state restricted to some jobs, as :class:`ForwardWorld` defines."""
         return replace(self, asked=asked)
 
     def starts(
         self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool] = never
     ) -> Ints:
-        """As :class:`ForwardWorld` says."""
+        """Return the starts of a sample, as :class:`ForwardWorld` defines."""
         engine = self._engine(run_times, coming)
         begun, left = engine.start, self.asked.tolist()
         while left:
@@ -153,7 +152,7 @@ def waiting_names(instance: Instance) -> tuple[str, ...]:
 
 
 def pool_world(instance: Instance, history: History, policy: Policy = "easy") -> PoolWorld | None:
-    """The instance as a pool of interchangeable slots, None where it is more than that.
+    """The instance as a pool of interchangeable slots, None if it is more than that.
 
     It is one with a single host, a single queue, and jobs that ask for slots and a time alone.
     """
@@ -194,7 +193,7 @@ def _is_plain_queue(queue: Queue) -> bool:
 
 
 def _has_no_rules(instance: Instance) -> bool:
-    """Whether nothing else decides: limits, reservations, shares, what is to come."""
+    """Return whether no other rule matters: limits, reservations, shares, future events."""
     return not (
         instance.limits
         or instance.reservation_usage

@@ -114,7 +114,7 @@ def _simulated(instance: Instance, history: History, stop: Stop) -> SimulatedLog
     return SimulatedLog.run(session, "the history", should_stop=stop)
 
 
-#: Most samples of a forecast: more tell nothing that a past could know.
+#: Maximum number of samples of a forecast; more do not improve on the history.
 MAX_SAMPLES = 100_000
 
 
@@ -181,7 +181,7 @@ def forecast(
 
 
 def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Forecasts:
-    """The forecasts with the date of their second 0, and with what is odd about them."""
+    """Return the forecasts with the date of their second 0 and with remarks on the history."""
     doubts = reliability_warnings(past, found.samples.shape[1])
     endless: list[str] = []
     if found.endless:
@@ -223,7 +223,7 @@ def _check_calibrate(calibrate: object, calibration: Calibration) -> None:
 
 
 def run_by(world: ForwardWorld) -> str:
-    """What runs an instance forward, in words."""
+    """Return the name of the simulation that continues an instance."""
     if isinstance(world, PoolWorld):
         return f"the policy {policy_name(world.policy)} of a pool"
     return "the loop as configured"
@@ -271,5 +271,7 @@ def past_of(history: object, instance: Instance) -> History:
 
 
 def world_of(instance: Instance, history: History, policy: Policy) -> ForwardWorld:
-    """What runs an instance forward: a pool where it is one, else its hosts with the loop."""
+    """Return the model that continues an instance: a pool if the instance is one, else its
+    simulated hosts.
+    """
     return pool_world(instance, history, policy) or hosts_world(instance, history)

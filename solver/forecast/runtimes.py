@@ -1,4 +1,4 @@
-"""How long jobs will run: one small class a model (docs/dev/forecast.md)."""
+"""Models of job run times, one small class each (docs/dev/forecast.md)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ class Batches:
     def mates(
         self, kind: Kind, submit: int, known: int, running: AskedJobs, most: int, apart: int
     ) -> tuple[Ints, Ints]:
-        """Of a kind those that were submitted nearest to a time: rows that ended, rows that run.
+        """Return the jobs of a kind submitted nearest to a time: rows of finished and of running
+        jobs.
 
-        known: only the first so many rows of the past. running: of this kind. most: so many in all.
-        apart: seconds; a job that was submitted farther off is none.
+        known: use only this many first rows of the past. running: running jobs of this kind. most:
+        upper limit of the count. apart: maximum distance of submissions, in seconds.
         """
         rows = self._rows.get(kind, _NONE)
         times = self._submit[rows]
@@ -90,12 +91,12 @@ class WeightedSample:
         return found
 
     def beyond(self, least: float) -> WeightedSample:
-        """Only the numbers of at least so much."""
+        """Return only the numbers above a value."""
         first = int(np.searchsorted(self.numbers, least))
         return WeightedSample(self.numbers[first:], self.weights[first:])
 
     def weighing(self, total: float) -> WeightedSample:
-        """The same with another sum of weights."""
+        """Return the numbers with another sum of weights."""
         if not len(self):
             return self
         return WeightedSample(self.numbers, self.weights * (total / np.cumsum(self.weights)[-1]))
@@ -109,16 +110,16 @@ class WeightedSample:
         return WeightedSample(np.minimum(self.numbers, most), self.weights)
 
     def beside(self, other: WeightedSample) -> WeightedSample:
-        """These numbers and others."""
+        """Return these numbers together with others."""
         numbers = np.concatenate((self.numbers, other.numbers))
         order = np.argsort(numbers, kind="stable")
         return WeightedSample(numbers[order], np.concatenate((self.weights, other.weights))[order])
 
     def with_survivors(self, seen: Floats, otherwise: WeightedSample) -> WeightedSample:
-        """These and, each counting 1, numbers that are only known to be larger than what was seen.
+        """Return these numbers and, with weight 1, numbers known only to exceed those in `seen`.
 
-        seen: in ascending order. otherwise: where they lie if none of these is as large; if none of
-        those is either, they are left out.
+        seen: in ascending order. otherwise: numbers used if none of these is as large; a number
+        above both is omitted.
         """
         survives = np.repeat([False, True], [len(self), len(seen)])
         numbers = np.concatenate((self.numbers, seen))
@@ -126,7 +127,8 @@ class WeightedSample:
         numbers, survives = numbers[order], survives[order]
         weights = np.concatenate((self.weights, np.ones(len(seen))))[order]
         left = np.cumsum(weights[::-1])[::-1]
-        # What a survivor weighs goes to all behind it, survivors too, which give it on in turn.
+        # The weight of a survivor goes to all larger numbers, survivors included, which pass it on
+        # in turn.
         gain = np.ones(len(weights))
         gain[1:] = np.where(survives[:-1], left[:-1] / left[1:], 1.0)
         weights = weights * np.cumprod(gain)
@@ -141,7 +143,7 @@ class WeightedSample:
         return found
 
 
-#: What the random numbers of run times are drawn for.
+#: Stream number of the random numbers for run times.
 STREAM = "run time"
 #: Run time of a job without a limit where nothing else is known, seconds: past anything awaited.
 ENDLESS = 10**9
@@ -166,10 +168,10 @@ class RunTimeModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AtLimits:
-    """Every job uses up its limit: what a plan assumes. One without a limit runs on and on."""
+    """Run-time model of a plan: every job runs to its limit; one without a limit never ends."""
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
-        """As :class:`RunTimeModel` says; the same in every sample."""
+        """Return run times as :class:`RunTimeModel` defines; equal in every sample."""
         longest = np.where(jobs.limit == NO_LIMIT, ENDLESS, jobs.limit)
         return within(np.repeat(longest[:, None], samples, axis=1), jobs)
 
@@ -184,7 +186,7 @@ class ExactRunTimes:
     run_time: Mapping[int, int]
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
-        """As :class:`RunTimeModel` says; the same in every sample."""
+        """Return run times as :class:`RunTimeModel` defines; equal in every sample."""
         at_limits = AtLimits().draw(jobs, known, 1, seed)[:, 0]
         named = zip(jobs.key.tolist(), at_limits.tolist(), strict=True)
         found = np.array([self.run_time.get(key, limit) for key, limit in named], dtype=np.int64)
@@ -201,7 +203,7 @@ class LastTwo:
     past: PastJobs
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
-        """As :class:`RunTimeModel` says; the same in every sample."""
+        """Return run times as :class:`RunTimeModel` defines; equal in every sample."""
         count = self.past.known_at(known)
         user, ran = self.past.user[:count], self.past.run_time[:count]
         guess = AtLimits().draw(jobs, known, 1, seed)[:, 0]
@@ -216,13 +218,15 @@ class LastTwo:
 
 @dataclass(frozen=True, slots=True)
 class RatioSettings:
-    """Of :class:`Ratios`: how many jobs of a group are looked at, and what farther ones weigh."""
+    """Settings of :class:`Ratios`: the number of jobs per group and the weight of the wider
+    groups.
+    """
 
     #: Jobs that ended last.
     max_all: int = 500
     #: Last jobs of about the area, limit times size.
     max_area: int = 300
-    #: Last jobs of the same user and limit.
+    #: Last jobs with the user and limit of the job.
     max_habit: int = 300
     #: Last jobs of that user, limit and size. A near job weighs 1; all farther ones together weigh
     #: as much as `all_weight` jobs beside those of the area, as `area_weight` beside those of the
@@ -236,12 +240,14 @@ class RatioSettings:
     area_weight: float = 10.0
     habit_weight: float = 10.0
     alike_weight: float = 3.0
-    #: The chance that a job of a sample shares the fate of the others of its user, limit and size.
+    #: Probability that a job of a sample has the quantile shared by its user, limit and size.
     shared_fate_probability: float = 0.6
 
     @property
     def nearer(self) -> tuple[tuple[int, float], ...]:
-        """Of each group but all, nearer and nearer: how many, and what the farther weigh."""
+        """Return the size of each group but the first, from wide to narrow, and the weight of the
+        wider ones.
+        """
         return (
             (self.max_area, self.all_weight),
             (self.max_habit, self.area_weight),
@@ -283,7 +289,7 @@ class Ratios:
         object.__setattr__(self, "_batches", Batches(self.past, alike))
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
-        """As :class:`RunTimeModel` says."""
+        """Return run times as :class:`RunTimeModel` defines."""
         chances = self._chances(jobs, samples, seed)
         seen = _Seen(self.past.known_at(known), known, jobs.pick(jobs.elapsed >= 0))
         found = AtLimits().draw(jobs, known, samples, seed)
@@ -300,7 +306,7 @@ class Ratios:
         return within(found, jobs)
 
     def _chances(self, jobs: AskedJobs, samples: int, seed: int) -> Floats:
-        """Of each job and sample which part of those like it run shorter."""
+        """Return, for each job and sample, the quantile of its run time among similar jobs."""
         own = spread(seed, STREAM, jobs.key, samples)
         columns = (jobs.user, jobs.limit, jobs.slots)
         rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -360,9 +366,10 @@ class Ratios:
         return run_time / self.past.limit[rows] if group[0] else run_time
 
     def _started(self, group: Group, most: int, seen: _Seen) -> tuple[Ints, Floats]:
-        """Of a group the jobs that started last: rows of the ended ones, ratios of those that run.
+        """Return the jobs of a group that started last: rows of finished jobs, ratios of running
+        ones.
 
-        To look at those that ended last would be to look at short ones.
+        Choosing the jobs that finished last would favour short ones.
         """
         ended = self._last(group, most, seen.count)
         running = seen.running.pick(_belongs(seen.running, group))
@@ -382,12 +389,12 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What may be looked at: the first `count` jobs of the past, and those that run `now`."""
+    """The visible data: the first `count` jobs of the past, and the jobs that run `now`."""
 
     count: int
     now: int
     running: AskedJobs
-    #: What has been made of it, by group and all farther ones.
+    #: Cached results, by group and its wider groups.
     weighed: dict[tuple[Group, ...], WeightedSample] = field(default_factory=dict)
 
 
@@ -407,7 +414,7 @@ def _groups(user: int, limit: int, slots: int) -> tuple[Group, ...]:
 
 
 def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
-    """Which of the jobs are of a group."""
+    """Return a mask of the jobs of a group."""
     limited, *wanted = group
     alike = len(wanted) == 3
     found = (jobs.limit != NO_LIMIT) if limited else np.ones(len(jobs), dtype=np.bool_)
@@ -421,7 +428,7 @@ def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
 
 
 def within(run_times: Ints, jobs: AskedJobs) -> Ints:
-    """Run times of a second at least and what has run; beyond that a limit ends a job."""
+    """Return run times of at least a second and the elapsed time; a limit ends the job."""
     least = np.maximum(1, jobs.elapsed)
     most = np.where(jobs.limit == NO_LIMIT, np.iinfo(np.int64).max, jobs.limit)
     return np.clip(run_times, least[:, None], np.maximum(least, most)[:, None])

@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 from ..budget import OutOfTime
 from ..processes import WorkerPool
 
-#: What all tasks have in common, a task, what it amounts to.
+#: Shared context of the tasks, one task, and its result.
 C = TypeVar("C")
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,10 +34,10 @@ LOOK = 0.1
 def results_of(
     work: Work[C, T, R], context: C, tasks: Iterable[T], workers: int, stop: Stop
 ) -> Iterator[R]:
-    """What the tasks come to, in order; until stop says yes.
+    """Yield the results of the tasks in order, until `stop` returns True.
 
-    work: a function of a module, which another process finds by its name. workers: processes.
-    Raises OutOfTime where it has to stop before the first.
+    work: a function of a module, which another process finds by its name. workers: number of
+    processes. Raises OutOfTime if stopped before the first result.
     """
     given = iter(tasks)
     done = 0
@@ -63,7 +63,7 @@ def results_of(
 
 
 class _Processes(Generic[C, T, R]):
-    """Processes that have the context, and what is in their hands."""
+    """Worker processes with the context, and the tasks that each of them has."""
 
     def __init__(self, work: Work[C, T, R], context: C, count: int) -> None:
         self._count = count
@@ -78,7 +78,7 @@ class _Processes(Generic[C, T, R]):
         self._pool.__exit__()
 
     def results(self, tasks: Iterator[T], stop: Stop) -> Iterator[R]:
-        """What the tasks come to, in order, until it is to stop or a process has died."""
+        """Yield the results of the tasks in order, until stopped or a process has died."""
         try:
             self._hand_out(tasks, self._count * IN_HAND)
             while self._in_hand:
@@ -102,7 +102,7 @@ class _Processes(Generic[C, T, R]):
             self._in_hand[-1] = (task, self._pool.submit(_do, task))
 
     def _first(self, stop: Stop) -> R | None:
-        """What the first task in hand comes to, None where it is to stop before."""
+        """Return the result of the first open task, None if stopped before."""
         future = self._in_hand[0][1]
         while not stop():
             try:
@@ -112,7 +112,7 @@ class _Processes(Generic[C, T, R]):
         return None
 
 
-#: What a process has: how tasks are done, their context, and whether it is to end.
+#: State of a worker process: task function, context, and stop flag.
 _OWN: list[tuple[Work[Any, Any, Any], Any, Event]] = []
 
 

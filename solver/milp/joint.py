@@ -114,7 +114,7 @@ def closure(
     return found
 
 
-#: What a placement (option and host) costs: about half a millisecond, building and solving.
+#: Measured cost of a placement (option and host) in seconds, for building and solving.
 PLACEMENT = PairWeight(memory=10_000, a_second=2000, share=1.0)
 #: Coefficients up to this are integers; larger ones are scaled down to it. The solvers' own
 #: tolerances are absolute, about a millionth.
@@ -123,12 +123,13 @@ MAX_COEFFICIENT = 10**6
 DISTINGUISHABLE = 10**9
 #: A second of the least weighted job counts, where this times its weight reaches over the range.
 DIGITS = 10**11
-#: What the solvers may be off in a bound.
+#: Tolerance of the solvers' bounds.
 TOLERANCE = 1e-5
-#: How often the program is built anew, with the costs that the best plan leaves possible.
+#: Maximum number of times that the program is rebuilt with the costs that the best plan leaves
+#: possible.
 ROUNDS = 4
 
-#: Of each job, what its candidate starts cost, in units.
+#: Costs of the candidate starts of each job, in units.
 StartCosts = Mapping[str, Mapping[int, int]]
 
 
@@ -137,7 +138,7 @@ class _Solved:
     """A plan of a program."""
 
     starts: dict[str, Start]
-    #: Its cost in units.
+    #: Cost of the plan, in units.
     total: int
     #: No plan is below, None if unknown.
     low: int | None = None
@@ -189,7 +190,7 @@ def plan_joint(
 def _solve(
     problem: PlanningProblem, budget: Budget, demands: list[Demand], costs: Costs, total: int
 ) -> _Solved | None:
-    """The best plan, None where the budget does not reach one.
+    """The best plan, None if the budget does not reach one.
 
     total: of a known plan. Where costs differ too much for the solvers' tolerances, starts that
     cost more than the plan found leaves for one job are left out and the rest is solved again.
@@ -272,7 +273,9 @@ def _earliest(
     placed: dict[str, Start],
     value: float,
 ) -> dict[str, Start]:
-    """Of the plans that are as good in the objective, the one with the least sum of starts."""
+    """Return, among plans with an equally good objective, the one with the smallest sum of
+    starts.
+    """
     model.keep(value)
     model.minimise({job: {t: float(t - min(at)) for t in at} for job, at in own.items()})
     again = model.solve(budget, seconds=3600.0)[1]
@@ -311,7 +314,8 @@ def _start_costs(
     }
 
 
-#: Of a plan whose value is known to nine digits, and of one that the tolerances keep from that.
+#: Notes on a plan whose value is known to nine digits, and on one that the tolerances keep from a
+#: proof.
 NINE_DIGITS = (
     "proved to nine digits of the value: the weights have more than the program tells apart"
 )
@@ -381,7 +385,7 @@ def _as_plan(
 
 #: Wall seconds of one placement problem.
 PROBE_SECONDS = 10.0
-#: What a pair of job and host costs: building the program takes half of that.
+#: Measured cost of a pair of job and host in seconds; building the program takes half of it.
 PAIR = PairWeight(memory=10_000, a_second=20_000, share=0.4)
 LIMIT_BEFORE_JOB = "the limit of the search was reached before it"
 

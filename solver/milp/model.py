@@ -38,12 +38,12 @@ Solver = Literal["HiGHS", "CBC"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run found: OPTIMAL, FEASIBLE, INFEASIBLE or UNKNOWN."""
+    """Result of a solver run: OPTIMAL, FEASIBLE, INFEASIBLE or UNKNOWN."""
 
     status: str
     #: Objective of the solution left in the variables, None without one.
     value: float | None = None
-    #: No solution is below it, None where the solver does not say.
+    #: Lower bound of all solutions, None if the solver gives none.
     bound: float | None = None
 
 
@@ -219,7 +219,7 @@ class TermVariables:
             self._units(self.term.unit)
 
     def name_first(self, allowed: set[int]) -> None:
-        """One of the used hosts that are `allowed` is the first."""
+        """Require that exactly one used host of the `allowed` ones is the first."""
         for host, parts in self.used.items():
             if host in allowed:
                 self.first[host] = self.program.binary()
@@ -317,7 +317,7 @@ class TermVariables:
             self._balanced(members)
 
     def _usable(self, members: dict[int, list[int]], least: int) -> None:
-        """So many slots in each unit that is used, but for one."""
+        """Require this many slots in each used compute unit, except one."""
         spared: list[tuple[Variable, float]] = []
         for number, hosts in sorted(members.items()):
             spare = self.program.binary()
@@ -339,9 +339,9 @@ class TermVariables:
             self.program.add(total([*parts, (low, -1), (here, most)]) <= most + 1)
 
     def allocation(self) -> Allocation:
-        """What the solution holds, hosts in the order in which they are tried, the first one first.
+        """Return the allocation in the solution, hosts in candidate order, the first host first.
 
-        Units are kept together.
+        Hosts of one compute unit are kept together.
         """
         unit = self.term.unit
         rank = {int(host): position for position, host in enumerate(self.term.candidates)}
@@ -371,7 +371,7 @@ Weighted = list[tuple[Variable, float]]
 
 @dataclass(slots=True)
 class Option:
-    """One way of starting a job; `chosen` says whether it is taken."""
+    """One possible start of a job; `chosen` is its variable."""
 
     demand: Demand
     time: int
@@ -512,7 +512,7 @@ class PlacementModel:
         return outcome, found
 
     def _option(self, demand: Demand, time: int, number: int) -> Option | None:
-        """The option with its variables; None where a term alone has too few slots."""
+        """The option with its variables; None if a term alone has too few slots."""
         if not self.base.open_for(demand, time):
             return None
         capacities = []
@@ -666,7 +666,7 @@ class PlacementModel:
                 pools[index].append((job, self._touched(used), 1, 1))
 
     def _touched(self, used: list[Weighted]) -> Variable:
-        """One where any of the hosts is used."""
+        """Return a variable that is one if any of the hosts is used."""
         touched = self.program.binary()
         for host in used:
             self.program.add(total([*host, (touched, -1)]) <= 0)

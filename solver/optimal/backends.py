@@ -67,7 +67,7 @@ def _in_thread(
         except KeyboardInterrupt:
             budget.cancel.set()
         if budget.cancel.is_set():
-            solver.stop_search()  # again and again: before the search has begun nobody hears it
+            solver.stop_search()  # repeated, because a request before the search has begun is lost
     return found[0]
 
 
@@ -79,7 +79,7 @@ def _in_thread(
 # GLOP's deterministic time: about seconds, but the same on any machine.
 
 
-#: Of GLOP. Duals are certified anyway, so imprecise ones are as good as any.
+#: GLOP parameters. Duals are certified in integers, so imprecise ones do no harm.
 PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
 #: Deterministic time of one solve.
 MAX_WORK = 3.0
@@ -113,19 +113,19 @@ def solve(
 
 @dataclass(frozen=True, slots=True)
 class PairWeight:
-    """What a pair of job and host costs, as measured."""
+    """Measured cost of a pair of job and host."""
 
     #: Bytes, for model, presolve and search together.
     memory: float
     #: Pairs that a second is enough for; the first guess, and what counts under an effort.
     a_second: float
-    #: Of the time left, that may go into it.
+    #: Share of the remaining time that a model may take.
     share: float
 
 
 #: Placement at fixed starts: what building a model and reading it into the solver takes.
 PLACEMENT = PairWeight(memory=8000, a_second=15_000, share=0.4)
-#: The guess counts as much as so many seconds of measurement.
+#: Weight of the first guess, in seconds of measurement.
 TRUST = 1.0
 
 
@@ -146,7 +146,7 @@ class ModelSizeLimit:
         self.seconds += seconds
 
     def max_pairs(self) -> float:
-        """How many pairs one more model may have."""
+        """Return the number of pairs that one more model may have."""
         by_memory = self.budget.memory_left() * (1 << 20) / self.weight.memory
         return min(by_memory, self.weight.share * self._seconds_left() * self._rate())
 

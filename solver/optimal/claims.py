@@ -1,4 +1,4 @@
-"""What a plan may claim, and the rules that hold from start to start: intervals and BACKFILL."""
+"""Claims that a plan may make, and the rules between starts: accept intervals and BACKFILL."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from .costs import in_terms_of
 from .lexicographic import warm_starts
 from .order_search import times_of
 
-#: Characters of a rule that stands beside a job; longer ones stand in the notes alone.
+#: Maximum length, in characters, of a rule printed next to a job; longer rules appear in the notes
+#: only.
 LONGEST = 70
 #: Jobs that a note names.
 SHOWN = 3
@@ -47,11 +48,11 @@ class TouchedJobs:
     jobs: Sequence[tuple[str, int | None]]
 
     def omission(self) -> Omission:
-        """The same as a record."""
+        """The claim as an omission record."""
         return Omission(self.rule, count=len(self.jobs), jobs=tuple(job for job, _ in self.jobs))
 
     def note(self, instance: Instance) -> str:
-        """One sentence."""
+        """The claim as one sentence."""
         shown = ", ".join(
             f"{job}, which has no start"
             if start is None
@@ -175,7 +176,9 @@ RANGES = "that a job may get more of its range of slots"
 
 
 def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
-    """That dispatch gives jobs of a range (-n min,max) what is free when they have their turn."""
+    """Return the omission that dispatch gives a job of a slot range (-n min,max) the slots free at
+    its attempt.
+    """
     jobs = [
         demand.job.id
         for demand in problem.demands
@@ -193,7 +196,7 @@ BY_LIMIT = "that held slots are lent by run limits (-W), not by how long jobs ar
 
 
 def _overstaying(problem: PlanningProblem, plan: Plan, budget: Budget) -> Iterator[OmittedRule]:
-    """That the loop lends held slots until the limit ends a job, and none where there is none."""
+    """Return the omission that jobs backfill until their run limit, and not at all without one."""
     jobs = _overstayers(problem, plan, budget)
     if jobs:
         yield OmittedRule(BY_LIMIT, frozenset(jobs))
@@ -216,7 +219,9 @@ def _overstayers(problem: PlanningProblem, plan: Plan, budget: Budget) -> list[s
 
 
 def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
-    """That hosts may report more of an amount, where jobs have no start for want of it alone."""
+    """Return the omission that hosts may report more of an amount, for jobs that lack only this
+    amount.
+    """
     unplaced = {item.job for item in plan.unplaced}
     short = [
         demand.job.id
@@ -261,7 +266,7 @@ def _without_proof(item: PlannedJob, rule: str) -> PlannedJob:
 # the search made it; else its jobs are placed anew, one after the other.
 
 
-#: Said of a plan whose jobs had to be placed anew.
+#: Note on a plan whose jobs had to be placed again to obey JOB_ACCEPT_INTERVAL.
 PLACED_ANEW = (
     "JOB_ACCEPT_INTERVAL: jobs are placed one after another, with bounds that hold without"
 )
@@ -274,7 +279,9 @@ def has_accept_intervals(problem: PlanningProblem) -> bool:
 
 
 def without_intervals(problem: PlanningProblem) -> PlanningProblem:
-    """The same without JOB_ACCEPT_INTERVAL between pending jobs; what runs still closes hosts."""
+    """Return the problem without JOB_ACCEPT_INTERVAL between pending jobs; running jobs still close
+    hosts.
+    """
     return replace(
         problem, demands=tuple(_beside_running(problem, demand) for demand in problem.demands)
     )
@@ -426,7 +433,7 @@ def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[f
 # such slots to jobs of BACKFILL queues alone, since the reservation of the other holds them.
 
 
-#: A planned job: what it asks, and where it starts.
+#: A planned job: its demand and its start.
 Place = tuple[Demand, Start]
 
 

@@ -21,7 +21,8 @@ from .order_search import Starts, decode, times_of
 # end go first, and those that do not are placed together, when everything else is over.
 
 
-#: Places jobs at fixed starts beside what a profile has: FEASIBLE with the starts, or why not.
+#: Function that places jobs at fixed starts in a profile: returns FEASIBLE and the starts, or
+#: another status.
 Jointly = Callable[[Profile, Sequence[tuple[Demand, int]]], tuple[str, dict[str, Start]]]
 
 LIMIT = "the limit of the search was reached"
@@ -35,7 +36,7 @@ def completed(
     """The starts of `first` and of jobs that it lacks, and why some still have none.
 
     alone: the earliest start of each job that has one beside what runs (seconds). The reason is ""
-    where all have one or where it is proved that they cannot all have one.
+    if all have one or where it is proved that they cannot all have one.
     """
     able = [demand for demand in problem.demands if demand.job.id in alone]
     found = _added(problem, first, [demand for demand in able if demand.job.id not in first])
@@ -113,7 +114,7 @@ class TermsTogether:
     def __call__(
         self, availability: Availability, demand: Demand, time: int
     ) -> tuple[Allocation, ...] | None:
-        """One allocation a term for a start at `time` (seconds), or None."""
+        """Return one allocation per term for a start at `time` (seconds), or None."""
         if availability.free(SLOTS, time).clip(0).sum() < demand.slots:
             return None
         status, placed = self.jointly(availability, [(demand, time)])

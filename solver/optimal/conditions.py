@@ -51,10 +51,10 @@ def conditions(
     in_order: bool,
     firm: Collection[str] = (),
 ) -> Conditions:
-    """Of each job whose start hangs on the places of jobs that are `unsure`, those jobs.
+    """Return, for each job, the `unsure` jobs on whose hosts and starts its start depends.
 
-    in_order: a job hangs on those before it alone. firm: jobs that hang on none whatever they meet.
-    Where the budget does not last, a start hangs on every unsure job that its job may meet.
+    in_order: a job depends only on jobs before it. firm: jobs without dependencies. If the budget
+    ends, a start depends on every unsure job that its job may meet.
     """
     if not unsure:
         return {}
@@ -79,7 +79,7 @@ def _found(
     found: Conditions,
     firm: Collection[str],
 ) -> dict[str, tuple[str, ...]]:
-    """One pass over the jobs in priority order. before: those that move do so before all others."""
+    """Run one pass over the jobs in priority order; before: moving jobs that precede all others."""
     profile, times = problem.base.copy(), times_of(starts)
     moving: list[_Moving] = []
 
@@ -167,11 +167,13 @@ def _take_everywhere(profile: Profile, demand: Demand) -> None:
 
 
 def _most(term: TermDemand, *, pools: bool) -> list[Use]:
-    """What a term takes at most under any of its rusage alternatives, on any host of its place."""
+    """Return the maximum amount that a term takes under any rusage alternative, on any host of its
+    place.
+    """
     found: dict[tuple[int, Per], Use] = {}
     for alternative in term.alternatives:
         for use in alternative.pool_uses if pools else alternative.host_uses:
-            # What is taken on the first host alone may be taken on any: each may be the first.
+            # An amount taken on the first host counts on every host, because each may be the first.
             per = Per.HOST if use.per is Per.JOB and not pools else use.per
             amount, other = use.reservation.initial, found.get((use.index, per))
             if other is None or other.reservation.initial < amount:

@@ -1,4 +1,4 @@
-"""What starts cost, in whole units, and how late jobs may start within a total."""
+"""Costs of starts in whole units, and the latest starts within a total."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..availability.demand import Demand
 # bound, and says whether all weights keep nine digits.
 
 
-#: Beyond so many bits of a common denominator, units are two to some power: the smallest weight
-#: then still has KEPT bits, far more than a value can show.
+#: Maximum bits of a common denominator; beyond that, units are a power of two such that the
+#: smallest weight still has KEPT bits, far more than a value can show.
 FINEST = 256
 KEPT = 128
 #: A weight that loses no more than a part in two to this keeps its first nine digits.
@@ -29,7 +29,7 @@ DIGITS = 31
 
 @dataclass(frozen=True, slots=True)
 class UnitCost:
-    """What a start costs one job, in units: base + weight * max(0, start - due)."""
+    """Cost of the start of one job, in units: base + weight * max(0, start - due)."""
 
     weight: int
     due: int
@@ -83,10 +83,11 @@ class Costs:
         return float(total / self.unit / (max(1, count) if mean else 1))
 
     def within(self, least: Mapping[str, int], total: int) -> Costs:
-        """The same for all plans no worse than `total`, of jobs that cannot start before `least`.
+        """Return equivalent costs for all plans no worse than `total`; no job starts before
+        `least`.
 
-        No weight is larger than what may be lost: one second too late is then as bad as one by
-        more. Any other plan costs no more than before.
+        No weight exceeds the maximum loss by more than 1: one second too late is then as bad as one
+        second more. Every other plan costs no more than before.
         """
         cheapest = {job: self.jobs[job].at(start) for job, start in least.items()}
         together = sum(cheapest.values())
@@ -99,7 +100,9 @@ class Costs:
         return replace(self, jobs=jobs)
 
     def beyond(self, least: Mapping[str, int]) -> Costs:
-        """The same for jobs that cannot start before `least`: what that costs is in the bases."""
+        """Return equivalent costs for jobs that cannot start before `least`; the bases include that
+        delay.
+        """
         jobs = {
             job: UnitCost(cost.weight, max(cost.due, least[job]), cost.at(least[job]))
             for job, cost in self.jobs.items()
@@ -147,7 +150,7 @@ def coarser(numbers: Sequence[int], largest: int, most: int) -> Coarser:
 def in_terms_of(objective: Objective, found: Plan, demands: Iterable[Demand]) -> Plan:
     """A plan of a method that minimises nothing, with its value in the objective.
 
-    None where some job has only an estimate. Raises InputError for a job that the objective cannot
+    None if some job has only an estimate. Raises InputError for a job that the objective cannot
     weigh.
     """
     if objective.name == found.objective:
@@ -178,7 +181,9 @@ def _common_unit(costs: Iterable[Cost]) -> Fraction:
 
 
 class Allowance:
-    """What is left of a total. least: no job starts before (seconds); most: the total, in units."""
+    """The remaining part of a total cost. least: no job starts earlier (seconds); most: the total,
+    in units.
+    """
 
     def __init__(self, costs: Costs, least: Mapping[str, int], most: int) -> None:
         self._costs = costs

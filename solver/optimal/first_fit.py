@@ -112,7 +112,9 @@ def _only_later(demand: Demand) -> bool:
 def _earliest(
     problem: PlanningProblem, demand: Demand, profile: Profile, not_before: int | None
 ) -> Start | None:
-    """Where a job first fits; no search where that is the first instant that it may start at."""
+    """Return the first feasible start of a job, without a search if its earliest instant is
+    feasible.
+    """
     if demand.impossible:
         return None
     if not_before is not None:
@@ -141,7 +143,8 @@ def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:
             profile.block(host, rest, start.time, FOREVER if finish is None else finish)
 
 
-#: What is left out: a start that is later than alone may be one that a joint plan would mend.
+#: Reason for the omission: a start later than that of the job alone may be improved by a joint
+#: plan.
 RULE = "loadSched of memory beside other planned jobs"
 
 
@@ -271,10 +274,10 @@ def fill_ranges(problem: PlanningProblem, plan: Plan, budget: Budget | None = No
 def moved_by_windows(
     problem: PlanningProblem, kept: Plan, budget: Budget | None = None
 ) -> tuple[str, ...]:
-    """One sentence a job whose time-based start differs from the one that LSF would estimate.
+    """Return a sentence for each job whose time-based start differs from LSF's estimate.
 
-    kept: the time-based plan of the problem, whose windows and advance reservations it keeps.
-    Nothing is said where the budget does not last so long.
+    kept: the time-based plan that obeys the windows and advance reservations of the problem. The
+    result is empty if the budget ends.
     """
     instance = problem.instance
     bound = any(demand.calendar is not None for demand in problem.demands)

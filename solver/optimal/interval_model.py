@@ -25,13 +25,14 @@ from .backends import ModelSizeLimit, PairWeight, run
 from .costs import Costs, UnitCost, coarser
 from .joint_placement import TermShape, amounts_of, down, scale_of, up
 
-#: Pairs of job and host, times the jobs, that a second is enough for, and bytes of a pair. As
-#: measured: 5 jobs on 1,000 hosts are solved in seconds, 10 on 100 are not in ten.
+#: Limits for a model of one second: pairs of job and host, multiplied by the number of jobs, and
+#: bytes of a pair. Measured: 5 jobs on 1,000 hosts are solved in seconds; 10 jobs on 100 hosts are
+#: not solved in ten.
 WORTH = 1000
 MEMORY = 30_000
 #: The objective of any plan is kept below this, so that it fits into 64 bits.
 MAX_TOTAL = 1 << 60
-#: Blocks of one cumulative: intervals and what they hold.
+#: Blocks of one cumulative constraint: intervals and their demands.
 Blocks = tuple[list[cp_model.IntervalVar], list[cp_model.LinearExprT]]
 
 
@@ -44,7 +45,7 @@ class _JobModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model found."""
+    """Result of one model."""
 
     #: CP-SAT's name for it.
     status: str
@@ -108,12 +109,12 @@ class IntervalModel:
         return known and pairs <= ModelSizeLimit(budget, weight).max_pairs()
 
     def solve(self, budget: Budget, hint: Mapping[str, Start], *, seconds: float) -> ModelAnswer:
-        """What the model says within the budget, from a known plan as a hint."""
+        """Solve the model within the budget, with a known plan as a hint."""
         self._hint(hint)
         status, solver = run(self.model, budget, seconds=seconds, effort=budget.effort_left())
         if status == "INFEASIBLE":
             raise AssertionError("a problem with a known plan cannot be infeasible")
-        # As a whole number: the solver's own report of the bound is a double.
+        # Read as a whole number, because the solver reports its bound as a double.
         reached = int(solver.response_proto.inner_objective_lower_bound)
         bound = (max(0, reached) << self._bits) + self._fixed
         if status == "UNKNOWN":
@@ -264,9 +265,10 @@ class IntervalModel:
     def _cumulative(
         self, blocks: Blocks, times: Sequence[int], left: FloatArray, capacity: float
     ) -> None:
-        """One cumulative: planned blocks, and fixed ones where running jobs leave less.
+        """Return one cumulative constraint: planned blocks, and fixed blocks for running jobs.
 
-        left: what they leave from each of the times on. Of a thousand times a host knows a few.
+        left: capacity that running jobs leave from each of the times on. Only few of the times
+        matter to one host.
         """
         if not np.isfinite(capacity):
             return

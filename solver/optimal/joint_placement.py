@@ -37,12 +37,12 @@ def scale_of(amounts: Iterable[float]) -> int:
 
 
 def up(amount: float, scale: int) -> int:
-    """What is asked, never too little."""
+    """Return a demand in whole units, rounded up so that it is never too small."""
     return int(np.ceil(round(amount * scale, NOISE)))
 
 
 def down(amount: float, scale: int) -> int:
-    """What is free, never more than the slack of all comparisons too much."""
+    """Return a capacity in whole units, too large by at most the slack of all comparisons."""
     return int(np.floor((amount + SLACK) * scale))
 
 
@@ -133,7 +133,7 @@ class TermShape:
         return shape
 
     def _first(self, able: BoolArray) -> None:
-        """One of the used hosts that are able is the first."""
+        """Require that exactly one used host of the allowed ones is the first."""
         marked = self.term.first_hosts
         for host, used in self.used.items():
             if able[host] and (marked is None or marked[host]):
@@ -378,7 +378,7 @@ class PlacedChoice:
         return self.time <= point and (duration is None or point < self.time + duration)
 
     def held(self, shape: TermShape, point: int) -> Iterable[tuple[Use, float]]:
-        """What a term holds on hosts at an instant, for each of its uses."""
+        """Return the amounts that a term takes on hosts at an instant, for each of its uses."""
         for use in shape.term.alternatives[self.number].host_uses:
             amount = use.reservation.planned_at(point - self.time)
             if amount and not (use.once and len(self.terms) > 1):
@@ -451,7 +451,7 @@ class SharedCapacity:
 
     def _free(self, index: int, point: int) -> FloatArray:
         free = self.base.free(index, point)
-        # Where nothing bounds the resource it is infinite, and stays so.
+        # Without a bound, the amount is infinite and remains so.
         return free - MARGIN * (1 + np.where(np.isfinite(free), abs(free), 0))
 
     def _largest(
@@ -497,7 +497,7 @@ class SharedCapacity:
     def _once_on_hosts(
         self, active: list[PlacedChoice]
     ) -> list[tuple[tuple[int, int], tuple[Literal, float, int]]]:
-        """What counts a job once on a host although several of its terms use it."""
+        """Add amounts that count a job once on a host although several of its terms use it."""
         found = []
         for choice in active:
             if len(choice.terms) < 2:
@@ -550,7 +550,7 @@ class SharedCapacity:
             rows[use.index].append((self._any([shape.used[h] for h in inside]), held, 1))
 
     def _once_in_pools(self, choice: PlacedChoice, rows: dict[int, Terms]) -> None:
-        """What counts a job once in a pool although several of its terms use it."""
+        """Add amounts that count a job once in a pool although several of its terms use it."""
         if len(choice.terms) < 2:
             return
         literals: dict[int, list[Literal]] = defaultdict(list)
@@ -613,7 +613,7 @@ def _in_windows(
     new: Sequence[PlacedChoice],
     interval: int,
 ) -> None:
-    """One job a host among all that start within an interval, which any two of them are."""
+    """Allow one job per host among all jobs that start within an interval, pair by pair."""
     times = {choice.time for choice in new}
     for last in sorted({choice.time for choice in choices}):
         if not any(last - interval < time <= last for time in times):
@@ -698,7 +698,7 @@ class JointPlacement:
             keep_apart(self.model, self._every_choice(), self._every_choice())
 
     def beside(self, demand: Demand, time: int) -> JointPlacement:
-        """The same model with one more job; this one stays as it is."""
+        """Return a copy of the model with one more job; this model does not change."""
         twin = copy.copy(self)
         twin.model = self.model.clone()
         twin.starts, twin.choices = list(self.starts), list(self.choices)

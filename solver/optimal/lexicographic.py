@@ -51,10 +51,11 @@ if TYPE_CHECKING:
 # leave open.
 
 
-#: Limits of one model: wall seconds and deterministic units at least, or a share of what is left.
+#: Minimum limits of one model, in wall seconds and in deterministic units; and its share of the
+#: remaining time.
 MIN_SECONDS = 3.0
 MIN_EFFORT = 3.0
-#: Counts by class are taken where there are so many times fewer of them than pairs.
+#: Counts by class are used if their number is smaller than that of pairs by this factor.
 FEWER = 4
 #: Status (FEASIBLE, INFEASIBLE or UNKNOWN), and the places of the jobs where they are feasible.
 Answer: TypeAlias = tuple[str, dict[str, Start]]
@@ -69,7 +70,7 @@ class Placed(Protocol):
 
     @property
     def start(self) -> Start:
-        """When it starts, and where as long as nothing better is known."""
+        """The start of the job, with its hosts until a better placement is known."""
 
 
 @dataclass(slots=True)
@@ -181,7 +182,7 @@ class JointProbe:
     def _by_counts(
         self, asked: Sequence[Asked], share: float
     ) -> tuple[str, dict[str, Start] | None]:
-        """Where blocks go, class by class of hosts, if that takes far fewer variables."""
+        """Decide where blocks go by classes of hosts, if that needs far fewer variables."""
         if any(len(job.terms) != 1 for job, _, _ in asked):
             return "UNKNOWN", None
         from .refutation import ClassCounts
@@ -267,7 +268,9 @@ class JointProbe:
 
 
 def _taken_once(demand: Demand) -> dict[int, float]:
-    """What a job takes of pools for its whole life, once however it is placed; by their index."""
+    """Return amounts that a job takes of pools for its whole life in any placement, by pool
+    index.
+    """
     if len(demand.terms) != 1 or len(demand.terms[0].alternatives) != 1:
         return {}
     return {
@@ -342,7 +345,7 @@ class _FixedJob:
     #: With the duration that it has from there.
     demand: Demand
     start: Start
-    #: As it may start at any time.
+    #: Start times that are possible for the job itself.
     asked: Demand
     #: Stretches of instants before it that are not refuted.
     open: list[_UndecidedInstants] = field(default_factory=list)
@@ -354,15 +357,15 @@ class _FixedJob:
 
     @property
     def why(self) -> str:
-        """What kept an earlier start from an answer, "" for nothing."""
+        """The reason why an earlier start is undecided, "" if there is none."""
         return min(self.open, key=lambda part: part.times[0]).why if self.open else ""
 
 
 @dataclass(slots=True)
 class _StartSearch:
-    """What the search for one job's start has so far."""
+    """Intermediate result of the search for one job's start."""
 
-    #: What lies before and is not refuted.
+    #: Instants before the first feasible one that are not refuted.
     open: list[_UndecidedInstants] = field(default_factory=list)
     #: The earliest feasible instant seen, with the placements of all jobs there.
     found: int | None = None
@@ -373,7 +376,7 @@ class _StartSearch:
         self.open.append(_UndecidedInstants(times, why))
 
     def before(self) -> list[_UndecidedInstants]:
-        """What is open before the instant found."""
+        """Return the undecided instants before the earliest feasible one."""
         if self.found is None:
             return self.open
         parts = [
@@ -550,9 +553,10 @@ class _Search:
         return self.problem.demands[order.index(demand.job.id) + 1 :]
 
     def _incumbent(self, demand: Demand, first: int) -> Start | None:
-        """Where the job fits beside the placements chosen so far; the warm start if still valid.
+        """Return a start of the job given the placements chosen before; the warm start if still
+        valid.
 
-        first: it starts no earlier (seconds).
+        first: the job starts no earlier (seconds).
         """
         warm = self.warm.get(demand.job.id)
         sure = warm is not None and (warm.time <= first or self.budget.exhausted())
@@ -569,7 +573,7 @@ class _Search:
             self.same_as_warm = False
 
     def profile(self) -> Profile:
-        """What runs and what is settled; kept until a probe moves settled jobs."""
+        """The profile of running and settled jobs; cached until a probe moves settled jobs."""
         if self._profile is None:
             self._profile = self.problem.base.copy()
             for item in self.settled:
@@ -589,7 +593,9 @@ class _Search:
         return [instants[begin:end] for begin, end in edges]
 
     def _other_drops(self) -> set[int]:
-        """When settled jobs would give amounts back under the rusage alternatives not taken."""
+        """Return when settled jobs would release amounts under the rusage alternatives not
+        chosen.
+        """
         return {
             item.start.time + drop
             for item in self.settled

@@ -31,7 +31,7 @@ Starts = dict[str, Start]
 
 
 def times_of(placed: Mapping[str, Start]) -> dict[str, int]:
-    """When jobs start (seconds)."""
+    """Return the start times of jobs (seconds)."""
     return {job: start.time for job, start in placed.items()}
 
 
@@ -58,7 +58,7 @@ def decode_within(
     alone: Mapping[str, int],
     most: int,
 ) -> Starts | None:
-    """Earliest starts in the given order; None where a job finds no place or they cost more.
+    """Earliest starts in the given order; None if a job finds no place or they cost more.
 
     most: what they may cost, in units.
     """
@@ -94,9 +94,9 @@ SIZES = (1, 2, 2, 3, 4, 6, 8)
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a search goes.
+    """Extent of a search.
 
-    With an effort in the budget `seconds` do not count, so that the result does not depend on the
+    If the budget has an effort, `seconds` do not count, so that the result does not depend on the
     machine.
     """
 
@@ -200,7 +200,9 @@ class _Neighbourhoods:
         return [target, *(near[int(index)] for index in others)]
 
     def _excesses(self) -> Floats:
-        """What the wait of each job costs, as a share; where the largest cost counts, how large."""
+        """Return the cost of each job's wait as a share; if the largest cost counts, its relative
+        size.
+        """
         cost = self.costs.jobs
         now = [cost[job].at(self.best[job].time) for job in self.jobs]
         if self.costs.largest:
@@ -262,7 +264,7 @@ def guided_plan(
     """The best plan of the jobs of `alone` in orders by the guides (seconds, by job).
 
     A job that a guide lacks counts with its start alone. Large blocks go before the others by the
-    best of the guides only. None where no plan is better than `most`, in units. should_stop: asked
+    best of the guides only. None if no plan is better than `most`, in units. should_stop: asked
     before each of them is made.
     """
     movable = [demand for demand in problem.demands if demand.job.id in alone]
@@ -293,7 +295,7 @@ def guided_plan(
 
 
 def sparing_idle_hosts(problem: PlanningProblem, demands: Sequence[Demand]) -> list[Demand]:
-    """The same jobs, which try hosts first that are idle late beside what runs, or never."""
+    """Return the jobs with hosts tried first that are idle late, given running jobs, or never."""
     capacity = problem.base.table.host_resources[SLOTS].capacity
     times = problem.base.changes()
     idle = np.array([problem.base.free(SLOTS, time) >= capacity for time in times])

@@ -51,7 +51,7 @@ def pool_of(
 ) -> AggregatedProblem | None:
     """The pool problem of `demands`; alone: earliest start of each job by itself (seconds).
 
-    None where there is none: no jobs, a job whose end is unknown, or an objective that a pool does
+    None if there is none: no jobs, a job whose end is unknown, or an objective that a pool does
     not have (the largest cost of a job where that is not its end).
     """
     if any(demand.duration is None or demand.duration < 1 for demand in demands) or not demands:
@@ -124,7 +124,7 @@ ROUNDS_PER_EFFORT = 8
 
 @dataclass(frozen=True, slots=True)
 class PooledPlan:
-    """What the pool says."""
+    """Result of the pool relaxation."""
 
     #: None unless the cluster is a pool.
     starts: Mapping[str, Start]
@@ -200,7 +200,7 @@ WORK = 20.0
 MAX_IN_PROGRAM = 1 << 900
 #: Seconds for the program where the time is over and the grace is not.
 GLIMPSE = 0.3
-#: Tables of what is free of one resource, by instant and host, that are there at once.
+#: Maximum number of tables of free amounts (instant by host) in memory, for one resource.
 TABLES = 4
 #: A pool that is never short of anything is left out: no row of it can bind.
 SPARE = 1e-9
@@ -208,7 +208,7 @@ SPARE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """One pool: what is there of it, [times], and what jobs take, by position, while they run."""
+    """One pool: its capacity, [times], and the amounts that running jobs take, by position."""
 
     there: FloatArray
     taken: Mapping[int, float]
@@ -227,7 +227,7 @@ def bound_of_pools(
     instants: Sequence[int],
     budget: Budget,
 ) -> int | None:
-    """No plan of `demands` costs less, in units; None where there is nothing to say, or no time to
+    """No plan of `demands` costs less, in units; None if there is nothing to say, or no time to
     find it.
 
     alone: the earliest start of each job by itself (seconds). instants: starts and ends of a known
@@ -443,7 +443,7 @@ def tiles_of(term: TermDemand) -> list[tuple[int, int]]:
 
 
 def _limited(base: Profile, demand: Demand) -> dict[int, float]:
-    """What the job takes of each pool that has all its hosts."""
+    """Return the amounts that the job takes of each pool that covers all its hosts."""
     (term,) = demand.terms
     if len(term.alternatives) != 1:
         return {}
@@ -507,7 +507,7 @@ class _Program:
         return found
 
     def bound(self) -> int | None:
-        """The bound that the duals certify; None where the solver gives up."""
+        """The bound that the duals certify; None if the solver gives up."""
         prices = self._prices()
         if prices is None:
             return None
@@ -545,7 +545,7 @@ class _Program:
         return [np.minimum(np.rint(row), float(1 << 50)).astype(np.int64) for row in table]
 
     def _dearest(self) -> int:
-        """What a start costs more than the first of its job, at most."""
+        """Return the maximum extra cost of a start over the first start of its job."""
         return max(
             cost.at(int(self.starts[number].max())) - cost.at(first)
             for number, (cost, first, _) in enumerate(self.jobs)
@@ -599,5 +599,5 @@ class _Program:
 
 
 def _spread(values: IntArray, count: int) -> IntArray:
-    """So many of the values, evenly, or all."""
+    """Return at most this many of the values, evenly spaced."""
     return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.int64))]

@@ -1,4 +1,4 @@
-"""What refutes a question of the lexicographic search without a model: counts, and no-goods."""
+"""Refutation of questions of the lexicographic search without a model: counts and no-goods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Blocks:
 
     size: int
     count: int
-    #: Where one fits, [H].
+    #: Mask of the hosts on which a block fits, [H].
     hosts: BoolArray
     start: int
     end: float
@@ -41,7 +41,7 @@ Asked: TypeAlias = tuple[Demand, int, Sequence[Blocks]]
 
 
 def blocks_of(base: Availability, demand: Demand, time: int) -> tuple[Blocks, ...]:
-    """The blocks that a job takes for certain when it starts at `time`; () where it has a choice.
+    """The blocks that a job takes for certain when it starts at `time`; () if it has a choice.
 
     hosts: where one fits beside the base. The blocks of a job that has its hosts whole are these.
     """
@@ -120,10 +120,10 @@ class _View:
     asked: Sequence[Asked]
     before: list[int]
     points: list[int]
-    #: Slots free beside the base, by instant, [H].
+    #: Slots free in the base profile, by instant, [H].
     free: dict[int, FloatArray]
-    #: Those free at the first that no job holds that runs at both, [before, points]; infinite where
-    #: the first is not before the second.
+    #: Slots free at the first instant, minus those of jobs that run at both, [before, points];
+    #: infinite if the first instant is not before the second.
     spare: FloatArray
 
     def too_few_hosts(self) -> bool:
@@ -131,7 +131,7 @@ class _View:
         blocks = [block for _, _, several in self.asked for block in several if block.size > 1]
         for size in sorted({block.size for block in blocks}):
             needed = _pieces_between(blocks, size, self.before, self.points)
-            # Where there is room for all of them in what is spare nothing is refuted.
+            # If the spare slots suffice for all of them, nothing is refuted.
             for i, j in np.argwhere(self.spare < size * needed).tolist():
                 first, second = self.before[i], self.points[j]
                 between = [
@@ -287,7 +287,7 @@ class NoGoods:
     """Refuted questions."""
 
     base: Availability
-    #: All jobs that are asked about; pools with room for all of them refuse nobody.
+    #: All jobs of the search; a pool large enough for all of them never refuses one.
     pending: Sequence[Demand] = ()
     _noted: list[_NoGood] = field(default_factory=list)
     _slack: dict[int, bool] = field(default_factory=dict)
@@ -410,7 +410,7 @@ def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
 
 
 def _tile(term: TermDemand) -> int | None:
-    """The slots of a tile where all hosts have the same, None where they do not."""
+    """The slots of a tile where all hosts have the same, None if they do not."""
     if term.ptile is None or term.one_host or not term.candidates.size:
         return None
     tiles = np.unique(term.ptile[term.candidates])
@@ -487,7 +487,7 @@ class ClassCounts:
 
     @staticmethod
     def size(hosts: int, asked: Sequence[Asked]) -> int:
-        """How many counts there would be."""
+        """Return the number of counts that the model would have."""
         members = classes_of(hosts, [job for job, _, _ in asked])
         return len(members) * sum(len(several) for _, _, several in asked)
 
@@ -515,7 +515,7 @@ class ClassCounts:
         return _Part(number, blocks, counts)
 
     def _pieces(self, hosts: IntArray, point: int, size: int) -> int:
-        """How many pieces of so many slots are free on some hosts."""
+        """Return how many blocks of this many slots are free on some hosts."""
         return int((self.base.free(SLOTS, point)[hosts].clip(0) // size).sum())
 
     def _limit_units(self, number: int, demand: Demand) -> None:

@@ -36,7 +36,7 @@ BITS = 30
 
 @dataclass(frozen=True, slots=True)
 class StartsRow:
-    """What the starts at these positions take of a pool at an instant, and what there is."""
+    """One row of the model: amounts that starts take of a pool at an instant, and its capacity."""
 
     starts: IntArray
     amounts: IntArray
@@ -139,7 +139,9 @@ def _table(jobs: Sequence[Demand], costs: Costs, times: Sequence[IntArray]) -> S
 
 
 def _instants(begin: IntArray, durations: IntArray, end: int) -> IntArray | None:
-    """These up to `end`, and those that come so long after another; None if they are too many."""
+    """Return the instants up to `end` and those one duration after another; None if they are too
+    many.
+    """
     found = new = begin[begin <= end]
     while new.size:
         if found.size > MAX_INSTANTS:
@@ -153,7 +155,7 @@ def _instants(begin: IntArray, durations: IntArray, end: int) -> IntArray | None
 def rows_of(
     problem: PlanningProblem, jobs: Sequence[Demand], starts: StartTable, budget: Budget
 ) -> list[StartsRow]:
-    """What runs at an instant takes no more than there is: wherever that could be broken."""
+    """Return the capacity rows of all instants at which running jobs could exceed a pool."""
     changes = np.array(problem.base.changes())
     grid = np.unique(starts.times)
     step = np.searchsorted(changes, grid, side="right") - 1
@@ -182,7 +184,7 @@ def solved_program(
     budget: Budget,
     work: float = WORK,
 ) -> Any | None:
-    """The program, solved, of so many jobs; None where that takes too long.
+    """The program, solved, of so many jobs; None if that takes too long.
 
     Its variables are the starts in order, its first constraints the jobs, the others the rows.
     work: deterministic time, about seconds; nobody is heard meanwhile.
@@ -232,7 +234,7 @@ FIRST_ROOMS = (1.25, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class BoundedStarts:
-    """What the model says."""
+    """Result of the start model."""
 
     #: No plan costs less, in units.
     bound: int
@@ -249,7 +251,7 @@ def bound_of_starts(
     between: tuple[int, int],
     budget: Budget,
 ) -> BoundedStarts | None:
-    """No plan of `demands` costs less, in units; None where there is nothing to say.
+    """No plan of `demands` costs less, in units; None if there is nothing to say.
 
     alone: the earliest start of each job by itself (seconds). between: a bound that is known, and
     what a known plan costs, in units: of plans that cost more nothing is asked.
@@ -281,10 +283,9 @@ def _within(
     capacity: int,
     budget: Budget,
 ) -> BoundedStarts | None:
-    """The same of plans that cost no more than `capacity`, all of it beyond the jobs alone, in
-    units.
+    """Return the bound for plans that cost at most `capacity` units beyond the jobs alone.
 
-    The bound is no more than the room; there are no starts where none of these plans can exist.
+    The bound is at most `capacity`; there are no starts if no such plan can exist.
     """
     starts = possible_starts(problem, jobs, costs, alone, capacity)
     if starts is None:
@@ -311,7 +312,7 @@ def _priced(
 ) -> tuple[int, IntArray] | None:
     """By prices of the rows: what all jobs cost at least, and with each start what they then do.
 
-    Both in SCALE to the unit of the shifted costs; None where the numbers are too large.
+    Both in SCALE to the unit of the shifted costs; None if the numbers are too large.
     """
     prices = _prices(starts, rows, count, budget)
     if prices is None:
@@ -334,7 +335,7 @@ def _priced(
 def _prices(
     starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
 ) -> list[int] | None:
-    """The price of an amount of each row, from the linear program; None where it is not solved."""
+    """The price of an amount of each row, from the linear program; None if it is not solved."""
     program = solved_program(starts, rows, count, budget)
     if program is None:
         return None
@@ -347,7 +348,7 @@ def _solved(
 ) -> tuple[int | None, list[int]]:
     """The least cost with these starts alone, or a bound of it, and the positions that have it.
 
-    None where no choice of them keeps the rows.
+    None if no choice of them keeps the rows.
     """
     from ortools.sat.python import cp_model
 

@@ -27,8 +27,8 @@ from .order_search import Extent, Starts, guided_plan, improve, times_of
 from .pool_bounds import bound_of_pools, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
-#: Share of the time left for plans in the order of the pools' starts, and how often these are asked
-#: anew, beside a better plan.
+#: Share of the remaining time for plans in the order of the pools' starts, and how often these are
+#: requested again, in addition to each better plan.
 GUIDED_SHARE = 0.5
 GUIDED_ROUNDS = 2
 #: Share of the time left that the searches may take where the exact model follows, and their moves.
@@ -47,7 +47,7 @@ class _Found:
     """The best plan so far."""
 
     starts: Starts
-    #: Its cost, in units.
+    #: Cost of the plan, in units.
     total: int
     #: A bound of the cost of any plan, in units.
     low: int
@@ -276,7 +276,7 @@ def _prove(
     return found
 
 
-#: Of plans that the models could not prove, or not in all digits, for want of digits.
+#: Notes on plans that the models could not prove, or not in all digits, because of 64-bit numbers.
 TOO_FAR_APART = (
     "the weights have more digits than 64-bit models hold: what they can prove is proved, "
     "a longer limit does not help"

@@ -1,4 +1,4 @@
-"""What every replay policy shares: the clock, the events, the processors in use."""
+"""Base of all replay policies: the clock, the events and the processors in use."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ScheduleAfter = Literal["event", "timestamp"]
 
 
 class _Precedence:
-    """Which job follows which: SWF columns 17 and 18."""
+    """Precedence of jobs: SWF columns 17 and 18."""
 
     def __init__(self, workload: Workload) -> None:
         #: The job that each follows, -1 for none.
         self.before: list[int] = predecessors(workload).tolist()
         #: Seconds that each waits after the one before it.
         self.think: list[int] = [] if workload.think is None else workload.think.tolist()
-        #: Those that follow a job.
+        #: Numbers of the jobs that follow a job.
         self.behind: dict[int, list[int]] = {}
         for job, before in enumerate(self.before):
             if before >= 0:
@@ -89,7 +89,7 @@ class Engine(ABC):
 
     @abstractmethod
     def policy_state(self) -> dict[str, Any]:
-        """What the policy knows beyond the engine, as plain data for a checkpoint."""
+        """Return the state that a policy has beyond the engine, as plain data for a checkpoint."""
 
     @abstractmethod
     def restore_policy(self, state: dict[str, Any]) -> None:
@@ -270,10 +270,11 @@ class ProcessorProfile:
                 return start
 
     def earlier(self, procs: int, duration: int, now: int, reserved: int) -> int:
-        """The same search for a job that itself holds `procs` over [reserved, reserved + duration).
+        """Return an earlier start for a job that itself reserves `procs` over [reserved, reserved +
+        duration).
 
-        Returns a start in [now, reserved]. From `reserved` on the job's own processors count as
-        free, so only the steps before that have to be looked at.
+        Returns a start in [now, reserved]. From `reserved` on, the job's own processors count as
+        free, so only the steps before that have to be examined.
         """
         times, free = self.times, self.free
         count = bisect_left(times, reserved)

@@ -245,7 +245,7 @@ class Conservative(Engine):
         self.arrived.clear()
 
     def compress(self, now: int) -> None:
-        """One pass over the waiting jobs in order of arrival, each to its earliest start."""
+        """Move each waiting job to its earliest start, in one pass in order of arrival."""
         profile, start = self.profile, self.start
         self.loose = False
         self.waiting = [job for job in self.waiting if start[job] > now]
@@ -329,7 +329,9 @@ class Replan(Engine):
             self.start_due(now)
 
     def free_beside_running(self, now: int) -> ProcessorProfile:
-        """What the running jobs leave free from `now` on, by their planned ends."""
+        """Return the processors that running jobs leave free from `now` on, by their
+        planned ends.
+        """
         freed: dict[int, int] = {now: 0}
         free = self.procs
         for job, end in self.running.items():

@@ -74,7 +74,7 @@ class Ordered(Fcfs):
         self.known_submit = workload.submit
 
     def submitted_before(self, submit: Ints) -> None:
-        """When the first jobs were really submitted, where this engine begins later."""
+        """Set the recorded submission times of the first jobs, if this engine begins later."""
         self.known_submit = np.concatenate((submit, self.known_submit[len(submit) :]))
 
     def schedule(self, now: int) -> None:
@@ -117,7 +117,9 @@ class Ordered(Fcfs):
             self.occupy(job, now)
 
     def _reservation(self, head: int) -> tuple[int, int]:
-        """When the head can start by planned ends, and how many other processors are free then."""
+        """Return when the head job can start by planned ends, and how many further processors are
+        free then.
+        """
         free, need, shadow = self.free, self.size[head], 0
         for end, job in self.running:
             if free >= need and end > shadow:

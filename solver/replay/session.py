@@ -63,7 +63,7 @@ _STRIDE = 256  # events between two looks at the stop flag
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayResult:
-    """When each job of `workload` (canonical form) started; arrays int64 of shape (n,), seconds."""
+    """Starts of each job of `workload` (canonical form); arrays int64 of shape (n,), seconds."""
 
     workload: Workload
     policy: str
@@ -73,7 +73,7 @@ class ReplayResult:
     start: Ints
     #: Every job has ended.
     complete: bool
-    #: When each was submitted, None where as recorded.
+    #: Submission times in seconds, None if they are as recorded.
     submitted_at: Ints | None = None
     #: The policy where it is one of one's own.
     own_policy: QueuePolicy | None = None
@@ -120,7 +120,7 @@ class ReplayResult:
 
 @dataclass
 class _EngineState:
-    """What an engine's `state` gives."""
+    """State that an engine's `state` returns."""
 
     now: int
     finished: int
@@ -133,7 +133,7 @@ class _EngineState:
 
 @dataclass
 class _ReplayContent:
-    """What a checkpoint of a replay holds."""
+    """Content of a checkpoint of a replay."""
 
     policy: str
     procs: int
@@ -153,7 +153,7 @@ class Checkpoint:
     state: dict[str, Any]
 
     def to_json(self) -> str:
-        """One JSON document; the same replay stopped at the same event gives the same bytes."""
+        """Return one JSON document; a replay stopped at an equal event gives equal bytes."""
         return seal_checkpoint("replay", {name: getattr(self, name) for name in self.__slots__})
 
     @classmethod
@@ -250,7 +250,9 @@ class Replay:
         return Checkpoint(self.policy, self.procs, self.schedule_after, digest, state)
 
     def result(self) -> ReplayResult:
-        """What is known now; a start in the future is only a reservation and counts as none."""
+        """The starts known now; a planned start in the future is a reservation and counts as no
+        start.
+        """
         start = np.array(self._engine.start, dtype=np.int64)
         complete = self.finished == len(self.workload)
         if not complete:
@@ -324,7 +326,7 @@ class Metrics:
 
 
 def bounded_slowdown(result: ReplayResult, short: int = SHORT) -> NDArray[np.float64]:
-    """Of each job, shape (n,); needs a complete result."""
+    """Return the bounded slowdown of each job, shape (n,); the result must be complete."""
     run = result.workload.run_time
     return np.maximum(1.0, (result.wait + run) / np.maximum(run, short))
 

@@ -40,7 +40,7 @@ from .world import World
 
 @dataclass
 class _Plain:
-    """What of a job's state stands in a checkpoint as it is."""
+    """The fields of a job's state that a checkpoint stores unchanged."""
 
     status: str
     duration: int | None
@@ -93,7 +93,7 @@ class _JobRecord(_Plain):
 
 @dataclass
 class _Ended:
-    """The jobs that have ended, in columns."""
+    """Finished jobs, in columns."""
 
     columns: list[tuple[str, str]]
     kinds: list[tuple[str, int, bool, str]]
@@ -103,7 +103,7 @@ class _Ended:
 
 @dataclass
 class _Free:
-    """What is free now."""
+    """Free resources of hosts and pools at the time of the checkpoint."""
 
     hosts: list[list[float]]
     pools: list[float]
@@ -118,7 +118,7 @@ class _Eligibility:
 
 @dataclass
 class _CycleRecord:
-    """What the next cycle knows of the last one."""
+    """Facts about the last dispatch cycle that the next cycle needs."""
 
     slots_held: dict[str, dict[str, int]]
     timed: list[int]
@@ -137,7 +137,7 @@ class _Dependents:
 
 @dataclass
 class _LoopContent:
-    """What a checkpoint of the loop holds; what it says of a changed job is a job's fields."""
+    """Content of a checkpoint; a changed job is stored as the changed fields of the job."""
 
     instance: str
     settings: Settings
@@ -349,7 +349,7 @@ def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
 # one after another, since the requests of a cycle are among it.
 
 
-#: What copies share although it is not frozen: it grows, and what is in it stays as it is.
+#: Mutable objects that all copies share: tables that only grow and whose entries never change.
 _SHARED = (ShapeTable, ResourceTable, Shape, Budget, FunctionType)
 
 
@@ -357,7 +357,7 @@ class Entered:
     """A session that has begun and run no cycle yet, from which others can go on."""
 
     def __init__(self, session: Session) -> None:
-        """What becomes of `session` afterwards makes no difference."""
+        """Store a copy of `session`; later changes of `session` do not affect it."""
         text = io.BytesIO()
         writer = _Writer(text)
         with no_collection():
@@ -373,12 +373,14 @@ class Entered:
 
 
 def _shared(place: int) -> Any:
-    """What stands in a text for a thing that is shared; a reader looks the thing up."""
+    """Return the text that replaces a shared object in the pickle; the reader looks the
+    object up.
+    """
     raise LookupError(place)
 
 
 class _Writer(pickle.Pickler):
-    """Writes all but what is shared, of which it writes the place in a list, once for each."""
+    """Pickler that replaces each shared object by its index in a list."""
 
     def __init__(self, text: io.BytesIO) -> None:
         super().__init__(text, pickle.HIGHEST_PROTOCOL)
@@ -408,14 +410,14 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    """Reads what :class:`_Writer` wrote."""
+    """Unpickler for the data of :class:`_Writer`."""
 
     def __init__(self, text: io.BytesIO, shared: list[Any]) -> None:
         super().__init__(text)
         self._shared = shared
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a name stands for: :func:`_shared` for a look into the list."""
+        """Return the class or function for a name, or the look-up function for :func:`_shared`."""
         found = super().find_class(module, name)
         return self._shared.__getitem__ if found is _shared else found
 

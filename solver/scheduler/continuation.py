@@ -1,7 +1,9 @@
-"""What a reservation method really gives: the loop run on, without new jobs, jobs at their limits.
+"""Starts that a reservation method really gives: the simulated scheduler, continued without new
+jobs.
 
-An estimate is what a cycle says; this is what becomes of it. It is the same as
-``simulate --reservation METHOD --cycle 0`` on an instance whose jobs run to their limits.
+All jobs run to their limits. An estimate is the prediction of one cycle; the continuation gives the
+start that follows from it. The result equals ``simulate --reservation METHOD --cycle 0`` on an
+instance whose jobs run to their limits.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ def simulated_placements(
 def simulated_starts_within(
     instance: Instance, method: str, *, jobs: int | None, budget: Budget, attempts: int
 ) -> dict[str, int] | None:
-    """:func:`simulated_starts`, None where its cycles take more turns of jobs, or the grace is
+    """:func:`simulated_starts`, None if its cycles take more turns of jobs, or the grace is
     over.
     """
     session = loop_session(instance, method, jobs, EFFORT, budget.with_grace())
@@ -147,7 +149,7 @@ def loop_session(
 
 
 def placed(world: World, state: JobState, method: str) -> PlannedJob:
-    """What the loop gave a job that has started."""
+    """The planned job for a job that the simulated scheduler has started."""
     start = state.start
     duration = None if start is None else state.duration_from(start)
     return PlannedJob(
@@ -175,7 +177,7 @@ def _at_its_limit(job: Job) -> Job:
 
 #: Said where the limit came while the loop tried whether rules that are left out change a start.
 NOT_TRIED = "the limit was reached before it was tried which of the rules named change a start"
-#: Turns of jobs, over all cycles of one loop, that may be run to see what a rule changes.
+#: Maximum number of dispatch attempts in a simulation that tests a rule.
 MAX_ATTEMPTS = 600
 _Starts = Mapping[str, int]
 
@@ -186,11 +188,11 @@ class MovedStart:
 
     rules: tuple[str, ...]
     job: str
-    #: Start with the rules (seconds), None for never.
+    #: Simulated start with the rules (seconds), None if the job never starts.
     start: int | None
-    #: Start in the plan without them, None for never.
+    #: Planned start without the rules (seconds), None if the job never starts.
     planned: int | None
-    #: It, and others that the rules move.
+    #: Ids of this job and of other jobs that the rules move.
     jobs: tuple[str, ...]
 
     def text(self, instance: Instance) -> str:
@@ -198,14 +200,16 @@ class MovedStart:
         return f"{'; '.join(self.rules)} ({self._effect(instance, self.rules)})"
 
     def omissions(self, instance: Instance) -> tuple[Omission, ...]:
-        """The same as records."""
+        """The effects of the rules as omission records."""
         return tuple(
             Omission(rule, jobs=self.jobs, effect=self._effect(instance, (rule,)))
             for rule in self.rules
         )
 
     def _effect(self, instance: Instance, rules: Sequence[str]) -> str:
-        """What becomes of the job, and the settings of these rules that make it so."""
+        """Return the changed start of the job in words, and the settings of the rules that change
+        it.
+        """
         clock = WrittenTimes.of(instance, (self.start, self.planned))
         if self.start is None:
             what = f"job {self.job} does not start"
@@ -220,9 +224,10 @@ class MovedStart:
 def with_relevant_omissions(
     instance: Instance, found: Plan, *, jobs: int | None, budget: Budget
 ) -> Plan:
-    """The plan of a cycle with those of the left-out rules named that change a start.
+    """Return the plan of a cycle with only those omissions that change a start.
 
-    jobs: as of the plan. As it is where the loop would take long, or longer than the budget.
+    jobs: those of the plan. The plan is returned unchanged if the simulation takes too long for the
+    budget.
     """
     names, nowhere = _split_omissions(instance, found.omissions)
     if not names or found.cut or budget.late():
@@ -252,9 +257,10 @@ def omissions_of_job(
     method: str,
     budget: Budget,
 ) -> tuple[Omission, ...]:
-    """Of what a cycle leaves out, that which changes the start of one of its pending jobs.
+    """Return the omissions of a cycle that change the start of one of its pending jobs.
 
-    start: as the cycle has it, None for none. All of it where the loop takes long.
+    start: planned by the cycle, in seconds; None if the job has no start. If the budget ends before
+    the simulation does, all omissions are returned.
     """
     names, nowhere = _split_omissions(instance, found)
     touching = tuple(item for item in nowhere if item.touches(job))
@@ -275,7 +281,7 @@ def rules_that_move(
 ) -> tuple[Omission, ...]:
     """Rules without which the loop by a method starts jobs as planned, or nearer to it.
 
-    planned: the start of each pending job, None for never. () where the loop takes long.
+    planned: the start of each pending job, None if never. () if the loop takes long.
     """
     names = [rule.name for rule in OF_THE_INSTANCE if rule.name in WITHOUT and rule.holds(instance)]
     if instance.reserve_cycles is not None:
@@ -289,9 +295,9 @@ def rules_that_move(
 def _split_omissions(
     instance: Instance, found: Sequence[Omission]
 ) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
-    """The names of rules that the loop obeys, and what it does not obey or what touches some jobs.
+    """Return the names of rules that the simulation obeys, and the omissions that it does not obey.
 
-    The loop knows what fails, and what comes of that for start conditions; no plan does.
+    The simulation knows failed jobs and their effect on start conditions; no plan does.
     """
     nowhere = tuple(item for item in found if item.jobs is not None or item in instance.omissions)
     names = (item.name for item in found if item not in nowhere or item.name in LEFT_OPEN)
@@ -299,7 +305,7 @@ def _split_omissions(
 
 
 def _with_its_jobs(effect: Omission, others: Sequence[Omission]) -> Omission:
-    """What a rule moves, with the jobs that it touches anyway."""
+    """Return the effect with the jobs of all omissions of its name."""
     jobs = [
         job for item in (effect, *others) if item.name == effect.name for job in item.jobs or ()
     ]
@@ -307,10 +313,10 @@ def _with_its_jobs(effect: Omission, others: Sequence[Omission]) -> Omission:
 
 
 def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
-    """What no comparison of starts shows.
+    """Return the omissions whose effect no comparison of starts can show.
 
-    Rules about loads, where a job waits for what hosts report: no loop sees that change. That jobs
-    are suspended for a reservation if one of its jobs cannot be placed otherwise.
+    Load rules, if a job waits for a reported load: no simulation changes a load. Suspension for an
+    advance reservation, if one of its jobs cannot be placed otherwise.
     """
     reserved = {job.id for job in instance.pending if job.reservation}
     if SUSPENDED in names and any(item.start is None and item.job in reserved for item in found):
@@ -322,7 +328,7 @@ def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
 
 
 def _beyond_reported(instance: Instance, found: Plan) -> bool:
-    """Whether a job has no start because of what hosts report to be in use."""
+    """Return whether a job has no start because of loads that hosts report."""
     without = {item.job for item in found.unplaced}
     problem = PlanningProblem.of(instance) if without else None
     return problem is not None and any(
@@ -353,13 +359,13 @@ def _needing(item: PlannedJob, starts: _Starts) -> PlannedJob:
 
 @dataclass(frozen=True, slots=True)
 class _Loops:
-    """The loops that tell what a rule changes."""
+    """Simulations that show the effect of each rule."""
 
     instance: Instance
     method: str
     #: The jobs with a future allocation in the plan.
     planned_top: int | None
-    #: Those in the loop.
+    #: Ids of the jobs in the simulation.
     top: int | None
     budget: Budget
 
@@ -378,7 +384,7 @@ class _Loops:
         return cls(instance, method, top, few, budget)
 
     def starts(self, instance: Instance, top: int | None) -> _Starts | None:
-        """Starts of the pending jobs in the loop; None where it takes too long.
+        """Starts of the pending jobs in the loop; None if it takes too long.
 
         top: how many of them get a future allocation, all where None.
         """
@@ -399,16 +405,16 @@ class _Loops:
 
 
 def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart] | None:
-    """The rules, each with the first job that it moves; None where that took too long."""
+    """The rules, each with the first job that it moves; None if that took too long."""
     return _moving(dict(_planned(found)), names, loops)
 
 
 def _moving(
     planned: Mapping[str, int | None], names: Sequence[str], loops: _Loops, *, blame: bool = True
 ) -> list[MovedStart] | None:
-    """As :func:`_moved`, for jobs with their planned starts.
+    """Return the effects of rules like :func:`_moved`, for jobs with their planned starts.
 
-    blame: of what no single rule explains all those are said to be the cause that may be.
+    blame: if no single rule explains a change, every rule that may be its cause is named.
     """
     starts = loops.with_all()
     if starts is None:
@@ -452,7 +458,9 @@ def _load_closes(instance: Instance, found: Plan) -> bool:
 
 
 def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:
-    """What a plan says of each job: a second, or never. It may say nothing of some."""
+    """Return the planned start of each job in seconds, None if it never starts; jobs may be
+    missing.
+    """
     for item in found:
         if item.start is not None or item.fallback == ON_A_LOAN:
             yield item.job, item.start
@@ -466,18 +474,20 @@ def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:
 # job is submitted later and each runs to its limit.
 
 
-#: As `settings_for` calls the reservations of the configuration.
+#: Name of the configured reservation method, as `settings_for` accepts it.
 CONFIGURED = "configured"
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredRun:
-    """What the simulated scheduler gives pending jobs; times in seconds from the origin."""
+    """Starts of pending jobs in the simulated scheduler as configured; in seconds from the
+    origin.
+    """
 
     #: Start and place of the jobs that start, by id.
     starts: Mapping[str, PlannedJob]
-    #: What the first cycle expects of each job, by id, as bjobs -l would print it: now where the
-    #: job starts at once. A job without an estimate is absent.
+    #: Estimate of the first cycle for each job, by id, as bjobs -l would print it; the current time
+    #: if the job starts immediately. A job without an estimate is absent.
     estimates: Mapping[str, int]
     #: By which method each of them is: "greedy" says no sooner than.
     estimate_by: Mapping[str, str]
@@ -489,7 +499,7 @@ class ConfiguredRun:
     cut: bool = False
 
     def start(self, job: str) -> int | None:
-        """The start of a job; None where it does not start."""
+        """The start of a job; None if it does not start."""
         found = self.starts.get(job)
         return None if found is None else found.start
 
@@ -529,7 +539,7 @@ def run_as_configured(
 
 
 def _expected(session: Session) -> dict[str, tuple[int, str]]:
-    """What a cycle expects of the jobs that it reserves for, each with its method."""
+    """Return the first estimate of each job with a reservation, and its reservation method."""
     found = {}
     for reservation in session.cycle.reservations:
         expected = reservation.estimate if reservation.start is None else reservation.start.time

@@ -45,14 +45,16 @@ from .world import World
 
 #: A job has its turn, for the hosts of an offer.
 Attempt = tuple[JobState, Offer]
-#: What a job holds that has its turn, None for nothing.
+#: Computes the reservation of a job after a failed dispatch attempt, None if it reserves nothing.
 Reserve = Callable[[JobState, Offer], JobReservation | None]
-#: Places, over all such seconds, that are entered or looked for anew at most.
+#: Maximum number of starts that are entered or searched for again, over all later instants.
 MAX_WORK = 8_000
 
 
 class LaterAttempts:
-    """The turns of one cycle of a plan, and those of its jobs that come after now."""
+    """Dispatch attempts of one cycle of a plan, including those of jobs that become
+    eligible later.
+    """
 
     def __init__(self, cycle: CycleState, reserve: Reserve) -> None:
         self._cycle = cycle
@@ -60,9 +62,9 @@ class LaterAttempts:
         #: In order; where there are host partitions a job has several.
         self._attempts: list[Attempt] = []
         self._rank: dict[int, int] = {}
-        #: Those of jobs that cannot be considered now.
+        #: Dispatch attempts of jobs that are not yet eligible.
         self.waiting: list[Attempt] = []
-        #: What jobs hold now, by number: a later place changes nothing of it.
+        #: Current reservations by job number; a later start changes none of them.
         self._now: dict[int, JobReservation] = {}
         self._work = 0
         #: Jobs, by number, that got no place of their own rank: that would have taken too long.
@@ -130,7 +132,7 @@ class LaterAttempts:
                 self._place(state, offer, time)
 
     def _still_waiting(self, time: int, rank: int) -> set[int]:
-        """Jobs behind a rank that have no place, or one that begins at a second or later."""
+        """Return jobs behind a rank whose start is missing, or at a given second or later."""
         cycle = self._cycle
         placed = {
             reservation.state.number
@@ -149,7 +151,7 @@ class LaterAttempts:
         if reservation is None and cycle.has_reservation(state):
             return  # on the hosts of another partition
         if reservation is None:
-            # Whatever is free then: it starts no sooner than others let it.
+            # Regardless of free slots, the job starts no earlier than its dependency permits.
             reservation = JobReservation(state, "greedy", time)
         if first is None:
             reservation = replace(reservation, slots={}, memory={}, backfilled={}, alternative=None)
@@ -167,7 +169,7 @@ class LaterAttempts:
 
 
 def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
-    """Whether one of some pending jobs fits now beside nothing but what runs."""
+    """Return whether one of the pending jobs fits now, given the running jobs alone."""
     world = cycle.world
     residual = Residual(world.free_now, world.now, Amounts())
     free = np.maximum(residual.free(SLOTS, world.now), 0)
@@ -262,19 +264,19 @@ class Cycle:
         self.backfills = world.instance.backfills
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
         self.has_loans = has_loans(self.state)
-        #: Whether every job has its turn in every cycle, for those who ask why each one waits.
+        #: Whether every job is examined in every cycle, so that each has a pending reason.
         self.whole_walks = False
-        #: The one job that is asked about: once it starts in its turn, nothing else is decided.
+        #: The only requested job: once it starts, no further job is examined.
         self.wanted: str | None = None
         self.answered = False
         self._last: tuple[object, ...] = ()
-        #: Whose turn comes later, where a plan goes on behind the cycle.
+        #: The jobs that become eligible later, if a plan continues after the cycle.
         self.later = LaterAttempts(self.state, self._hold)
         self._holders: set[int] = set()
         self._events_alone = is_event_driven(self.state)
-        #: Whether the next cycle would do what the last did, if nothing happens.
+        #: Whether the next cycle would repeat the last one if nothing happens.
         self._quiescent = False
-        #: When what the last cycle held for a job is held no more: it could not end in time.
+        #: When the last cycle dropped a reservation because the job could not end in time.
         self.too_late: list[int] = []
         #: How many newcomers the last cycle looked at if it was left out, None if it was run.
         self._passed: int | None = None
@@ -286,26 +288,29 @@ class Cycle:
 
     @property
     def settings(self) -> Settings:
-        """How cycles are run."""
+        """The settings by which cycles are run."""
         return self.state.settings
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the last cycle was left out: whatever the order, nobody could start."""
+        """Whether the last cycle was skipped because no job could start in any order."""
         return self._passed is not None
 
     @property
     def record(self) -> CycleRecord:
-        """What the last cycle did."""
+        """The record of the last cycle."""
         return self.state.record
 
     @property
     def reservations(self) -> list[JobReservation]:
-        """What pending jobs have reserved in the last cycle."""
+        """The reservations that pending jobs made in the last cycle."""
         return self.state.reservations
 
     def run(self, *, only_submissions: bool = False) -> CycleRecord:
-        """One cycle at the world's time; only_submissions: nothing else happened since the last."""
+        """Run one cycle at the current simulated time.
+
+        only_submissions: job submissions are the only events since the last cycle.
+        """
         state = self.state
         self._passed = None
         newcomers = {job.number for job in self.world.arrivals.new}
@@ -488,7 +493,7 @@ class Cycle:
         if self.settings.planning:
             waits = self._waits_for_time_only(job, offer)
             self.later.note(job, offer, waits=waits)
-            if waits:  # it does not count for the others before its time has come
+            if waits:  # a later start does not count for jobs that are examined before its instant
                 return False
         state.progress.examined.add(job.number)
         found = self.decide(job, offer)
@@ -505,9 +510,10 @@ class Cycle:
     def decide(
         self, job: JobState, offer: Offer, *, may_hold: bool = True
     ) -> Start | JobReservation | None:
-        """What a job gets in its turn: a start now, or what it holds until later, or nothing.
+        """Decide one dispatch attempt: return a start, a reservation, or None.
 
-        Its reason is noted; nothing else changes. may_hold: whether it is asked what it would hold.
+        The pending reason is recorded; nothing else changes. may_hold: a job that cannot start may
+        reserve.
         """
         state = self.state
         shape = state.shape(job)
@@ -532,7 +538,7 @@ class Cycle:
         return self._hold(job, offer)
 
     def _hold(self, job: JobState, offer: Offer) -> JobReservation | None:
-        """What a job holds until later."""
+        """Return the reservation of a job that does not start now, or None."""
         return self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
 
     def _waits_for_time_only(self, job: JobState, offer: Offer) -> bool:
@@ -552,7 +558,7 @@ class Cycle:
             found = self.decide(job, offer)
             if isinstance(
                 found, JobReservation
-            ):  # else who let it go has started in this very cycle
+            ):  # else the job that satisfied the dependency started in this very cycle
                 state.add_reservation(found)
 
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
@@ -572,7 +578,7 @@ class Cycle:
             return None
         reservation = self._hold(job, offer)
         if reservation is None:
-            # Whatever is free then: it starts no sooner than others let it.
+            # Regardless of free slots, the job starts no earlier than its dependency permits.
             return JobReservation(job, Greedy.name, release) if job.job.dependency else None
         return replace(reservation, slots={}, memory={}, backfilled={}, alternative=None)
 
@@ -596,12 +602,12 @@ class Cycle:
         return 2 * ((instance.reserve_cycles or 0) + 2) * instance.params.mbd_sleep_time
 
     def to_state(self) -> dict[str, Any]:
-        """What the next cycle needs to know of this one, as plain data."""
+        """Return the state that the next cycle needs, as plain data."""
         own = {"last": self._last, "booked": self.record.usage_changed, "too_late": self.too_late}
         return {**self.state.to_state(), **own}
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave."""
+        """Restore the state that :meth:`to_state` returned."""
         self.state.load_state(saved)
         self._last = _tuples(saved["last"])
         self.record.usage_changed = saved["booked"]

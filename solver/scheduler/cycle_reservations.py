@@ -1,7 +1,7 @@
-"""What pending jobs hold in one cycle, and until when.
+"""Reservations of pending jobs in one dispatch cycle, and how long each of them protects slots.
 
-Every cycle drops all reservations and makes them anew in the order of the jobs (RSV, GRD-06): a
-reservation is won again and again, never owned.
+Every cycle drops all reservations and makes them again in dispatch order (RSV, GRD-06); no job owns
+its reservation beyond a cycle.
 """
 
 from __future__ import annotations
@@ -54,21 +54,22 @@ class JobReservation:
     slots: dict[int, int] = field(default_factory=dict)
     #: Reserved now (MB), by host index.
     memory: dict[int, float] = field(default_factory=dict)
-    #: Whether its queue holds memory beside the slots, now or as soon as some is free.
+    #: Whether the queue of the job reserves memory in addition to slots, now or when some is
+    #: released.
     includes_memory: bool = False
     #: The future allocation where the method gives one.
     start: Start | None = None
     #: Why a lesser method answered.
     fallback: str = ""
     alternative: Alternative | None = None
-    #: What `start` was found for.
+    #: Demand for which `start` was found.
     demand: Demand | None = None
     #: Slots of its place that jobs use which backfill until then; they count as reserved and take
     #: nothing else.
     backfilled: dict[int, int] = field(default_factory=dict)
-    #: What the start waits for, where somebody asked.
+    #: Reason for the start, if a caller requested it; else "".
     waits_for: str = ""
-    #: The slots of these that no other job may use, None for all; the others come free by its
+    #: Protected slots of the reservation by host, None for all; the other slots are released by its
     #: start.
     protected: dict[int, int] | None = None
 
@@ -157,9 +158,10 @@ class JobReservation:
             self.protected = still
 
     def drop_taken_slots(self, left: IntArray) -> None:
-        """Of slots that are reserved but not kept only those stay so that nobody has taken.
+        """Drop unprotected reserved slots that other jobs have taken.
 
-        left: free slots by host that nobody keeps; what is reserved is taken from them.
+        left: free unprotected slots by host; the slots of this reservation are subtracted from
+        them.
         """
         if self.protected is None:
             return
@@ -219,7 +221,9 @@ def takes_only_slots(demand: Demand, start: Start) -> bool:
 
 
 def uses_on_host(use: Use, slots: int, *, first: bool) -> int:
-    """How often a use counts on a host with so many slots of the job; first: its first host."""
+    """Return how often a use counts on a host with this many slots of the job; first: its first
+    host.
+    """
     if use.per is Per.JOB:
         return int(first)
     return slots if use.per is Per.SLOT else 1
@@ -228,7 +232,8 @@ def uses_on_host(use: Use, slots: int, *, first: bool) -> int:
 def memory_to_hold(
     demand: Demand, slots: Mapping[int, int], availability: Availability, now: int, number: int = 0
 ) -> dict[int, float]:
-    """Free memory, up to what the job will need, on hosts where it holds a slot (MEM-01, MEM-02).
+    """Return the free memory to reserve, up to the job's need, on hosts where it has a slot
+    (MEM-01, MEM-02).
 
     Duration and decay have no effect while the job waits (MEM-03).
     """
@@ -289,7 +294,7 @@ def _short(
 def sum_reservations(
     reservations: Iterable[JobReservation], residual: Residual, *, reserved: bool = False
 ) -> Amounts:
-    """What reservations hold together; reserved: what counts as reserved, kept or not."""
+    """Return the total of the reservations; reserved: count also slots that are not protected."""
     total = Amounts()
     for reservation in reservations:
         reservation.add_to(total, residual, reserved=reserved)
@@ -297,10 +302,11 @@ def sum_reservations(
 
 
 class CycleReservations:
-    """What pending jobs hold in a cycle: in order, by job, by estimate and by what places free.
+    """The reservations of one cycle: in order, by job, by estimate, and by the resources they wait
+    for.
 
-    items: in the order in which they were made. held: slots and memory kept from other jobs now.
-    reserved: what counts as reserved, kept or not.
+    items: in order of creation. held: slots and memory that are protected now. reserved: all
+    reserved amounts, protected or not.
     """
 
     __slots__ = ("_estimates", "_freeing", "_of", "held", "items", "reserved")
@@ -314,7 +320,7 @@ class CycleReservations:
         self.replace([])
 
     def replace(self, reservations: Sequence[JobReservation]) -> None:
-        """These are the reservations; what they hold is summed up by :meth:`recompute_totals`."""
+        """Replace all reservations; :meth:`recompute_totals` then computes their totals."""
         self.items = list(reservations)
         self._of: dict[int, JobReservation] = {}
         self._freeing: dict[tuple[int, int], dict[int, JobReservation]] = {}
@@ -328,7 +334,7 @@ class CycleReservations:
         self.reserved = sum_reservations(self.items, residual, reserved=True)
 
     def add(self, reservation: JobReservation, residual: Residual) -> None:
-        """One more, of a job that had none."""
+        """Add the reservation of a job that had none."""
         reservation.add_to(self.held, residual)
         reservation.add_to(self.reserved, residual, reserved=True)
         self.items.append(reservation)
@@ -357,7 +363,7 @@ class CycleReservations:
         return self._of.get(state.number)
 
     def others(self, state: JobState) -> list[JobReservation]:
-        """Those of other jobs; not to be changed."""
+        """The reservations of other jobs; not to be modified."""
         if state.number not in self._of:
             return self.items
         return [reservation for reservation in self.items if reservation.state is not state]
@@ -400,7 +406,7 @@ class BackfilledSlots:
 
     @classmethod
     def of(cls, backfill_jobs: Iterable[JobState], now: int) -> BackfilledSlots:
-        """What these running jobs have borrowed."""
+        """Return the slots that these running jobs backfilled."""
         backfilled_slots = cls()
         for state in backfill_jobs:
             end = state.expected_end(now)
@@ -449,7 +455,7 @@ class BackfilledSlots:
         return found
 
     def take(self, backfilled: Allocation) -> None:
-        """So many slots that are lent, by host, are those of one reservation from now on."""
+        """Record that these backfillable slots, by host, belong to one reservation from now on."""
         for host, most in backfilled.items():
             for loan in self._on.get(host, ()):
                 part = min(loan[1], most)
@@ -485,12 +491,14 @@ def has_spanning_lower_priority_job(reservations: Sequence[JobReservation]) -> b
 # what a reservation holds at an instant is remembered until something it depends on is planned.
 
 
-#: Instants for which it is reckoned what a reservation with limits of its own will hold.
+#: Instants at which the amounts of a reservation with limits of its own are computed.
 MAX_STEPS = 64
 
 
 class ReservedAmounts(NamedTuple):
-    """What of a place is reserved at an instant, by host index: slots, memory, and slots kept."""
+    """Amounts of an allocation reserved at one instant, by host index: slots, memory, protected
+    slots.
+    """
 
     slots: dict[int, int]
     memory: dict[int, float]
@@ -499,13 +507,15 @@ class ReservedAmounts(NamedTuple):
 
 @dataclass(slots=True)
 class ReservationTimeline:
-    """What one reservation holds at the instants asked about so far, and what decides that."""
+    """Amounts of one reservation at the instants requested before, and the facts that
+    decide them.
+    """
 
     held: JobReservation
     alternative: Alternative
-    #: Where it may hold anything.
+    #: Indices of the hosts on which the reservation may have slots.
     hosts: frozenset[int]
-    #: What limits it.
+    #: Limits that bound the reservation.
     pools: frozenset[int]
     #: Uses of host resources of which enough must be free on some candidate, whichever.
     everywhere: tuple[tuple[int, IntArray], ...]
@@ -535,7 +545,7 @@ class ReservationTimeline:
         )
 
     def _empty(self) -> JobReservation:
-        """The reservation of the same place with nothing held of it."""
+        """Return the reservation with its future allocation and no amounts."""
         reservation = self.held
         return JobReservation(
             *(reservation.state, reservation.method, reservation.estimate),
@@ -545,7 +555,7 @@ class ReservationTimeline:
         )
 
     def amounts_at(self, base: Profile, time: int) -> ReservedAmounts:
-        """What the reservation would hold of its future allocation if it were made at `time`."""
+        """Return the amounts of the future allocation that the job would reserve at `time`."""
         part = self.at.get(time)
         if part is None:
             spare = self._spare_at(base, time)
@@ -554,7 +564,8 @@ class ReservationTimeline:
             )
             kept = step.slots if step.protected is None else step.protected
             part = self.at[time] = ReservedAmounts(step.slots, step.memory, kept)
-            # Where nothing is held for want of something, still more taken changes nothing.
+            # If nothing is reserved because resources are short, further allocations change
+            # nothing.
             self.found[time] = frozenset(
                 int(candidates[np.argmax(base.free(index, time)[candidates])])
                 for index, candidates in (self.everywhere if step.alternative else ())
@@ -592,7 +603,7 @@ class ReservationTimeline:
 
 
 class ReservationTimelineCache:
-    """What reservations hold beside `plain`, what runs and is planned; remembered by job number."""
+    """Reserved amounts, given a base profile of running and planned jobs; cached by job number."""
 
     def __init__(self) -> None:
         self._known_holdings: dict[int, ReservationTimeline] = {}
@@ -602,7 +613,7 @@ class ReservationTimelineCache:
         self._known_holdings.clear()
 
     def planned(self, demand: Demand, start: Start) -> None:
-        """A place was planned: what depends on it while it lasts has to be reckoned anew."""
+        """Invalidate the cached amounts that depend on a newly planned start while it lasts."""
         if not self._known_holdings:
             return
         finish = start.finish(demand)
@@ -612,7 +623,9 @@ class ReservationTimelineCache:
             known.invalidate(start.time, end, hosts, pools)
 
     def of(self, reservation: JobReservation, base: Profile) -> ReservationTimeline:
-        """What is known of a reservation that has a place; to be added to."""
+        """Return the cached amounts of a reservation with a future allocation; the caller may add
+        to them.
+        """
         assert reservation.demand is not None
         assert reservation.start is not None
         known = self._known_holdings.get(reservation.state.number)
@@ -660,9 +673,9 @@ def subtract_reservations(
 def profile_without_backfill(
     base: Profile, reservations: Iterable[JobReservation], now: int
 ) -> ReservationView:
-    """What is left to a job that may use nothing of what these reservations hold.
+    """Return the profile for a job that may not backfill any of these reservations.
 
-    base: what runs and is planned, these reservations' places too.
+    base: running and planned jobs, including the future allocations of these reservations.
     """
     limited = [
         reservation
@@ -693,7 +706,7 @@ def release_allocation(profile: Profile, reservation: JobReservation) -> None:
 def reserved_intervals(
     known: ReservationTimeline, base: Profile, now: int, *, since: int, before: int
 ) -> Iterator[tuple[int, int, ReservedAmounts]]:
-    """Beginnings, ends and amounts of what a reservation holds, over [since, before) at least."""
+    """Return starts, ends and amounts of a reservation, at least over [since, before)."""
     until = FOREVER if known.held.estimate is None else known.held.estimate
     edges = breakpoints(base.candidate_times(now), until, since=since, before=before)
     if len(edges) < 2:
@@ -708,10 +721,10 @@ def reserved_intervals(
 
 
 def breakpoints(times: list[int], until: int, *, since: int, before: int) -> list[int]:
-    """Where it is reckoned anew what a reservation until `until` holds, over [since, before).
+    """Return the instants in [since, before) at which a reservation until `until` may change.
 
-    times: the instants at which anything is freed, ascending. Between two edges it holds the same;
-    fewer than two where it holds nothing then.
+    times: release instants, ascending. The reserved amounts are constant between two breakpoints;
+    the result has fewer than two if nothing is reserved in the interval.
     """
     times = _instants(times, until)
     first = max(0, bisect.bisect_right(times, since) - 1)
@@ -720,7 +733,7 @@ def breakpoints(times: list[int], until: int, *, since: int, before: int) -> lis
 
 
 def _instants(ends: list[int], until: int) -> list[int]:
-    """The instants before `until` for which it is reckoned what a reservation holds."""
+    """Return the instants before `until` at which the amounts of a reservation are computed."""
     count = bisect.bisect_left(ends, until)
     return ends[: count : count // MAX_STEPS + 1] if count > MAX_STEPS else ends[:count]
 

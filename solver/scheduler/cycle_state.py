@@ -54,10 +54,10 @@ from .world import World
 
 
 class RepeatedCycle:
-    """What the cycle before made at the same instant; `is_identical` as long as this one makes the
-    same.
+    """Comparison of two cycles at one instant; `is_identical` while both make equal reservations.
 
-    made: its reservations, in order. since: how many of them were made before its last start.
+    made: reservations of the first cycle, in order. since: number of reservations made before the
+    last start of the first cycle.
     """
 
     __slots__ = ("_made", "_since", "is_identical")
@@ -73,7 +73,7 @@ class RepeatedCycle:
         )
 
     def previous_start(self, place: int, state: JobState) -> Start | None:
-        """What a search for a job's future place would find, None where it has to be made."""
+        """Return the start that a new search would find, or None if the search has to be run."""
         if not (self.is_identical and self._since <= place < len(self._made)):
             return None
         before = self._made[place]
@@ -95,7 +95,7 @@ def _same(one: JobReservation, other: JobReservation) -> bool:
 
 @dataclass(slots=True)
 class CycleRecord:
-    """What one cycle did; times in seconds, hosts by name."""
+    """Facts about one finished cycle; times in seconds, hosts by name."""
 
     time: int
     #: Job ids.
@@ -104,38 +104,39 @@ class CycleRecord:
     preempted: list[str] = field(default_factory=list)
     resumed: list[str] = field(default_factory=list)
     resized: list[str] = field(default_factory=list)
-    #: Of the jobs that hold slots or have an estimate, in order.
+    #: Numbers of the jobs that have a reservation or an estimate, in order.
     reservations: list[JobReservation] = field(default_factory=list)
-    #: Where fairshare or slot pools are at work, why it was the turn of each job that started.
+    #: For each started job, the reason for its position in the dispatch order, if fairshare or slot
+    #: pools are used.
     why: dict[str, str] = field(default_factory=dict)
     pending: int = 0
-    #: Whether what pending jobs hold, and count for their accounts with, became another.
+    #: Whether the amounts that pending jobs reserve, and that count for their accounts, changed.
     usage_changed: bool = False
 
 
 @dataclass(slots=True)
 class CycleProgress:
-    """How far a cycle got, and what it found on the way."""
+    """Progress of a running cycle and its intermediate results."""
 
-    #: Places of the cycle before at the same instant, by number, for when the budget ends.
+    #: Starts found by the previous cycle at this instant, by job number; used when the budget ends.
     previous_starts: dict[int, Start] = field(default_factory=dict)
-    #: Of that cycle.
+    #: Comparison with the previous cycle at this instant.
     repetition: RepeatedCycle = field(default_factory=RepeatedCycle)
     #: Jobs, by number, that started on slots lent until the very second of their end.
     exact_backfills: set[int] = field(default_factory=set)
     #: Jobs that had their turn.
     examined: set[int] = field(default_factory=set)
-    #: The others need none, for no slot is free.
+    #: Whether no slot is free, so that the remaining jobs are not examined.
     queue_exhausted: bool = False
     #: Whether the budget kept jobs from having a place in the future looked for.
     search_cut: bool = False
-    #: Those of them that have none now.
+    #: Jobs among `without_future_allocation` whose search the budget stopped.
     unsearched: set[int] = field(default_factory=set)
     #: Jobs without a place in the future.
     without_future_allocation: set[int] = field(default_factory=set)
     #: Why jobs, by number, were offered but not to be started.
     ineligible: dict[int, str] = field(default_factory=dict)
-    #: Starts that were tried in vain.
+    #: Starts that failed.
     failed_starts: set[tuple[object, ...]] = field(default_factory=set)
     #: Kinds of jobs for which a greedy reservation finds nothing any more, while more and more is
     #: held.
@@ -163,14 +164,14 @@ class CycleState:
         self.problem = PlanningProblem.without_demands(world.instance, world.requests.resolver)
         #: How far the cycle got.
         self.progress = CycleProgress()
-        #: What pending jobs hold in it.
+        #: Reservations of pending jobs in the cycle.
         self.reservation_table = CycleReservations()
         #: The future with their places.
         self.planned = PlannedProfiles(world, eligibility, self.reservation_table)
         self.record = CycleRecord(self.instance.now)
         #: Jobs that hold something, whose time to do so may run out.
         self.reservation_timers: dict[int, JobState] = {}
-        #: What is missing until a start, of equal jobs: by their kind and that start.
+        #: Resources that are short until a start, by the kind of the job and that start.
         self.short: dict[tuple[Hashable, int], str] = {}
         self.backfilled_slots = BackfilledSlots()
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
@@ -204,7 +205,7 @@ class CycleState:
 
     @property
     def reservations(self) -> list[JobReservation]:
-        """What pending jobs hold, in the order in which they got it; not to be changed."""
+        """The reservations of pending jobs in order of creation; not to be modified."""
         return self.reservation_table.items
 
     def begin(self) -> None:
@@ -229,9 +230,9 @@ class CycleState:
         self.backfilled_slots = BackfilledSlots.of(world.subsets.backfilled.values(), world.now)
 
     def begin_unchanged(self) -> None:
-        """A new cycle in which what the last one said of its jobs stands.
+        """Begin a new cycle in which the results of the last one remain valid.
 
-        What was expected at that very instant, and did not come, is now expected at this one.
+        An estimate for the present instant that did not come true moves to this instant.
         """
         world, last, now = self.world, self.record.time, self.world.now
         if any(reservation.estimate == last for reservation in self.reservations):
@@ -248,7 +249,7 @@ class CycleState:
         self.progress.hosts_changed = False
 
     def shape(self, state: JobState) -> Shape:
-        """What the job has in common with its equals."""
+        """Return the shape of the job: the data that equal jobs share."""
         return self.world.shape(state)
 
     def ineligibility(self, state: JobState, offer: Offer) -> str:
@@ -282,13 +283,14 @@ class CycleState:
 
     @cached_property
     def precedence(self) -> Precedence:
-        """What the pending jobs wait for."""
+        """Return the precedence conditions of the pending jobs."""
         return Precedence.of(self.instance)
 
     def eligible_from(self, job: Job, *, starts_later: int = 0) -> int | None:
-        """When the condition of a job can hold by what this cycle has planned; None for never.
+        """Return when a job's condition can hold by the starts planned in this cycle; None if
+        never.
 
-        starts_later: as if every job started so many seconds later than planned, and ended then.
+        starts_later: every job is taken to start and end this many seconds later than planned.
         """
         found = self.event_of(job)
         if found is None:
@@ -296,7 +298,9 @@ class CycleState:
         return earliest(found, lambda other: self._when(other, starts_later))
 
     def waits_for_estimates(self, job: Job) -> bool:
-        """Whether the condition of a job comes to hold by estimates of others, not by starts."""
+        """Return whether a job's condition becomes true by estimates of other jobs, not by
+        starts.
+        """
         found = self.event_of(job)
         if found is None:
             return False
@@ -313,7 +317,9 @@ class CycleState:
         return release is None or release > self.world.now
 
     def event_of(self, job: Job) -> Event | None:
-        """What a job waits for, pending in the instance or only asked about; None for nothing."""
+        """Return the event that a job waits for, whether the job is pending or hypothetical; None
+        if there is none.
+        """
         if not job.dependency:
             return None
         release = self.precedence.releases.get(job.id)
@@ -324,7 +330,9 @@ class CycleState:
         return release.event
 
     def _when(self, other: After, starts_later: int, *, by_estimates: bool = True) -> int | None:
-        """When another job starts, or ends, as this cycle has it; by_estimates: without a start."""
+        """Return when another job starts or ends in this cycle; by_estimates: accept estimates
+        without a start.
+        """
         state = self.world.states.find(other.job)
         if state is None:
             return None
@@ -333,7 +341,7 @@ class CycleState:
             reservation = self.reservation_table.get(state)
             if reservation is None:
                 return None
-            # Where others have places in the future an estimate without one is no start.
+            # If other jobs have future allocations, an estimate without one is no start.
             counts = by_estimates and self.settings.reservation == "greedy"
             estimate = reservation.estimate if counts else None
             start = estimate if reservation.start is None else reservation.start.time
@@ -405,7 +413,7 @@ class CycleState:
         return self.duration_now(state) if self.instance.advance_reservations else None
 
     def residual_for(self, closed: BoolArray | None, state: JobState) -> Residual:
-        """The present beside what other pending jobs hold."""
+        """Return the residual now, given the reservations of other pending jobs."""
         view = self.residual(closed, state)
         if self.has_reservation(state):
             view.held = self._sum_held(self.other_reservations(state))
@@ -441,7 +449,7 @@ class CycleState:
         return reservation.allocation | {host: hosts[host].slots for host in own}
 
     def unreserved_residual(self, closed: BoolArray | None, state: JobState) -> Residual:
-        """The present beside all slots that other pending jobs have reserved, kept or not."""
+        """Return the residual now without any slot that other pending jobs have reserved."""
         view = self.residual(closed, state)
         view.held = self.reservation_table.reserved
         if self.has_reservation(state):
@@ -558,7 +566,7 @@ class CycleState:
             state.holding.hosts = hosts
 
     def cancel_reservation(self, state: JobState) -> None:
-        """A job gives back what it has reserved in this cycle."""
+        """Cancel the reservation that a job made in this cycle."""
         self.set_reservations(self.other_reservations(state))
 
     def clear_holding(self, state: JobState) -> None:
@@ -578,7 +586,7 @@ class CycleState:
             self.planned.invalidate()
 
     def _replace_reservations(self, reservations: list[JobReservation]) -> None:
-        """These are the reservations of the cycle."""
+        """Replace the reservations of the cycle."""
         self.reservation_table.replace(reservations)
         progress = self.progress
         progress.repetition.is_identical = progress.repetition.is_identical and not reservations
@@ -589,7 +597,9 @@ class CycleState:
         return sum_reservations(reservations, self.residual(None))
 
     def set_reservations(self, reservations: list[JobReservation]) -> None:
-        """These are all that is held: those of this cycle, or of one that was like it."""
+        """Set the reservations to those of this cycle or of an identical earlier one; all others
+        are dropped.
+        """
         self._replace_reservations(reservations)
         self.reservation_table.recompute_totals(self.residual(None))
         self.planned.invalidate()
@@ -624,9 +634,9 @@ class CycleState:
         return "; ".join(part for part in parts if part)
 
     def _cut_down(self) -> None:
-        """Let reservations hold what backfill has left of them."""
+        """Reduce reservations to the slots that backfill has left."""
         left = self._free_slots()
-        # Where nothing is gone of all that is held, nothing is gone of any reservation.
+        # If no reserved slot was taken at all, no reservation has lost one.
         reserved = self.reservation_table.reserved.hosts
         if not (SLOTS in reserved and bool((reserved[SLOTS] <= left).all())):
             for reservation in self.reservations:
@@ -639,7 +649,7 @@ class CycleState:
         return np.maximum(self.world.free_now.host(SLOTS), 0).astype(np.int64)
 
     def record_backfill(self, backfill_job: JobState) -> None:
-        """Of what a job has borrowed by its start, the first that may lend it hold it no more."""
+        """Remove the slots that a starting job backfilled from the reservations, in order."""
         end, left = backfill_job.expected_end(self.world.now), dict(backfill_job.backfilled_slots)
         if end is None or not left:
             return
@@ -692,11 +702,11 @@ class CycleState:
         self.record.pending = len(world.pending)
 
     def reserved_so_far(self, job: Job) -> dict[str, int]:
-        """What the order has been told that a pending job holds, by host name."""
+        """Reserved slots of pending jobs by host name, as last reported to the dispatch order."""
         return self.world.named(self._slots_held.get(job.id, {}))
 
     def _notify_order(self, state: JobState, slots: Allocation) -> None:
-        """What a pending job holds counts for its account (FSH-04); said where it is news."""
+        """Report a changed reservation of a pending job to the dispatch order (FSH-04)."""
         if slots == self._slots_held.get(state.job.id, {}):
             return
         if not isinstance(self.world.order, FirstCome):
@@ -707,7 +717,7 @@ class CycleState:
             del self._slots_held[state.job.id]
 
     def signature(self) -> tuple[object, ...]:
-        """What is reserved, to be compared with the last cycle's."""
+        """Return the reserved amounts in a form that can be compared with the last cycle's."""
         return tuple(
             (
                 reservation.state.number,
@@ -718,7 +728,7 @@ class CycleState:
         )
 
     def to_state(self) -> dict[str, Any]:
-        """What the next cycle needs to know of this one, as plain data."""
+        """Return the state that the next cycle needs, as plain data."""
         return {
             "slots_held": {name: self.world.named(on) for name, on in self._slots_held.items()},
             "timed": list(self.reservation_timers),
@@ -726,7 +736,7 @@ class CycleState:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave."""
+        """Restore the state that :meth:`to_state` returned."""
         index = self.world.index
         self._slots_held = {
             name: {index[host]: slots for host, slots in on.items()}

@@ -30,7 +30,7 @@ from ...model.job import Job
 from ..precedence import NEVER_SATISFIED, NOT_YET
 from .job_state import DONE, FUTURE, KILLED, PENDING, JobState, JobStates
 
-#: What LSF says of a job that its run limit ends (SIGUSR2), and of one that bkill ends (SIGINT).
+#: Exit codes of jobs that their run limit (SIGUSR2) or bkill (SIGINT) killed.
 EXIT_BY_LIMIT, EXIT_BY_KILL = 140, 130
 _GONE = (DONE, KILLED)
 
@@ -44,7 +44,7 @@ class ConditionState(Enum):
 
 
 class Dependents:
-    """The jobs that have come and wait for others."""
+    """Submitted jobs that wait for other jobs."""
 
     def __init__(self, instance: Instance, states: JobStates, jobs: Sequence[Job]) -> None:
         self._states = states
@@ -54,13 +54,13 @@ class Dependents:
         self._read: dict[int, str] = {}
         #: By number.
         self.waiting: dict[int, JobState] = {}
-        #: Those whose condition held and whose think time goes by.
+        #: Jobs whose dependency is satisfied and whose think time has not passed.
         self.ready: set[int] = set()
         #: Since when (seconds) it is known of some that their condition never holds.
         self.orphans: dict[int, int] = {}
 
     def knows(self, state: JobState) -> bool:
-        """Whether a job waits for what its condition says now; bmod may have changed that."""
+        """Return whether a job waits for its present condition, which bmod may have changed."""
         return self.waiting.get(state.number) is not None and self._read.get(state.number) == (
             state.job.dependency
         )
@@ -97,7 +97,7 @@ class Dependents:
         return found
 
     def orphan_grace(self, state: JobState) -> int | None:
-        """Seconds after which a job is killed whose condition never holds, None for never."""
+        """Seconds after which a job is killed whose condition never holds, None if never."""
         return 0 if state.job.orphan_term else self._instance.params.orphan_grace
 
     def holds(self, job: Job) -> ConditionState:
@@ -110,14 +110,18 @@ class Dependents:
             return ConditionState.NEVER
 
     def released(self, state: JobState, now: int) -> int:
-        """When a job whose condition holds was let go, from which on its wait counts."""
+        """Return the instant at which the dependency of a job was satisfied, from which its wait
+        counts.
+        """
         held = self.held_since(state.job)
         if held is None:
             return now if state.number in self.waiting else state.job.submit
         return max(state.job.submit, min(now, held + state.job.think_time))
 
     def held_since(self, job: Job) -> int | None:
-        """Since when the condition of a job has held; None where nobody knows, or it does not."""
+        """Return since when the condition of a job has held; None if unknown or if it does not
+        hold.
+        """
         try:
             return self._since(parse_dependency(job.dependency), job)
         except DependencyError:
@@ -160,7 +164,7 @@ class Dependents:
                 return max(values, key=lambda value: value.value)
             case Negation(part):
                 value = self._value(part, job)
-                # What holds for good makes its opposite impossible.
+                # A condition that holds for good makes its negation impossible.
                 return (
                     ConditionState.NEVER
                     if value is ConditionState.YES and _lasts(part)
@@ -184,12 +188,12 @@ class Dependents:
         known = limit is not None and state.start is not None and state.end is not None
         by_limit = known and (state.end or 0) - (state.start or 0) >= (limit or 0)
         killed = None if state.start is None else state.killed_at(state.start)
-        # What -t kills gets the same signal as what has reached its limit.
+        # A job killed by -t gets the signal of a job that reached its run limit.
         by_limit |= killed is not None and (state.end or 0) >= killed
         return EXIT_BY_LIMIT if by_limit else EXIT_BY_KILL
 
     def to_state(self) -> dict[str, Any]:
-        """Who waits, as plain data."""
+        """Return the jobs with unsatisfied dependencies, as plain data."""
         return {
             "waiting": list(self.waiting),
             "ready": sorted(self.ready),
@@ -197,7 +201,7 @@ class Dependents:
         }
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave, once the jobs are there."""
+        """Restore the state that :meth:`to_state` returned, after the jobs are loaded."""
         for number in saved["waiting"]:
             self.take(self._states.activate(number))
         self.ready = set(saved["ready"])
@@ -215,7 +219,7 @@ def _opposite(value: ConditionState) -> ConditionState:
 
 
 def _lasts(condition: Condition) -> bool:
-    """Whether what holds once holds from then on."""
+    """Return whether a condition that holds once holds for good."""
     return not any(
         test.word in ("numpend", "numrun", "numstart", "numhold") or test.operator != ">="
         for test in status_tests(condition)

@@ -17,7 +17,7 @@ Event = tuple[int, int, int, int]
 
 
 class EventKind(IntEnum):
-    """What happens; at one time stamp the lower kind happens first."""
+    """Kind of an event; of events at one time stamp, the lower kind is processed first."""
 
     SUBMIT = 0
     END = 1
@@ -69,7 +69,7 @@ class EventQueue:
         return first
 
     def take(self) -> Event | None:
-        """Remove and return the first event, None where there is none."""
+        """Remove and return the first event, None if there is none."""
         announced, heap = self._announced, self._heap
         if announced.left and not (heap and heap[0] < announced.head):
             return announced.pop()
@@ -91,11 +91,11 @@ class EventQueue:
 
     @property
     def gone(self) -> int:
-        """How many of the events announced are popped."""
+        """The number of announced events that are popped."""
         return self._announced.popped
 
     def restore(self, events: Iterable[Event], sequence: int, gone: int) -> None:
-        """Take over what :meth:`state` and :attr:`gone` were; the same has been announced again."""
+        """Restore :meth:`state` and :attr:`gone`; equal events have been announced before."""
         self._heap = list(events)
         heapq.heapify(self._heap)
         self._sequence = sequence
@@ -129,7 +129,7 @@ class Announced:
         return self.left
 
     def go_to(self, popped: int) -> None:
-        """So many are gone."""
+        """Set the number of popped events."""
         self.popped = popped
         self.left = len(self._order) - popped
         if self.left:
@@ -170,5 +170,5 @@ class Settings:
     #: The one cycle that a plan is read from: jobs are considered before their begin time, nothing
     #: is preempted or grows, and reasons are given.
     planning: bool = False
-    #: Seconds that such a plan keeps free behind the end of every pending job.
+    #: Seconds that a plan for frequent cycles keeps free after the end of every pending job.
     margin: int = 0

@@ -1,4 +1,4 @@
-"""What happened to each job of a simulation, and how long it was in which state (bhist)."""
+"""Events and state durations of each job of a simulation (bhist), and snapshots of the cluster."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from .why_pending import PendingReasons
 
 @dataclass(frozen=True, slots=True)
 class PendingJob:
-    """A pending job: what it holds and may expect; times in seconds, hosts by name."""
+    """A pending job with its reservation and estimate; times in seconds, hosts by name."""
 
     #: Reserved since `since`.
     slots: Mapping[str, int] = field(default_factory=dict)
     #: MB reserved.
     memory: Mapping[str, float] = field(default_factory=dict)
     since: int | None = None
-    #: Expected start; a promise where `allocation` says on what, else no more than a lower bound.
+    #: Expected start: certain if `allocation` names the hosts, else a lower bound.
     estimate: int | None = None
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: Why it does not start now, in a sentence with its numbers.
@@ -53,8 +53,8 @@ class PendingJob:
 class HostLoad:
     """Resources of one host, by name."""
 
-    #: What scheduling goes by, that is, what is reported less what is reserved (a load: more by
-    #: it); None where nothing is reported.
+    #: Value that scheduling uses: the reported value minus the reserved amount (for a load: plus
+    #: that amount); None if nothing is reported.
     total: Mapping[str, float | None]
     #: By running and by pending jobs.
     reserved: Mapping[str, float]
@@ -67,17 +67,17 @@ class SharedLoad:
     """A shared resource."""
 
     name: str
-    #: What is left.
+    #: Amount that is not reserved.
     total: float
     #: By running jobs.
     reserved: float
-    #: That have it.
+    #: Names of the hosts that share the resource.
     hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LimitUse:
-    """What running jobs use of one counter of a Limit section; amounts in MB, slots or jobs."""
+    """Usage of one counter of a Limit section by running jobs; amounts in MB, slots or jobs."""
 
     name: str
     #: By "users", "queues", "hosts", "projects" and, if it asks for them, "apps": as configured or,
@@ -92,7 +92,7 @@ class LimitUse:
 class Snapshot:
     """A moment of a simulation, to be looked at."""
 
-    #: Its running and pending jobs are those of the moment.
+    #: The instance with the jobs that run or pend at the time of the snapshot.
     instance: Instance
     order: DispatchOrder
     #: Pending jobs by id.
@@ -100,11 +100,12 @@ class Snapshot:
     #: Hosts by name.
     hosts: Mapping[str, HostLoad] = field(default_factory=dict)
     shared: tuple[SharedLoad, ...] = ()
-    #: Jobs that have ended by then.
+    #: Jobs finished by the time of the snapshot.
     finished: tuple[JobRecord, ...] = ()
-    #: What is in use of Limit sections.
+    #: Usage of the counters of Limit sections.
     limits: tuple[LimitUse, ...] = ()
-    #: All, by id. All but instance and order are empty where nobody asked (:func:`snapshot_of`).
+    #: Jobs by id. All fields but instance and order are empty unless requested
+    #: (:func:`snapshot_of`).
     jobs: Mapping[str, Job] = field(default_factory=dict)
 
     def holds(self, job: str) -> Mapping[str, int]:
@@ -171,14 +172,14 @@ def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None
             f"(+{duration_text(end - source.now)}): nothing happens any more"
         )
     said = dict(_all_waiting(session))
-    session.advance()  # what happens until then, without another cycle
+    session.advance()  # events until then, without another cycle
     return snapshot(session, said)
 
 
 def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> Snapshot:
     """The moment at which a simulation stands.
 
-    said: of pending jobs by the last cycle, None where it has only just been.
+    said: of pending jobs by the last cycle, None if it has only just been.
     """
     instance = _instance_of(session)
     order = session.world.order
@@ -320,7 +321,9 @@ def _sizes(hosts: Sequence[Host]) -> set[str]:
 def _column(
     session: Session, reservations: list[JobReservation], name: str
 ) -> tuple[FloatArray, FloatArray]:
-    """One resource of every host: what scheduling goes by (NaN: unknown), and what is reserved."""
+    """Return one resource of every host: the value used for scheduling (NaN: unknown), and the
+    reserved amount.
+    """
     world = session.world
     hosts = session.instance.cluster.hosts
     for index, resource in enumerate(world.table.host_resources):
@@ -357,9 +360,9 @@ class JobEvent:
     """Something that happened to a job at `time` (seconds from the origin)."""
 
     time: int
-    #: "submitted", "pending" (its reasons are others now), "reserved" (what it holds is other now:
-    #: `slots` by host and `memory` in MB), "dispatched" and "resized" (on `slots`), "suspended",
-    #: "resumed", "requeued", "done" or "killed".
+    #: Kind of the event: "submitted", "pending" (its reasons changed), "reserved" (its reservation
+    #: changed: `slots` by host and `memory` in MB), "dispatched" and "resized" (on `slots`),
+    #: "suspended", "resumed", "requeued", "done" or "killed".
     kind: str
     slots: Mapping[str, int] = field(default_factory=dict)
     memory: Mapping[str, float] = field(default_factory=dict)
@@ -368,7 +371,7 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class JobHistory:
-    """One job from its submission on."""
+    """The history of one job from its submission on."""
 
     job: Job
     status: str
@@ -406,13 +409,13 @@ class Historian:
         self._open: set[int] = set()
 
     def watch(self) -> None:
-        """Write down what the cycle that is just over has changed."""
+        """Record the changes made by the last cycle."""
         cycle = self.session.cycle
         why = PendingReasons(cycle.state)
         held = {item.state.number: item for item in cycle.reservations}
         world = self.session.world
         states = world.states
-        # Those that were here at the last look may have ended since.
+        # Jobs that were here at the previous call may have finished since.
         for state in map(states.item, sorted({*self._open, *states.here})):
             if not self._watched(state):
                 continue
@@ -433,7 +436,7 @@ class Historian:
         self._open = set(states.here)
 
     def histories(self) -> list[JobHistory]:
-        """What has become of the jobs that are submitted by now, in the order of the input."""
+        """Return the histories of the jobs submitted by now, in the order of the input."""
         world = self.session.world
         found = []
         for state in world.states:

@@ -1,4 +1,4 @@
-"""One job on its way through a simulation, and what can happen to it."""
+"""State of one job in a simulation, and its transitions."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from ..rules.guarantees import on_loans
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """What equal jobs have in common."""
+    """Data that equal jobs share."""
 
     number: int
     job: Job
-    #: As at dispatch (pref as asked).
+    #: Demand at dispatch (with pref as requested).
     demand: Demand
-    #: As a reservation sees it (TBR-13).
+    #: Demand in a search for a reservation (TBR-13).
     reserving: Demand
-    #: Why no such job can ever start, "" if one may.
+    #: Reason why no job of the shape can ever start, "" if one can.
     infeasibility: str
-    #: Its candidates depend on what runs at the moment.
+    #: Whether the candidate hosts depend on the running jobs.
     dynamic: bool
-    #: Slots that have to be free wherever such a job starts.
+    #: Free slots needed everywhere that a job of the shape starts.
     min_free_slots: int = 0
 
 
@@ -65,7 +65,7 @@ class ShapeTable:
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.instance = instance
-        # It looks at what equal jobs share, which -t is no part of.
+        # The function reads only data shared by equal jobs; -t is not among them.
         self.resolver = Resolver.of(instance, reserving=False, margin=margin, due_dates=True)
         self._shapes: dict[Hashable, Shape] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -73,7 +73,7 @@ class ShapeTable:
         self._least: dict[int, int] = {}
         #: Loads change while the simulation runs, so every order of hosts may.
         self.follow_load = False
-        #: Whether the candidates of some shape depend on what runs at the moment.
+        #: Whether the candidate hosts of some shape depend on the running jobs.
         self.any_dynamic = False
         self._fitting: dict[tuple[object, ...], bool] = {}
         self._kept: list[Demand] = []
@@ -101,22 +101,20 @@ class ShapeTable:
         return JobKind(number, self.backfill_limit(job, limit))
 
     def least_slots(self) -> IntArray:
-        """:attr:`Shape.min_free_slots` by the numbers of shapes, 0 of those that nobody asked for
-        yet.
-        """
+        """:attr:`Shape.min_free_slots` by the numbers of shapes, 0 if not computed yet."""
         found = np.zeros(self.kinds, dtype=np.int64)
         found[list(self._least)] = list(self._least.values())
         return found
 
     @property
     def kinds(self) -> int:
-        """How many numbers of shapes there are."""
+        """The number of shape numbers given out."""
         return len(self._numbers)
 
     def backfill_limit(self, job: Job, limit: int | None) -> int:
-        """Seconds for which a job may use what others hold, UNLIMITED where it never may (TBR-18).
+        """Return the seconds for which a job may backfill, UNLIMITED if it never may (TBR-18).
 
-        It is a job of a BACKFILL queue that has a run limit.
+        Only a job of a BACKFILL queue with a run limit may.
         """
         return UNLIMITED if limit is None or job.queue not in self._backfill else limit
 
@@ -125,7 +123,7 @@ class ShapeTable:
         return list(self._shapes.values())
 
     def _new(self, job: Job, number: int) -> Shape:
-        # Its begin time is its own, and so whether its reservation is over by then.
+        # The begin time belongs to the single job, and it decides whether its reservation is over.
         demand = self._timeless(self.resolver.demand(replace(job, begin=None)))
         never = demand.impossible
         if not never and not self._ever_fits(on_loans(self.resolver, demand)):
@@ -170,7 +168,9 @@ class ShapeTable:
         return self.spans(job)[1]
 
     def reserved(self, job: Job) -> ReservedPeriods | None:
-        """When a job with -U is eligible, and killed; None if it has no known reservation."""
+        """Return when a job with -U becomes eligible and when it is killed; None without a known
+        reservation.
+        """
         return reserved_periods(self.instance, job.reservation) if job.reservation else None
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
@@ -221,7 +221,9 @@ class ShapeTable:
 
 
 def _wants(term: TermDemand, demand: Demand, table: ResourceTable) -> tuple[object, ...]:
-    """What decides whether a term fits where nothing runs: pools by what they are, not by whose."""
+    """Return the facts that decide whether a term fits on an empty cluster, with pools by
+    content.
+    """
 
     def pool(use: Use) -> tuple[object, ...]:
         found = table.pools[use.index]
@@ -270,7 +272,7 @@ class Event(IntEnum):
     ABORT = 5
 
 
-#: Where a job stands.
+#: State of a job.
 FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
     "future",
     "pending",
@@ -284,9 +286,11 @@ FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
 
 @dataclass(slots=True)
 class ReservationTimer:
-    """How long a pending job has held something; its queue's MAX_RESERVE_TIME ends that."""
+    """Time for which a pending job has had a reservation; MAX_RESERVE_TIME of its queue
+    limits it.
+    """
 
-    #: Those it held last, in order.
+    #: Names of the hosts of the last reservation, in order.
     hosts: tuple[int, ...] = ()
     #: When it began.
     since: int | None = None
@@ -302,7 +306,9 @@ class ReservationTimer:
         self.hosts, self.since, self.blocked_until = (), None, None
 
     def next_change(self, length: int) -> int | None:
-        """When `length` seconds of holding, or the rest after them, are over; None for never."""
+        """Return when the reservation expires after `length` seconds, or when its pause ends; None
+        if never.
+        """
         if self.blocked_until is not None:
             return self.blocked_until
         return None if self.since is None else self.since + length
@@ -324,7 +330,7 @@ class JobState:
     """A job; times in seconds, None for "not yet" or "unknown"."""
 
     job: Job
-    #: Its place in the input, which also breaks ties.
+    #: Position in the input, which also breaks ties.
     number: int
     status: str = FUTURE
     #: None until it is submitted.
@@ -338,7 +344,7 @@ class JobState:
     start: int | None = None
     #: When it really ended.
     end: int | None = None
-    #: When the jobs that it waits for (-w) let it go, think time included; None where none did.
+    #: When its dependencies were satisfied (seconds, think time included); None if they were not.
     released: int | None = None
     since: int = 0
     #: Seconds it ran before `since`, the start of its present stretch of running.
@@ -357,14 +363,14 @@ class JobState:
     estimate: int | None = None
     #: When that was made.
     estimated_at: int | None = None
-    #: By what method.
+    #: Reservation method.
     estimate_by: str = ""
     #: The last estimate.
     last_estimate: int | None = None
     #: Why it did not start when it was first looked at.
     reason: str = ""
     current_reason: str = ""
-    #: What it held last, and how long.
+    #: Hosts of the last reservation, and how long it lasted.
     holding: ReservationTimer = field(default_factory=ReservationTimer)
     suspended_by: str = ""
     suspensions: int = 0
@@ -396,43 +402,47 @@ class JobState:
         return self.job.submit if self.released is None else self.released
 
     def initial_reason(self, now: int) -> str:
-        """What kept it from starting at first; before any cycle saw it, its begin time.
+        """Return the first pending reason; the begin time if no cycle has examined the job.
 
-        now: the instance's.
+        now: time of the instance in seconds.
         """
         job = self.job
         held_back = job.begin is not None and job.begin > max(job.submit, now)
         return self.reason or (sentence(BEGIN_TIME) if held_back else "")
 
     def close_allocation(self, now: int) -> None:
-        """Its slots are no longer, or not all, what they were until now."""
+        """Close the present allocation of the job, because its slots change."""
         self.past_allocations.append((self.allocated_at, now, self.allocation))
         self.allocated_at = now
 
     def requeue(self) -> None:
-        """It has lost its host and waits again, from its beginning."""
+        """Requeue the job after the loss of a host; it will run from its beginning."""
         self.requeues += 1
         self.start, self.elapsed, self.terms, self.backfilled_slots = None, 0, (), {}
         self.status = PENDING
 
     def real_end(self) -> int | None:
-        """When it will end if nothing else happens; None for never."""
+        """Return when the job ends if nothing else happens; None if never."""
         ends = [span for span in (self.real_run_time, self.limit) if span is not None]
         undisturbed = self.since + min(ends) - self.elapsed if ends else None
         return self._stopped_by_clock(undisturbed)
 
     def _stopped_by_clock(self, finish: int | None) -> int | None:
-        """When a job that runs ends: at `finish` (None: unknown), or before that by the clock."""
+        """Return when a running job ends: at `finish` (None: unknown), or earlier at a time
+        limit.
+        """
         killed = self.killed_at(self.since if self.start is None else self.start)
         return finish if killed is None else killed if finish is None else min(finish, killed)
 
     def killed_at(self, start: int) -> int | None:
-        """When -t, or the end of its advance reservation, ends a run from `start`; None: never."""
+        """Return when -t or the end of an advance reservation kills a run from `start`; None if
+        never.
+        """
         closes = None if self.reserved is None else self.reserved.ends_run(start)
         return ended_by_deadline(self.job, closes)
 
     def expected_end(self, now: int) -> int | None:
-        """When it is expected to end; one that is beyond its limit, in the next second."""
+        """Return the expected end; the next second for a job beyond its limit."""
         span = expected_run_time(self.duration, self.limit, now - self.since + self.elapsed)
         end = None if span is None else self.since + span - self.elapsed
         end = self._stopped_by_clock(end)
@@ -467,9 +477,9 @@ class JobState:
 _TIMES = ("start", "end", "duration", "estimate", "estimated_at", "released")
 _KIND = ("status", "alternative", "backfilled", "estimate_by")
 _times_of, _kind_of = attrgetter(*_TIMES), attrgetter(*_KIND)
-#: What only jobs have that were suspended, resized, sent back or placed term by term.
+#: Fields that only suspended, resized, requeued or term-by-term allocated jobs have.
 _ODD = ("allocated_at", "since", "elapsed", "suspended_by", "suspensions", "requeues")
-#: What a checkpoint has where there is no time.
+#: Value in a checkpoint that denotes a missing time.
 _NONE = -(1 << 63)
 #: Columns of a row (number, times, codes of kind and reason, pieces up to its last) and of a piece
 #: (host, slots) as a checkpoint has them, and what their letters mean.
@@ -492,7 +502,7 @@ class EndedJobs:
         self._odd: dict[int, list[Any]] = {}
 
     def __len__(self) -> int:
-        """How many have ended."""
+        """Return the number of finished jobs."""
         return len(self._rows)
 
     def numbers(self) -> Iterator[int]:
@@ -554,7 +564,7 @@ class EndedJobs:
         }
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave."""
+        """Restore the state that :meth:`to_state` returned."""
         kinds = [kind for kind, _ in saved["columns"]]
         assert kinds == [*_ROW, *_PIECE]
         columns = [_unpacked(text, kind) for kind, text in saved["columns"]]
@@ -631,8 +641,8 @@ class JobStates(OnDemand[JobState]):
     def __init__(self, given: Sequence[Job]) -> None:
         #: The jobs in the order of the input.
         self.given = given
-        #: States that are kept, by number: of jobs that wait or run, and of those to come that
-        #: somebody has asked for by number or id and may have changed.
+        #: States kept by job number: of pending and running jobs, and of future jobs that a caller
+        #: requested by number or id and may have changed.
         self.here: dict[int, JobState] = {}
         #: Jobs that are no longer as they were given, by number.
         self.modified: dict[int, Job] = {}
@@ -708,14 +718,16 @@ class JobStates(OnDemand[JobState]):
         return found
 
     def get(self, name: str) -> JobState:
-        """The same of a job that there is; KeyError if there is none."""
+        """Return the state of a known job; raise KeyError for an unknown one."""
         found = self._by_id.get(name) or self.find(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def survey(self, look: Callable[[Job], int]) -> IntArray:
-        """What `look` says of each job given, [n]; raises InputError where two have one id."""
+        """Return the result of `look` for each job given, [n]; raise InputError if two jobs have
+        one id.
+        """
         found = array("q")
 
         def names() -> Iterator[str]:
@@ -729,17 +741,17 @@ class JobStates(OnDemand[JobState]):
         return np.frombuffer(found, dtype=np.int64) if found else np.zeros(0, dtype=np.int64)
 
     def ended_so_far(self) -> JobStates:
-        """What is known now of the jobs that are not here; what comes later changes nothing."""
+        """Return the finished jobs known now; jobs that finish later do not change the result."""
         twin = JobStates(self.given)
         twin.modified, twin.ended, twin._row = dict(self.modified), self.ended, self._row[:]
         return twin
 
     def to_state(self) -> dict[str, Any]:
-        """What has ended, as plain data."""
+        """Return the finished jobs, as plain data."""
         return self.ended.to_state()
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave, before any job is kept."""
+        """Restore the state that :meth:`to_state` returned, before any job is added."""
         self.ended.load_state(saved)
         for row, number in enumerate(self.ended.numbers()):
             self._row[number] = row

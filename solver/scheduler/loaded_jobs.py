@@ -28,24 +28,24 @@ from .world import World, ends_of_running
 
 
 class LoadedRunningJobs:
-    """The running jobs of an instance, by their place in it, and what they hold.
+    """The running jobs of an instance, by index, and their resources.
 
-    instance: as estimates see it, hosts up.
+    instance: as estimates see it, with all hosts up.
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.requests = ShapeTable(instance, margin=margin)
         self.profile = RunningProfile(self.requests.resolver.table, instance.now)
-        #: Of all running jobs.
+        #: Indices of all running jobs.
         self.states: list[JobState] = []
         #: Numbers of those that are kept.
         self.plain: set[int] = set()
-        #: Of those of them that are resizable.
+        #: Indices of the resizable running jobs.
         self.growing: set[int] = set()
         self.started(instance, instance.running)
 
     def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
-        """These jobs run too: they are the last of the instance."""
+        """Add running jobs; they are the last jobs of the instance."""
         self.requests.instance = self.requests.resolver.instance = instance
         # A cluster state without running jobs, which knows what a job is expected to do.
         world = World(instance, self.requests, FirstCome(instance), 0, JobStates(()))
@@ -56,7 +56,7 @@ class LoadedRunningJobs:
             self.states.append(state)
             world.begun(state, running)
         ends, expected = ends_of_running(self.requests, jobs, world.now)
-        # One that ends when its limit does not say so is expected anew as time goes by.
+        # The expected end of a job without a run limit is recomputed as time passes.
         steady = [not item.suspended and item.job.run_time is None for item in jobs]
         plain = RunningJobLoader(self.requests.resolver).enter(
             Running(
@@ -101,7 +101,7 @@ class LoadedRunningJobs:
         )
 
     def _give_up_passed(self, now: int) -> None:
-        """Jobs whose expected ends have moved are entered anew from now on."""
+        """Enter again the jobs whose expected ends have moved."""
         for number in [n for n in self.plain if self._has_passed_its_estimate(self.states[n], now)]:
             self.profile.ended(number)
             self.plain.discard(number)

@@ -29,7 +29,7 @@ from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold
 
 
 class Optimal:
-    """The first N jobs planned together; greedy reservation for the others."""
+    """The optimal method: plans the first N jobs together; greedy reservation for the rest."""
 
     name = "optimal"
     summary = "the first N jobs are planned together, lexicographically, windows kept"
@@ -97,7 +97,7 @@ def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> JobReserva
     """Time-based, else greedy, for a job that the plan does not help."""
     why = "the plan has no place for it"
     if now_planned:
-        # As long as this lasts, what was planned behind the job moves with every cycle.
+        # While the job is overdue, the starts planned behind it move with every cycle.
         cycle.progress.is_unstable = True
         why = "its planned place is held for a job before it"
     reservation = future_allocation(cycle, item.state, item.closed)
@@ -109,7 +109,7 @@ def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> JobReserva
 
 
 def _choose(cycle: CycleState) -> list[_Top]:
-    """The first N jobs that may start at all; the others have had their turn, with a reason."""
+    """Choose the first N jobs that can start at all; set a reason for each examined before."""
     chosen: list[_Top] = []
     order, now = cycle.world.order, cycle.world.now
     booked: list[Job] = []
@@ -138,7 +138,7 @@ def _choose(cycle: CycleState) -> list[_Top]:
 
 
 def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
-    """What the plan asks for: on hosts that are open, by their windows (TBR-19)."""
+    """Return the demand as the plan sees it: on open hosts, within their windows (TBR-19)."""
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False, intervals=False)
     calendar = Calendar.of(cycle.instance, cycle.queues[state.job.queue])
@@ -147,7 +147,7 @@ def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
 
 
 def _running(cycle: CycleState) -> Profile:
-    """What runs, and what is set aside by advance reservations."""
+    """Return the commitments of running jobs and of advance reservations."""
     profile = cycle.world.running_profile.copy()
     profile.accepted = cycle.eligibility.acceptances()
     block_advance_reservations(cycle.instance, profile)
@@ -187,12 +187,12 @@ def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, Start]:
 
 
 def _alone(profile: Profile, item: _Top) -> Start | None:
-    """The earliest start of a job beside what runs, whatever the others get."""
+    """Return the earliest start of a job, given the running jobs alone."""
     return earliest_start(profile, item.demand, finishes_only=True)
 
 
 def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
-    """Hosts that are closed to a job after what this cycle has started (TBR-16)."""
+    """Return the hosts closed to a job by starts of this cycle (TBR-16)."""
     return cycle.eligibility.closed(item.state.job.queue, item.offer.hosts)
 
 
@@ -217,15 +217,16 @@ Reservation = Literal["configured", "none", "greedy", "time-based", "optimal"]
 
 
 class ReservationMethod(Protocol):
-    """How jobs that do not start hold what they wait for. One object serves all cycles.
+    """A reservation method: reserves for jobs that cannot start now. One object serves all cycles.
 
-    name: as users write it. summary: half a sentence for help texts. looks_ahead: whether it gives
-    future allocations, to no more than N jobs and not beside job chunking (TBR-01, TBR-15).
+    name: as users write it. summary: half a sentence for help texts. looks_ahead: whether the
+    method gives future allocations, to at most N jobs and not together with job chunking (TBR-01,
+    TBR-15).
     """
 
     @property
     def name(self) -> str:
-        """As users write it."""
+        """The name of the method as users write it."""
 
     @property
     def summary(self) -> str:
@@ -241,13 +242,15 @@ class ReservationMethod(Protocol):
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
-        """What a job that does not start in its turn holds; closed: hosts it may not use, [H]."""
+        """Return the reservation of a job that cannot start now; closed: mask of excluded hosts,
+        [H].
+        """
 
 
 METHODS: dict[str, ReservationMethod] = {
     method.name: method for method in (NoReservation(), Greedy(), TimeBased(), Optimal())
 }
-#: What a simulation may be told; "configured" is what the instance asks for.
+#: Accepted names of reservation methods; "configured" is the method of the instance.
 RESERVATIONS = ("configured", *METHODS)
 
 
@@ -289,7 +292,9 @@ def settings_for(
 
 
 def looking_ahead(instance: Instance) -> int:
-    """How many jobs get a future allocation in a cycle: LSB_TIME_RESERVE_NUMJOBS, else 4."""
+    """Return how many jobs get a future allocation in a cycle: LSB_TIME_RESERVE_NUMJOBS, or 4 by
+    default.
+    """
     return instance.params.time_reserve_numjobs or TOP
 
 

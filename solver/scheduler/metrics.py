@@ -59,7 +59,7 @@ class WaitComparison:
     close: int
     #: Jobs with a first estimate.
     estimates: int
-    #: Of it against the recorded start, None where there is none.
+    #: Of it against the recorded start, None if there is none.
     estimate_mean_absolute_error: float | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _column(jobs: Sequence[IntTable], number: int) -> IntArray:
 
 
 def _guess_errors(jobs: Sequence[IntTable]) -> FloatArray:
-    """How far the first estimates were from the recorded starts."""
+    """Return the differences between first estimates and recorded starts, in seconds."""
     estimates = _column(jobs, _ESTIMATE)
     told = estimates != _NO_TIME
     errors: IntArray = np.abs(estimates[told] - _column(jobs, _REAL)[told])
@@ -143,7 +143,7 @@ def _percentile(values: np.ndarray, which: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class SlotUse:
-    """How the slots of the cluster were used."""
+    """Use of the slots of the cluster."""
 
     #: The first submission (seconds).
     begin: int
@@ -199,13 +199,13 @@ class SlotSpans:
 
     @classmethod
     def before(cls, result: Simulation) -> SlotSpans:
-        """Of no job of the simulation yet."""
+        """Return the columns of a simulation without jobs."""
         hosts = result.instance.cluster.hosts
         return cls({host.name: host.slots for host in hosts}, result.instance.now, result.time)
 
     @classmethod
     def of(cls, result: Simulation) -> SlotSpans:
-        """Of all its jobs."""
+        """Return the columns of all jobs of the simulation."""
         spans = cls.before(result)
         for record in result.jobs:
             spans.add(record)
@@ -227,7 +227,9 @@ class SlotSpans:
                 self.hosts.append(self._number[name])
 
     def use(self) -> SlotUse:
-        """How the slots were used from the first submission on, but not before the instance."""
+        """Return the slot use from the first submission on, but not before the time of the
+        instance.
+        """
         begin, end = max(self.first or 0, self.now), self.end
         since, until = self.waits.column(0), self.waits.column(1, end)
         waiting = _Union(np.maximum(since, begin), np.maximum(until, begin))
@@ -323,7 +325,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class LoopMetrics:
-    """Times in seconds, None where there is nothing to measure; percentiles interpolate."""
+    """Times in seconds, None if there is nothing to measure; percentiles interpolate."""
 
     jobs: int
     started: int
@@ -355,11 +357,11 @@ class LoopMetrics:
     big_slots: int
     #: Mean wait of the big jobs (seconds).
     big_mean_wait: float | None
-    #: Their 95th percentile.
+    #: 95th percentile of the waiting times (seconds).
     big_p95_wait: float | None
-    #: Their longest.
+    #: Longest waiting time (seconds).
     big_max_wait: float | None
-    #: Their mean wait over that of the others.
+    #: Mean wait of these jobs divided by the mean wait of the other jobs.
     starvation: float | None
     #: Jobs with a first estimate and a start.
     estimates: int
@@ -430,7 +432,7 @@ def measure(result: Simulation) -> LoopMetrics:
 
 @dataclass(slots=True)
 class _Columns:
-    """What metrics ask of the jobs, job by job in columns."""
+    """Job columns from which metrics are computed."""
 
     #: Seconds between two cycles.
     step: int
@@ -548,7 +550,7 @@ def _ratio(first: float | None, second: float | None) -> float | None:
 # to what was recorded is taken.
 
 
-#: Seconds between cycles that are tried, beside the cluster's own MBD_SLEEP_TIME.
+#: Seconds between cycles that are tried in addition to the cluster's MBD_SLEEP_TIME.
 LENGTHS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300)
 #: Jobs that are simulated with each.
 SAMPLE = 300
@@ -575,7 +577,7 @@ class CycleFit:
 def fit_cycle(
     instance: Instance, recorded: Mapping[str, int], changes: Sequence[Change] = ()
 ) -> CycleFit | None:
-    """The cycle length that fits the recorded starts best; None where none is recorded.
+    """The cycle length that fits the recorded starts best; None if none is recorded.
 
     Most jobs within CLOSE seconds decide, then the mean error, endless where no job starts; of
     equal lengths the longest.

@@ -54,7 +54,7 @@ from .methods import METHODS, looking_ahead, settings_for
 from .reserving import Greedy, open_part
 from .simulation import Session
 
-#: What the jobs behind one without BACKFILL may do to its start.
+#: Effects that later jobs may have on the start of a job without BACKFILL.
 OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
 #: Of plans with more jobs that come later than can be given places of their own rank.
 PLACED_BEHIND = "that jobs which wait (-w, -b) keep their place in the order"
@@ -86,7 +86,7 @@ def plan_next_cycle(
 
 
 def plan_of(cycle: NextCycle) -> Plan:
-    """What a cycle says of all its jobs, as a plan."""
+    """Return the starts and reservations of all jobs of a cycle, as a plan."""
     instance, method = cycle.instance, cycle.method
     found = list(cycle.results())
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
@@ -116,7 +116,7 @@ def _last_end(state: JobState) -> int | None:
 
 
 def _hold_reserved(reservation: JobReservation, begin: int, end: int, profile: Profile) -> None:
-    """What a reservation has now, over [begin, end)."""
+    """Return the commitment for the current amounts of a reservation, over [begin, end)."""
     rows = ReservationRows(profile.table)
     rows.add(reservation.alternative, reservation.reserved, reservation.memory, begin, end)
     rows.subtract_from(profile)
@@ -130,7 +130,7 @@ def _expect(session: Session, likely: Mapping[str, int]) -> None:
 
 
 class NextCycle:
-    """The next cycle of an instance, run, and what it says of pending jobs."""
+    """The next cycle of an instance, run at creation, and its results for pending jobs."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class NextCycle:
         self.instance = estimator_view(instance)
         self.method = method
         self.jobs = jobs
-        # One more than there are: somebody may ask about another.
+        # Capacity for one additional job, which a caller may submit.
         top = len(self.instance.pending) + 1 if jobs is None else max(1, jobs)
         settings = settings_for(self.instance, reservation=method, top=top)
         if jobs == 0:
@@ -178,7 +178,7 @@ class NextCycle:
         }
         self._unseen = self._unexamined(session.progress.unentered)
         state = self.cycle.state
-        #: Whether the budget kept some job from what the method would have said of it.
+        #: Whether the budget kept the method from finding a start of some job.
         missing = self._unseen or state.progress.search_cut or state.record.started
         self.cut = (
             self.budget.stopped()
@@ -225,7 +225,7 @@ class NextCycle:
         return {self.world.states.job(number).id for number in self._unseen}
 
     def cut_reason(self) -> tuple[str, ...]:
-        """How far the cycle got, where the budget cut it short."""
+        """Return how far the cycle got if the budget stopped it, else ""."""
         unknown = (NOT_ALL_KNOWN,) if self._fits_left_out else ()
         if not self.cut:
             return unknown
@@ -239,11 +239,11 @@ class NextCycle:
 
     @cached_property
     def problem(self) -> PlanningProblem:
-        """The instance resolved: to give reasons, and for those who look on."""
+        """The resolved problem of the instance, for reasons and for callers."""
         return PlanningProblem.of(self.instance, budget=self.budget, margin=self.margin)
 
     def result_for(self, job: str) -> PlannedJob | Unplaced:
-        """What the cycle says of one of its pending jobs."""
+        """Return the result of the cycle for one of its pending jobs."""
         if self.cycle.answered or self._standing(job) is None:  # it hangs on no limit
             return self._answer(job)
         own = next(item for item in self.commitments if item.name == job)
@@ -251,7 +251,7 @@ class NextCycle:
         return with_fit(self._answer(job), fits)
 
     def results(self) -> Iterator[PlannedJob | Unplaced]:
-        """What the cycle says of each of its pending jobs, in priority order."""
+        """Return the results of the cycle for its pending jobs, in priority order."""
         fits = exact_fits(
             self.profile_before_starts, self.commitments, should_stop=self._fits_too_late
         )
@@ -276,16 +276,16 @@ class NextCycle:
         return self._without_a_place(state, reservation)
 
     def omissions(self, jobs: Iterable[Job] | None = None) -> tuple[Omission, ...]:
-        """What the cycle leaves out, and what nobody obeys of these jobs, the pending ones if None.
+        """Return the rules that the cycle omits, or that no method obeys, for these jobs.
 
-        A rule may touch any job.
+        The default is all pending jobs. A rule may affect any job.
         """
         resolver = self.world.requests.resolver
         names = omitted_rule_names(self.asked, resolver, self.unforeseen())
         return omissions_of(names, unsupported_rules(self.asked, resolver, jobs))
 
     def unforeseen(self) -> list[str]:
-        """What may move the places of this cycle in the cycles after it, as a list of names."""
+        """Return names of the rules that may move starts of this cycle in later cycles."""
         found: list[str] = []
         if self.cycle.state.progress.without_future_allocation:
             found.append("that jobs without a place in the future hold what comes free")
@@ -321,9 +321,9 @@ class NextCycle:
         return reservation.estimate - self.instance.now > length
 
     def hypothetical_result(self, job: Job) -> PlannedJob | Unplaced:
-        """What the cycle would say of one more job, behind all others; nothing changes.
+        """Return the result of the cycle for one more job behind all others; no state changes.
 
-        Only for instances whose queues alone decide the order of jobs.
+        Only for instances in which the queues alone decide the order of jobs.
         """
         world, cycle = self.world, self.cycle.state
         state = JobState(job, len(world.states))
@@ -346,11 +346,12 @@ class NextCycle:
         return replace(said, exact_fit=fit)
 
     def result_for_added_job(self, job: Job) -> PlannedJob | Unplaced | None:
-        """What a cycle with one more job would say of it; None where one has to be run for that.
+        """Return the result for one more job in the cycle, or None if a new cycle has to be run for
+        it.
 
-        Told without one: the job comes behind all others, nobody backfilled, and all that starts
-        does so in the first cycle. Then the others do as they do without it, and it has its turn
-        after them, once in each cycle.
+        No new cycle is needed if the job comes behind all others, no running job backfilled, and
+        every job that starts does so in the first cycle. The other jobs then do not change, and the
+        added job is examined after them, once in each cycle.
         """
         pending = (*self.instance.pending, job)
         last = priority_order(replace(self.instance, pending=pending))[-1]
@@ -374,9 +375,9 @@ class NextCycle:
         return None if at_once else answer
 
     def earliest_known(self, job: Job) -> int | None:
-        """When a job fits beside what runs and the places that others have; None for never.
+        """Return the earliest start given running jobs and planned starts, or None if never.
 
-        What a limit leaves to say of a job that had no turn.
+        Used for a job that a time limit left without a dispatch attempt.
         """
         cycle, shape = self.cycle.state, self.world.requests.shape(job)
         if shape.infeasibility:
@@ -389,7 +390,7 @@ class NextCycle:
         return None if found is None else found.time
 
     def _start_of_added_job(self, job: Job) -> PlannedJob | None:
-        """Where one more job starts in the cycle as it stands, None where it does not."""
+        """Return the start of one more job in the finished cycle, or None if it does not start."""
         world = self.world
         state = JobState(job, len(world.states))
         state.shape = world.requests.shape(job)
@@ -400,7 +401,7 @@ class NextCycle:
         return self._started(state, found.time, found.terms, found.alternative)
 
     def _fit_of_another(self, state: JobState, start: Start) -> str:
-        """What the start of a job behind all others hangs on to the second, "" for nothing."""
+        """Return the exact fit on which the start of one more job depends, "" if there is none."""
         demand = self.world.requests.reserving(self.cycle.state.shape(state), state.job, 0)
         another = self._by_limit(state, Commitment.of(state.job.id, demand, start))
         found = exact_fits(self.profile_before_starts, [*self.commitments, another], only=another)
@@ -408,9 +409,9 @@ class NextCycle:
 
     @cached_property
     def commitments(self) -> list[Commitment]:
-        """What the jobs keep from those behind them, in the order of planning."""
+        """The commitments of all jobs, in the order of planning."""
         order = [job.id for job in self._order if job.id not in self._unseen_jobs]
-        if self.cycle.later.waiting:  # what starts before a job comes is planned before it
+        if self.cycle.later.waiting:  # earlier starts are planned first
             planned = [reservation.state.job.id for reservation in self.cycle.reservations]
             place = {job: at for at, job in enumerate(planned)}
             order = sorted(order, key=lambda job: place.get(job, -1))
@@ -422,18 +423,20 @@ class NextCycle:
         return priority_order(self.instance)
 
     def demand_of(self, job: str) -> Demand:
-        """What a pending job asks of the hosts that are open to it."""
+        """Return the demand of a pending job on the hosts that are open to it."""
         cycle, state = self.cycle.state, self.world.states.get(job)
         return open_part(cycle, state, self._closed(state.job))
 
     def subtract_open_reservations(self, profile: Profile) -> None:
-        """What is held now for jobs that have no place in the future, for as long as it takes."""
+        """Subtract the reservations of jobs without a future allocation, for as long as the plan
+        reaches.
+        """
         for reservation in self.cycle.reservations:
             if reservation.start is None:
                 _hold_reserved(reservation, self.world.now, FOREVER, profile)
 
     def _standing(self, job: str) -> Commitment | None:
-        """What a job of the cycle keeps from those behind it, None where that is nothing."""
+        """Return the commitment of one job of the cycle, or None if it takes nothing."""
         state, reservation = self.world.states.get(job), self.held.get(job)
         start = self.planned_start(job)
         if start is not None:
@@ -442,7 +445,7 @@ class NextCycle:
                 shape = self.cycle.state.shape(state)
                 duration = state.duration_from(start.time, self.margin)
                 demand = replace(shape.demand, job=state.job, duration=duration)
-            # What starts beside all that is held would do so with any limit.
+            # A start given all reservations does not depend on the limit.
             hangs = state.start is None or state.number in self.cycle.state.progress.exact_backfills
             promise = None if state.start is not None else self._promise(job)
             item = Commitment.of(job, demand, start, promise=promise, hangs=hangs)
@@ -453,7 +456,9 @@ class NextCycle:
         return Commitment(job, reservation.estimate, reservation.reserved, rows, self._promise(job))
 
     def _by_limit(self, state: JobState, item: Commitment) -> Commitment:
-        """The same, by the run limit where that decides into which gaps the job fits."""
+        """Return the commitment with the run limit as its length, if the limit decides which gaps
+        fit.
+        """
         backfills = self.cycle.state.queues[state.job.queue].backfill
         if item.place is None or state.limit is None or not backfills:
             return item
@@ -461,7 +466,7 @@ class NextCycle:
         return replace(item, place=(replace(demand, duration=state.limit), start))
 
     def _promise(self, job: str) -> Callable[[Profile], None]:
-        """What a reservation keeps from others until its start."""
+        """Return the commitment of a reservation until its start."""
         reservation, now = self.held[job], self.world.now
 
         def keep(profile: Profile) -> None:
@@ -469,7 +474,8 @@ class NextCycle:
             if reservation.start is None or reservation.demand is None:
                 _hold_reserved(reservation, now, reservation.estimate, profile)
             elif not takes_only_slots(reservation.demand, reservation.start):
-                # Who is gone by the start needs no slot of it kept, who is not meets the place.
+                # A job that ends by the start needs none of the reserved slots; a longer one
+                # conflicts.
                 subtract_reservations(
                     profile, [reservation], profile.copy(), now, known=ReservationTimelineCache()
                 )
@@ -477,7 +483,7 @@ class NextCycle:
         return keep
 
     def profile_before_starts(self) -> Profile:
-        """What ran before the cycle started anything."""
+        """Return the profile of the jobs that ran before the cycle started any."""
         first = len(self.instance.running)
         begun = {number for number in self.world.running if number >= first}
         profile = self.world.running_profile.copy(begun)
@@ -490,7 +496,7 @@ class NextCycle:
         return eligibility.closed(job.queue, None, windows=False, intervals=False)
 
     def planned_start(self, job: str) -> Start | None:
-        """Where the cycle has a pending job, None where it has no place for it."""
+        """Return the planned start of a pending job, or None if the cycle has none for it."""
         state = self.world.states.get(job)
         if state.start is not None:
             return Start(state.start, state.terms, state.alternative)
@@ -578,7 +584,7 @@ class NextCycle:
         return found
 
     def _has_no_start(self, state: JobState, stuck: Mapping[str, str]) -> bool:
-        """Whether a plan has no start for a job, at whatever time."""
+        """Return whether a plan has no start for a job at any time."""
         if state.job.id in self._missed:
             return True
         if state.start is not None:
@@ -657,7 +663,7 @@ class NextCycle:
         )
 
     def _finish(self, state: JobState, start: int) -> int | None:
-        """When the job itself is expected to end."""
+        """Return the expected end of the job."""
         duration = state.duration_from(start, self.margin)
         return None if duration is None else start + duration - self.margin
 

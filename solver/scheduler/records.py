@@ -1,4 +1,4 @@
-"""The results of a simulation: one record a job, and the cycles if asked for."""
+"""Results of a simulation: one record per job, and the cycles if requested."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """One job; times in seconds from the origin, None for "never"."""
+    """One job of a simulation; times in seconds from the origin, None for "never"."""
 
     job: str
     user: str
     queue: str
-    #: Asked for.
+    #: Requested slots.
     slots: int
     submit: int
     start: int | None
@@ -39,7 +39,7 @@ class JobRecord:
     status: str
     #: Held.
     procs: int
-    #: Of its rusage alternatives.
+    #: Index of the alternative in use, of the job's rusage alternatives.
     alternative: int
     #: Slots by host.
     hosts: dict[str, int]
@@ -59,7 +59,8 @@ class JobRecord:
     #: From when to when (None: still) it held which slots, which are several stretches where it was
     #: preempted, resized or sent back to the queue.
     held: tuple[tuple[int, int | None, dict[str, int]], ...] = ()
-    #: When the jobs that it waited for let it go, None where its wait counts from its submission.
+    #: When the dependencies of the job were satisfied (seconds), None if its wait counts from its
+    #: submission.
     released: int | None = None
 
     @property
@@ -181,16 +182,16 @@ class Simulation:
     settings: Settings
     #: In the order of the input: running, pending, future.
     jobs: Sequence[JobRecord]
-    #: Where it stopped.
+    #: Time at which the simulation stopped (seconds).
     time: int
     #: How many were run.
     cycles: int
-    #: Nothing was left to happen.
+    #: Whether no event was left.
     complete: bool
-    #: Of the cycles, if asked for.
+    #: Records of the cycles, if requested.
     log: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
-    #: What no cycle obeys of jobs and of the instance.
+    #: Settings of jobs and of the instance that no cycle obeys.
     omissions: tuple[Omission, ...] = ()
 
     def __getitem__(self, job: str) -> JobRecord:
@@ -203,7 +204,7 @@ class Simulation:
         return iter(self.jobs)
 
     def __len__(self) -> int:
-        """How many jobs it has."""
+        """Return the number of jobs."""
         return len(self.jobs)
 
     def __bool__(self) -> bool:
@@ -236,7 +237,9 @@ class Simulation:
 
 
 def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHosts, ...]:
-    """Of those that hold something, have begun to, or must rest. names: of hosts, by number."""
+    """Return reservation timers of jobs that have, had or must pause a reservation; names: hosts by
+    number.
+    """
     return tuple(
         HeldHosts(
             state.job.id,
@@ -256,7 +259,7 @@ def may_remember(cycle: CycleState) -> Iterator[JobState]:
 
 
 def backfilled_slots_by_job(world: World) -> tuple[BorrowedSlots, ...]:
-    """Of the running jobs that have borrowed."""
+    """Return the backfilled slots of the running jobs that have any."""
     return tuple(
         BorrowedSlots(state.job.id, world.named(state.backfilled_slots))
         for state in world.subsets.backfilled.values()

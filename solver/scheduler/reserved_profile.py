@@ -98,11 +98,11 @@ class _PoolSlots:
         self._count = np.array([count for _, count in pairs], dtype=float)
         self._owner = np.repeat(np.arange(len(each)), [len(part) for part in each])
         self._size = len(each)
-        #: Those of each place.
+        #: Free amounts of each place.
         self.whole: list[float] = self._sums(self._count)
 
     def free_at(self, base: Profile, time: int) -> list[float]:
-        """Of each place what is free at an instant."""
+        """Return the free amounts of each place at an instant."""
         free = np.floor(np.maximum(base.free(SLOTS, time)[self._host], 0.0))
         return self._sums(np.minimum(self._count, free))
 
@@ -113,14 +113,14 @@ class _PoolSlots:
 
 @dataclass(slots=True, eq=False)
 class FixedReservation:
-    """A reservation that keeps its place until its start, whatever limits say."""
+    """A reservation that protects its allocation until its start, independent of limits."""
 
     held: JobReservation
     alternative: Alternative | None
     slots: dict[int, int]
     memory: dict[int, float]
     until: int
-    #: Limits count just that, not only what is held of it.
+    #: Limits count the whole amount, not only its reserved part.
     exact: bool
     #: The least that these must have free all the while.
     pools: dict[int, float] = field(default_factory=dict)
@@ -141,17 +141,18 @@ class Witness:
 
 
 class ReservedProfile:
-    """The future of a cycle beside what its reservations hold."""
+    """The profile of a cycle with its reservations subtracted."""
 
     def __init__(self, base: Profile, reservations: Iterable[JobReservation], now: int) -> None:
-        """base: what runs and is planned, these reservations' places too; kept up to date."""
+        """base: profile of running and planned jobs and future allocations; kept up to date."""
         self.plain = base
-        #: The same without the places that are held otherwise than by what has to stay free.
+        #: Profile without the allocations whose reserved amounts depend on more than the free
+        #: amounts.
         self.firm = base
         self.now = now
         self._all = base.copy()
         self._all.full_windows = None if base.full_windows is None else base.full_windows.extended()
-        #: What is known to be too crowded for jobs that may borrow nothing.
+        #: Places known to be too full for jobs that may not backfill.
         self._forever = None if base.full_windows is None else base.full_windows.extended()
         self._backfilled = Profile(base.table, base.now)
         self._steady: dict[int, FixedReservation] = {}
@@ -167,7 +168,7 @@ class ReservedProfile:
 
     @property
     def limit_dependent(self) -> list[JobReservation]:
-        """Reservations of which limits or other resources decide what they hold."""
+        """Reservations whose amounts depend on limits or on other resources."""
         return [reservation for reservation in self._limited if reservation.start is not None]
 
     def add_reservation(self, reservation: JobReservation) -> None:
@@ -225,7 +226,9 @@ class ReservedProfile:
         release_allocation(self.firm, reservation)
 
     def _make_pool_limit_dependent(self, pool: int) -> None:
-        """Those that need more of a pool than there is at some instant before their starts."""
+        """Make reservations limit-dependent if they need more of a pool than is free before their
+        starts.
+        """
         least: dict[int, float] = {}
         needed = 0.0
         for number, steady in list(self._steady.items()):
@@ -299,9 +302,9 @@ class ReservedProfile:
         return earliest_start(exact, demand, finishes_only=True, not_before=freer.time)
 
     def profile_for(self, demand: Demand, *, since: int, before: int = FOREVER) -> Profile:
-        """What the job finds beside all reservations.
+        """Return the profile for the job, given all reservations.
 
-        since, before: the instants that it is good for (seconds).
+        since, before: interval of validity (seconds).
         """
         profile = self._conservative_profile(since, FOREVER + 1, before)
         pools = self._inexact_pools(demand, profile, since, before)
@@ -310,9 +313,9 @@ class ReservedProfile:
         return self._with_exact_pools(profile, pools, since, FOREVER + 1, before)
 
     def _conservative_profile(self, since: int, until: int, before: int) -> Profile:
-        """What is left where of pools is counted as held what is held at most.
+        """Return a profile in which pools count at the upper bound of the reserved amounts.
 
-        until: beyond FOREVER for a job that may borrow nothing.
+        until: beyond FOREVER for a job that may not backfill.
         """
         profile = self._all
         if until <= self._until:
@@ -413,7 +416,7 @@ def _pools(alternative: Alternative | None) -> list[int]:
 def fixed_reservation(
     reservation: JobReservation, base: Profile, now: int
 ) -> FixedReservation | None:
-    """A reservation that nothing but its place decides about, None where something else may."""
+    """A reservation that nothing but its place decides about, None if something else may."""
     until = _until(reservation)
     if reservation.start is None or reservation.demand is None:
         return FixedReservation(
@@ -443,7 +446,7 @@ def fixed_reservation(
 def _whole_memory(
     alternative: Alternative, place: dict[int, int], base: Profile
 ) -> dict[int, float] | None:
-    """Memory of the whole place, None where it depends on which host is the first."""
+    """Memory of the whole place, None if it depends on which host is the first."""
     found: dict[int, float] = {}
     for use in alternative.host_uses:
         if base.table.host_resources[use.index].name == "mem":
@@ -517,7 +520,7 @@ def _has_enough(
 def _witness(
     base: Profile, index: int, least: float, candidates: IntArray, now: int, until: int
 ) -> int | None:
-    """A host that has so much free at every instant, None if there is none."""
+    """Return a host with this amount free at every instant, None if there is none."""
     if not candidates.size:
         return None
     free = base.min_free(index, _instants(base, now, until))[candidates] + SLACK
@@ -526,10 +529,10 @@ def _witness(
 
 
 class PlannedProfiles:
-    """What runs and is planned in a cycle, as profiles that are made on demand.
+    """Profiles of the running and planned jobs of a cycle, built on demand.
 
-    From then on they are kept up to date; what no addition can bring up to date drops them. With
-    :meth:`invalidate` after every change the answers are the same.
+    A profile is kept up to date once built; a change that no addition can express drops it. Calling
+    :meth:`invalidate` after every change gives equal results.
     """
 
     def __init__(
@@ -545,11 +548,11 @@ class PlannedProfiles:
 
     @property
     def is_built(self) -> bool:
-        """Whether anybody has asked since the last drop."""
+        """Whether the profiles were requested since they were last dropped."""
         return self._profile is not None
 
     def invalidate(self) -> None:
-        """Something else than a start has changed what runs or is planned."""
+        """Drop the profiles after a change other than a start."""
         self._profile = self._guard = self._always_free = None
 
     def invalidate_reserved(self) -> None:
@@ -591,7 +594,9 @@ class PlannedProfiles:
         return profile
 
     def min_free_slots(self, without: JobState) -> FloatArray:
-        """Slots of each host that are free from now on at all times, beside others' places, [H]."""
+        """Return the slots of each host that stay free from now on, given all planned
+        starts, [H].
+        """
         if self._reservations.get(without) is not None:
             return _always_free(self.profile(without))
         if self._always_free is None:
@@ -604,7 +609,9 @@ class PlannedProfiles:
         return self._guard
 
     def reserved_profile(self, state: JobState) -> ReservedProfile:
-        """What other jobs' reservations keep from a job, beside what runs and is planned."""
+        """Return the profile for a job, given the reservations of other jobs and running and
+        planned jobs.
+        """
         if self._reservations.get(state) is not None:
             others = self._reservations.others(state)
             return ReservedProfile(self.profile(state), others, self._world.now)
@@ -619,7 +626,7 @@ class PlannedProfiles:
         )
 
     def slots_needed_before(self, until: int, own: JobState) -> dict[int, float]:
-        """Slots free now that places of others need before `until`, by host."""
+        """Return the free slots that starts of other jobs need before `until`, by host."""
         future, now = self._shared_guard().firm, self._world.now
         free, reservation = self._world.free_now.host(SLOTS), self._reservations.get(own)
         if (
@@ -630,7 +637,7 @@ class PlannedProfiles:
         ):
             least = future.min_free(SLOTS, future.checkpoints(now, until - now))
         else:
-            # Its own place, which lasts beyond `until`, is no other's.
+            # The future allocation of the job lasts beyond `until`, so no other job counts on it.
             assert reservation.demand is not None
             begin = reservation.start.time
             least = future.min_free(SLOTS, future.checkpoints(begin, until - begin)).copy()

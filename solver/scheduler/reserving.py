@@ -1,4 +1,4 @@
-"""Which jobs may reserve in a cycle, what, and for how long (GRD-06, MEM-04, TBR-01, TBR-12)."""
+"""Jobs that may reserve in a cycle, amounts, and durations (GRD-06, MEM-04, TBR-01, TBR-12)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def runs_out(cycle: CycleState, state: JobState) -> bool:
 
 
 def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Demand:
-    """What a reservation asks for, on the hosts that are open in this cycle (TBR-16)."""
+    """Return the demand of a reservation on the hosts that are open in this cycle (TBR-16)."""
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
     return without_hosts(replace(demand, earliest=cycle.earliest_eligible(state)), closed)
 
@@ -76,7 +76,7 @@ def place_of_its_own(cycle: CycleState, state: JobState) -> JobReservation | Non
 
 
 def expiries(cycle: CycleState) -> list[int]:
-    """When reservations of pending jobs run out or may be made again."""
+    """Return when reservations of pending jobs expire or may be made again."""
     sleep = cycle.instance.params.mbd_sleep_time
     found: list[int] = []
     for number, state in list(cycle.reservation_timers.items()):
@@ -84,7 +84,7 @@ def expiries(cycle: CycleState) -> list[int]:
         if number not in cycle.world.pending:
             del cycle.reservation_timers[number]
         elif cycles is None:
-            continue  # it holds what it holds as long as it waits
+            continue  # a job keeps this reservation for as long as it waits
         elif (over := state.holding.next_change(cycles * sleep)) is not None:
             found.append(over)
     return [time for time in found if time > cycle.world.now]
@@ -121,7 +121,7 @@ def too_late(cycle: CycleState) -> list[int]:
 
 
 class Greedy:
-    """LSF's default: hold what is free now, and count what running jobs will free."""
+    """Greedy reservation, LSF's default: reserves free slots and counts on ends of running jobs."""
 
     name = "greedy"
     summary = "hold free slots as they come, blind to topology; the estimate is a lower bound"
@@ -133,9 +133,10 @@ class Greedy:
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
-        """A greedy reservation (GRD-01), None where there is nothing to hold."""
+        """A greedy reservation (GRD-01), None if there is nothing to hold."""
         if state.reserved is not None:
-            # What it waits for is set aside for it already: from a known second on, or in use.
+            # Resources that the job waits for are reserved for it already, in use or from a known
+            # second on.
             found = future_allocation(cycle, state, closed)
             if found is None or found.start is None or not cycle.waits_for_estimates(state.job):
                 return found
@@ -155,7 +156,9 @@ class Greedy:
     def _reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None, backfilled: bool
     ) -> JobReservation | None:
-        """What is free for the job now; backfilled: whether others may use what it held."""
+        """Reserve the resources that are free for the job; backfilled: other jobs may use reserved
+        slots.
+        """
         residual, now = cycle.residual(closed, state), cycle.world.now
         if not backfilled and not (residual.free(SLOTS, now) > 0).any():
             return None
@@ -245,10 +248,10 @@ def _of_group(
     most: int,
     backfilled_before: FloatArray,
 ) -> JobReservation:
-    """What a job reserves of a group of hosts: what it has lent there, and free slots beside.
+    """Return the reservation of a job on a group of hosts: backfilled slots, then free slots.
 
-    free, lent: slots of each host, [H]. most: slots in all that limits leave it beside what is
-    lent. Of a host that it shares with nobody it reserves every slot.
+    free, lent: slots of each host, [H]. most: slots permitted by limits in addition to the
+    backfilled ones. An exclusive job reserves every slot of a host.
     """
     backfilled: Allocation = {}
     wanted = demand.slots
@@ -334,7 +337,7 @@ def _sticky(demand: Demand, before: tuple[int, ...], hosts: int) -> Demand:
 def _first_host(
     demand: Demand, group: BoolArray, free: FloatArray, backfilled: Mapping[int, int]
 ) -> list[int] | None:
-    """The host to hold first, [] for any; None where no first execution host has a slot.
+    """The host to hold first, [] for any; None if no first execution host has a slot.
 
     Nothing is held elsewhere then: the job could not begin there.
     """
@@ -379,11 +382,13 @@ def _estimate(
     *,
     lava: bool,
 ) -> int | None:
-    """When the slots of running jobs add up to the minimum, and held hosts have the memory.
+    """Return when the slots of running jobs reach the minimum and reserved hosts have enough
+    memory.
 
-    No later than hosts that hold nothing yet may have both: what is held moves there by then.
+    The result is no later than the instant at which other hosts may have both, because the
+    reservation moves there by then.
     """
-    # What is lent comes back with the jobs that borrowed it, which run.
+    # Backfilled slots are released when the running jobs that backfilled them end.
     missing = demand.slots - sum(reservation.slots.values())
     slots_at: int | None = now
     if missing > 0:
@@ -411,7 +416,9 @@ def _estimate(
 
 
 def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
-    """When every term fits, alone, beside what runs, blind to topology; `latest` at the latest."""
+    """Return when every term fits, each alone, given running jobs and without topology, by `latest`
+    at the latest.
+    """
     profile, found = running.copy(), demand.earliest
     for term in demand.terms:
         blind = replace(
@@ -432,7 +439,7 @@ def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
 
 
 def _when(finish: IntArray, amounts: FloatArray, needed: float) -> int | None:
-    """The finish at which the amounts add up to what is needed."""
+    """Return the end of a running job at which the amounts reach the need."""
     position = int(np.searchsorted(np.cumsum(amounts), needed))
     return int(finish[position]) if position < len(finish) else None
 
@@ -466,9 +473,9 @@ def free_slots_in_order(
     wanted: int,
     first: Sequence[int] = (),
 ) -> dict[int, int]:
-    """As many free slots as there are, up to those wanted, in candidate order (GRD-01).
+    """Return free slots up to the requested number, in candidate order (GRD-01).
 
-    first: hosts before all others.
+    first: hosts that precede all others.
     """
     leading = np.array(first, dtype=np.int64)
     order = np.concatenate([leading, *(term.candidates for term in demand.terms)])
@@ -508,7 +515,7 @@ class NoReservation:
 
 
 class TimeBased:
-    """Future allocations for the first N jobs, greedy reservation for the others."""
+    """Time-based reservation: future allocations for the first N jobs, greedy for the rest."""
 
     name = "time-based"
     summary = "the first N jobs get the earliest finish at which all they ask for is free"
@@ -559,7 +566,7 @@ def future_allocation(
     if start is not None and start.time <= now:
         if (there := place_to_backfill(cycle, state, closed)) is not None:
             return hold_now(cycle, state, demand, there, closed, method=TimeBased.name)
-        # It does not start for what no plan sees ahead: look again when something ends.
+        # The start is prevented by a rule that no plan foresees: examine it again when a job ends.
         ends = cycle.planned.profile(state).candidate_times(demand.earliest, finishes_only=True)[
             1:2
         ]
@@ -573,7 +580,7 @@ def future_allocation(
         return found
     reservation = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
     if cycle.settings.planning and not cycle.record.started:
-        # After a start the cycle is run again, and what it says then is what counts.
+        # The cycle is run again after a start, and the second result counts.
         reservation.waits_for = _reason(cycle, state, demand, start)
     return reservation
 
@@ -593,7 +600,9 @@ def _equal_right_before(cycle: CycleState, state: JobState, demand: Demand) -> i
 
 
 def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Start | None:
-    """Where a job will start on what others lend it, once every job has had its turn (TBR-18)."""
+    """Return the start of a job on backfillable slots, after all dispatch attempts of the cycle
+    (TBR-18).
+    """
     if not cycle.queues[state.job.queue].backfill or state.limit is None:
         return None
     until = cycle.world.now + cycle.world.requests.backfill_limit(state.job, state.limit)
@@ -626,7 +635,7 @@ def hold_now(
     *,
     method: str,
 ) -> JobReservation:
-    """What has to be kept of a future allocation, if nothing but slots and memory is short."""
+    """Return the part of a future allocation to protect now, if only slots and memory are short."""
     memory = cycle.queues[state.job.queue].holds_memory
     reservation = JobReservation(
         state, method, start.time, includes_memory=memory, start=start, demand=demand
@@ -656,7 +665,7 @@ def earliest_unreserved_start(
     """
     limit = state.limit if cycle.queues[state.job.queue].backfill else None
     if limit is not None:
-        # It may run beyond its estimate, but into no place of a job before it.
+        # The job may run beyond its estimate, but not into the start of a job before it.
         demand = replace(demand, duration=limit)
     start = earliest_start(
         cycle.planned.profile(state), demand, finishes_only=True, not_before=not_before, hint=hint
@@ -693,13 +702,13 @@ def _on_what_nobody_holds(
 
 
 def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:
-    """What the start waits for, with the jobs that end then."""
+    """Return the pending reason for the start, with the jobs that end then."""
     others = cycle.other_reservations(state)
     profile = cycle.planned.profile(state)
     key = demand.kind, start.time
     short = cycle.short.get(key)
     if not short and others and start.time > demand.earliest:
-        # The instant before the start is all that is asked about.
+        # Only the instant before the start matters.
         times = profile.candidate_times(demand.earliest, finishes_only=True)
         last = times[bisect.bisect_left(times, start.time) - 1]
         duration = demand.duration_from(last)

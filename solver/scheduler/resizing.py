@@ -27,7 +27,7 @@ from .job_state import RUNNING, JobState
 
 
 def growth_requests(cycle: CycleState) -> list[Job]:
-    """Of each running job that may grow the slots it still wants, as a range from 1."""
+    """Return the slots that each growing resizable job still requests, as a range from 1."""
     return [
         replace(state.job, slots=1, max_slots=state.job.most_slots - state.slots)
         for state in cycle.world.subsets.growing.values()
@@ -55,7 +55,7 @@ def grow_resizable_jobs(cycle: CycleState) -> None:
 
 
 def grow(cycle: CycleState, offer: Offer) -> None:
-    """Let one job grow, now that it is its turn, within what the offer allows."""
+    """Let one resizable job grow within its offer."""
     state = cycle.world.states.get(offer.job.id)
     demand = cycle.world.requests.now(cycle.shape(state))
     if offer.ineligibility or demand.impossible or len(demand.terms) > 1:

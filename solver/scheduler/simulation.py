@@ -79,14 +79,14 @@ from .world import World
 
 
 _HAS_SLOTS = (RUNNING, SUSPENDED, PREEMPTED)
-#: What bmod may change of a job that runs.
+#: Options of a running job that bmod may change.
 _OF_RUNNING = frozenset({"run_limit"})
 #: Said of bmod -J "a%5", which no simulation follows.
 _SAME_LIMIT = "how many elements of its array may run at once stays as it is"
 
 
 def resize(cycle: CycleState, change: Resize | Release) -> str:
-    """Give a running job other slots; the note where that cannot be, "" where it is done."""
+    """Give a running job other slots; the note where that cannot be, "" if it is done."""
     world = cycle.world
     state = world.states.find(change.job)
     if state is None or state.status != RUNNING or len(state.terms) != 1:
@@ -109,7 +109,7 @@ def resize(cycle: CycleState, change: Resize | Release) -> str:
 
 
 def apply_command(cycle: CycleState, command: JobCommand) -> str:
-    """Do one command now; the note where it means nothing, "" where it is done."""
+    """Do one command now; the note where it means nothing, "" if it is done."""
     state = cycle.world.states.find(command.job)
     if state is None:
         return "there is no such job"
@@ -131,7 +131,7 @@ def apply_command(cycle: CycleState, command: JobCommand) -> str:
         case Modification():
             if state.status in _HAS_SLOTS and set(command.fields) - _OF_RUNNING:
                 return "it runs: only its run limit can be changed"
-            # Who runs has been counted by the limit there was.
+            # The running jobs were counted under the previous limit.
             fields = {**command.fields, "array_limit": state.job.array_limit}
             note = _modify(cycle, state, replace(state.job, **fields))
             other = command.fields.get("array_limit", state.job.array_limit)
@@ -204,7 +204,8 @@ def _move(cycle: CycleState, state: JobState, to: str) -> str:
 Recorder = Callable[[CycleRecord, World], None]
 #: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).
 FALL_STEP = 60
-#: Cycles between which the garbage collector may look around: what they make holds no circles.
+#: Cycles between two runs of the garbage collector: objects of a cycle contain no reference
+#: circles.
 CYCLES_AT_ONCE = 64
 #: How notes call changes of jobs.
 _WORDS = {
@@ -219,7 +220,7 @@ _WORDS = {
 
 
 class SimulationProgress:
-    """What a simulation has done so far."""
+    """Progress of a running simulation."""
 
     def __init__(self, now: int) -> None:
         #: How many were run.
@@ -228,11 +229,11 @@ class SimulationProgress:
         self.started = 0
         #: The second at which something last happened that may let a job start.
         self.last_progress = now
-        #: Of the cycles, where it is kept.
+        #: Records of the cycles, if requested.
         self.log: list[dict[str, Any]] = []
         #: Changes that were left out, and why.
         self.notes: list[str] = []
-        #: What each cycle of :meth:`Session.run_until_stable` did.
+        #: Record of each cycle run by :meth:`Session.run_until_stable`.
         self.settled: list[CycleRecord] = []
         #: Numbers of the jobs that the limit of a plan kept from joining the pending ones.
         self.unentered: set[int] = set()
@@ -342,7 +343,8 @@ class Session:
 
         first = len(self.instance.running)
         if self.kept is not None:
-            # What runs was looked at when it was entered, and that ids differ when they came.
+            # Running jobs were checked when they were entered, and ids were checked when jobs were
+            # submitted.
             waiting = (*self.instance.pending, *self.instance.future)
             times = np.fromiter(map(look, waiting), dtype=np.int64, count=len(waiting))
         else:
@@ -374,7 +376,7 @@ class Session:
 
     @property
     def requests(self) -> ShapeTable:
-        """What jobs ask for."""
+        """The demands of the jobs."""
         return self.world.requests
 
     def advance(self, *, pass_over: bool = False) -> bool:
@@ -527,7 +529,7 @@ class Session:
         return first + -(-(time - first) // step) * step
 
     def next_time(self) -> int | None:
-        """When the next cycle is due; None when nothing is left to happen."""
+        """Return when the next cycle is due, or None if nothing is left to happen."""
         world = self.world
         found: list[int] = []
         if world.events:
@@ -561,10 +563,11 @@ class Session:
         return [max(time, now) for time in found]
 
     def _reordered(self, before: int | None) -> list[int]:
-        """When jobs next have their turns in another order, and it matters: at most one time.
+        """Return when the dispatch order of jobs changes and matters, as a list of at most one
+        time.
 
-        before: when there is a cycle anyway, None for never. Where none could start at all the
-        order makes no difference until something happens.
+        before: time of the next cycle in any case, None if never. If no pending job could start,
+        the order makes no difference until the next event.
         """
         order, step, now = self.world.order, self.settings.cycle, self.world.now
         if isinstance(order, FirstCome) or self.cycle.is_skipped or not step:
@@ -589,7 +592,7 @@ class Session:
         return patience + 2 * max(1, self.settings.cycle)
 
     def result(self) -> Simulation:
-        """What has come of it so far."""
+        """Return the result of the simulation so far."""
         return Simulation(
             instance=self.source,
             settings=self.settings,

@@ -45,7 +45,7 @@ from .job_state import FUTURE, PREEMPTED, JobState
 #: States of a host that are not its administrator's doing.
 _NO_LOAD = ("unavail", "down", "unlicensed", "closed_lim")
 _LOCKED = ("locku", "lockw", "closed_lock")
-#: What is said where a part of the job would still fit a limit of the queue or the user.
+#: Message for a job of which a part would still fit a limit of the queue or the user.
 _PARALLEL = {
     Pending.QUEUE_SLOTS: Pending.QUEUE_SLOTS_PARALLEL,
     Pending.QUEUE_USER_SLOTS: Pending.QUEUE_USER_SLOTS_PARALLEL,
@@ -214,7 +214,7 @@ class _Hosts:
                 yield Reason(kind, resource=pool.subject)
 
     def _left(self, use: Use, term: TermDemand) -> tuple[int, int]:
-        """How often a pool can give what one count takes, and how often the term takes it."""
+        """Return how often a pool can supply one count, and how often the term takes it."""
         left = (self.view.free_in_pool(use.index, self.world.now) + SLACK) // max(
             use.reservation.initial, SLACK
         )
@@ -384,7 +384,9 @@ class _Hosts:
     def _shortages(
         self, alternative: Alternative, term: TermDemand, wanted: FloatArray
     ) -> list[tuple[HostResource | Pool, BoolArray]]:
-        """What an alternative takes besides slots, and the hosts that have too little of it."""
+        """Return the resources besides slots that an alternative takes, and the hosts that are
+        short of them.
+        """
         now, table = self.world.now, self.view.table
         found: list[tuple[HostResource | Pool, BoolArray]] = []
         for use in alternative.host_uses[1:]:
@@ -433,7 +435,7 @@ class _Hosts:
             yield Reason(Pending.FIRST_HOST)
 
     def _together(self) -> Iterator[Reason]:
-        """What the hosts that would do one by one lack together."""
+        """Return the resources that hosts which suffice one by one lack together."""
         now = self.world.now
         for term in self.demand.terms:
             left = replace(term, candidates=term.candidates[self.free[term.candidates]])

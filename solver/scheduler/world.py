@@ -61,10 +61,10 @@ from .job_state import (
 def ends_of_running(
     requests: ShapeTable, running: Sequence[RunningJob], now: int
 ) -> tuple[IntArray, IntArray]:
-    """When jobs end if nothing else happens, and when that is expected, [n] each; or FOREVER.
+    """Return real and expected ends of jobs if nothing else happens, [n] each; FOREVER for never.
 
-    Those that are beyond their limits are expected in the next second. Suspended jobs as if they
-    ran.
+    Jobs beyond their limits are expected to end in the next second. Suspended jobs count as
+    running.
     """
     spans = [requests.spans(item.job) for item in running]
     starts = np.fromiter((item.start for item in running), np.int64, len(running))
@@ -81,7 +81,7 @@ def ends_of_running(
         [killed_by_clock(requests.instance, item.job, item.start) for item in running]
     )
     before = np.where(known < FOREVER, known, _after(starts, durations))
-    # Who has passed an estimate is expected at the limit.
+    # A job beyond its estimate is expected to end at its run limit.
     expected = np.where(before > now, before, _after(starts, limits))
     told = np.where(expected < FOREVER, np.maximum(expected, now + 1), FOREVER)
     done = np.where(works < FOREVER, _after(starts, works), told)
@@ -94,7 +94,7 @@ def _or_forever(column: Iterable[int | None]) -> IntArray:
 
 
 def _after(starts: IntArray, spans: IntArray) -> IntArray:
-    """So long after the starts; FOREVER where the span is."""
+    """Return the starts plus a duration; FOREVER if the duration is."""
     ends: IntArray = np.where(spans < FOREVER, starts + spans, FOREVER)
     return ends
 
@@ -103,11 +103,11 @@ class RunningSubsets:
     """Running jobs that need attention of their own, by number."""
 
     def __init__(self) -> None:
-        #: Those that hold their slots, or have given them up, and do not run.
+        #: Running jobs that are suspended; they keep their slots or have released them.
         self.suspended: dict[int, JobState] = {}
         #: Resizable ones.
         self.growing: dict[int, JobState] = {}
-        #: Those that backfilled on slots held for others.
+        #: Jobs that backfilled reserved slots.
         self.backfilled: dict[int, JobState] = {}
 
     def add(self, state: JobState) -> None:
@@ -128,7 +128,7 @@ class ArrivalOrder:
 
     def __init__(self) -> None:
         self.count = 0
-        #: Those since the last cycle.
+        #: Jobs that finished since the last cycle.
         self.new: list[JobState] = []
 
     def number(self, state: JobState) -> None:
@@ -158,7 +158,7 @@ class World:
         #: Seconds between two cycles.
         self.cycle = cycle
         self.now = instance.now
-        #: What running jobs hold of the hosts, now and over time.
+        #: Use of the hosts by running jobs, now and over time.
         self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states = states
@@ -185,16 +185,16 @@ class World:
 
     @property
     def free_now(self) -> FreeNow:
-        """What is free at the moment."""
+        """The resources that are free now."""
         return self.running_profile.free_now
 
     @property
     def last_accepted(self) -> IntArray:
-        """When each host took its last job, [H]."""
+        """The time at which each host accepted its last job, [H]."""
         return self.running_profile.last_accepted
 
     def reserved_load(self, name: str) -> FloatArray:
-        """What running jobs reserve of a load index, [H] (RSV-01)."""
+        """Return the amount of a load index that running jobs reserve, [H] (RSV-01)."""
         total = np.zeros(len(self.names))
         for state in self.running.values():
             assert state.start is not None
@@ -206,7 +206,9 @@ class World:
         return total
 
     def eligible_time(self, job: Job) -> int:
-        """When a job is submitted and may begin (seconds); not before the first cycle."""
+        """Return when a job is submitted and its begin time has come (seconds); not before the
+        first cycle.
+        """
         return max(job.submit, job.begin or job.submit, self.instance.now)
 
     def expect(self, state: JobState) -> None:
@@ -346,7 +348,9 @@ class World:
         return state
 
     def _expect_ends(self, numbers: IntArray, ends: IntArray, expected: IntArray) -> None:
-        """As :meth:`expect_end` for running jobs of the plain kind, all at once."""
+        """Set expected ends of running jobs without special states, in one pass
+        (:meth:`expect_end`).
+        """
         soonest = self.now + 1
         after = np.where(expected == soonest, self.now + max(1, self.cycle), expected)
         rows = zip(
@@ -376,7 +380,9 @@ class World:
         self.changed = True
 
     def _expect_abort(self, state: JobState) -> None:
-        """When a job that waits can run for its limit before -t no more, it is aborted."""
+        """Schedule the abort of a pending job at the instant after which it cannot run to its limit
+        before -t.
+        """
         last = last_start(self.instance, state.job)
         if last is not None:
             self.events.push(max(self.now, last + 1), Event.ABORT, state.number)
@@ -400,7 +406,7 @@ class World:
         self.order.submitted(state.job, state.number, state.arrival, kind)
 
     def set_durations(self, state: JobState, *, margin: int = 0) -> None:
-        """What the job is expected to do, `margin` seconds longer, and what it really does."""
+        """Set the expected duration of the job, `margin` seconds longer, and its real run time."""
         job = state.job
         state.duration, state.limit = self.requests.spans(job)
         state.reserved = self.requests.reserved(job)
@@ -425,7 +431,8 @@ class World:
         memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state.number))
         self.order.started(state.job, self.named(state.allocation), now, memory)
         state.holding.clear()
-        # It is in a cycle that jobs start; who is let go by that has a turn in the next.
+        # Jobs start within a cycle; a job whose dependency is satisfied by such a start is examined
+        # in the next one.
         self._notify_dependents(state, now + 1 if self.cycle else now)
 
     def _run(self, state: JobState, holds: Sequence[Hold]) -> None:
@@ -587,7 +594,7 @@ class World:
         self.changed = True
 
     def advance_clock(self, now: int) -> None:
-        """It is `now`: for what happens between cycles."""
+        """Advance the clock to `now`, for events between cycles."""
         self.now = self.running_profile.now = max(now, self.now)
 
     def advance(self, now: int) -> None:
@@ -596,7 +603,7 @@ class World:
         self.running_profile.advance(now)
 
     def holds(self, state: JobState) -> list[Hold]:
-        """What a running job uses, and where."""
+        """Return the resources that a running job uses, and their hosts."""
         if state.number < len(self.instance.running) and not state.requeues:
             running, resolver = self.instance.running[state.number], self.requests.resolver
             blocked = resolver.blocked_units(state.job, state.allocation)
@@ -606,7 +613,7 @@ class World:
         return holds_of(demand, state.terms, state.alternative, self.table.pools)
 
     def shape(self, state: JobState) -> Shape:
-        """What a job has in common with its equals, found when it is asked for."""
+        """Return the shape of a job, computed at the first call."""
         if state.shape is None:
             state.shape = self.requests.shape(state.job)
         return state.shape
@@ -616,7 +623,7 @@ class World:
         return {self.names[host]: slots for host, slots in allocation.items()}
 
     def _loads(self, state: JobState) -> Iterable[Reservation]:
-        """What a running job reserves of load indices."""
+        """Return the load indices that a running job reserves."""
         return self.requests.resolver.load_reservations(state.job, state.alternative)
 
     def _memory(self, job: int) -> Iterable[HeldPart]:
@@ -628,7 +635,7 @@ class World:
 def holds_of(
     demand: Demand, terms: Sequence[Allocation], alternative: int, pools: Sequence[Pool]
 ) -> list[Hold]:
-    """What the terms of a job use: uses, slots by host, and hosts that it owns (cu[excl])."""
+    """Return the use of a job's terms: uses, slots by host, and hosts that it owns (cu[excl])."""
     if len(terms) > 1:  # none of which has cu[]
         uses = [term.alternatives[alternative] for term in demand.terms]
         return [(*part, []) for part in held_by_terms(zip(uses, terms, strict=True), pools)]

@@ -52,21 +52,21 @@ class _Occupied:
     end: int
     #: [H].
     nodes: BoolArray
-    #: What it uses, and where.
+    #: Amounts that a job uses, and their hosts.
     uses: Alternative
     allocation: Allocation
 
 
 @dataclass(slots=True)
 class _BackfillCycle:
-    """What one cycle knows; times in seconds of the instance."""
+    """State of one backfill cycle; times in seconds of the instance."""
 
     problem: PlanningProblem
     settings: BackfillSettings
     #: Seconds since 1970 of the instance's second 0.
     zero: int
     map: NodeMap
-    #: What running jobs leave free over time.
+    #: Resources that running jobs leave free over time.
     profile: Profile
     #: In the order of their ends.
     running: list[_Occupied]
@@ -83,16 +83,16 @@ class _BackfillCycle:
 
 @dataclass(frozen=True, slots=True)
 class _JobAnswer:
-    """What was found for one job."""
+    """Result for one job."""
 
     start: Start | None = None
     why: str = ""
 
 
 def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
-    """What a cycle of Slurm's backfill says of the pending jobs, up to the end of the budget.
+    """Return the plan of one backfill cycle of Slurm for the pending jobs, within the budget.
 
-    Jobs that it leaves without a start have none here, with the reason.
+    Jobs that the cycle leaves without a start have none here, with the reason.
     """
     problem = PlanningProblem.of(instance, as_lsf=True, budget=budget, due_dates=True)
     cycle = _cycle_of(problem, instance.advance_reservations)
@@ -218,7 +218,7 @@ def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
 def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
     """The start of one job, which takes its nodes out of the map."""
     open_condition = demand.after is not None or demand.earliest > cycle.now
-    of_slurm = cycle.problem.instance.params.of_slurm  # squeue shows what is not fulfilled yet
+    of_slurm = cycle.problem.instance.params.of_slurm  # squeue lists only unfulfilled dependencies
     if demand.job.dependency and (open_condition or of_slurm):
         return _JobAnswer(why=DEPENDENT)
     if demand.job.begin is not None and demand.job.begin > cycle.now:
@@ -279,7 +279,9 @@ def _licence_uses(cycle: _BackfillCycle, demand: Demand) -> dict[int, float]:
 def _short_until(
     cycle: _BackfillCycle, licences: dict[int, float], time: int, end: int
 ) -> int | None:
-    """When too few licences over [time, end] may suffice again, None if they suffice."""
+    """Return when licences that are short over [time, end] may suffice again, None if they
+    suffice.
+    """
     pools = cycle.profile.table.pools
     capacity = {index: pools[index].capacity for index in licences}
     short = cycle.map.short_until(cycle.zero + time, cycle.zero + end, licences, capacity)
@@ -347,7 +349,7 @@ def _first_end(
 
 
 def _costs(start: int, time: int, exact: int, now: int) -> str:
-    """What Slurm's way of planning costs a job, in words."""
+    """Return the delay that Slurm's way of planning causes for a job, in words."""
     if time < start and max(exact, time) < start:
         less = duration_text(start - max(exact, time))
         return f"it would fit {less} earlier: Slurm tests the ends of running jobs in groups"
@@ -406,7 +408,9 @@ def _will_run(
     time: int,
     later: int | None,
 ) -> tuple[int, Allocation] | None:
-    """When and where the select plugin would start a job on these nodes, by running jobs alone."""
+    """Return when and where the select plugin would start a job on these nodes, by running jobs
+    alone.
+    """
     first = time if cycle.settings.bounded_by_records else cycle.now
     found = choose_nodes(_caps(cycle, demand, first), usable, cycle.weights, shape)
     if found is not None:

@@ -1,4 +1,4 @@
-"""What SchedulerParameters and the version of Slurm change of its backfill."""
+"""Effect of SchedulerParameters and of the version of Slurm on its backfill."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_MODELLED = (
     "pack_serial_at_end",
     "time_min_as_soft_limit",
 )
-#: Of these, the ones without an influence on one whole cycle.
+#: Parameters among these that have no influence on a whole cycle.
 _OF_MANY_CYCLES = ("bf_continue", "bf_max_time", "bf_max_job_start", "bf_node_space_size")
 
 

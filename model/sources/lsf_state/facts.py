@@ -186,7 +186,7 @@ def _entry(key: str, value: str) -> dict[str, Any]:
     for text in (value,) if number is None else (number, value):
         with suppress(ValueError):
             return _known(ParamsEntry.model_validate({key: text}))
-    raise ValueError(f"{value!r} is no value of it")
+    raise ValueError(f"{value!r} is not a valid value of {key}")
 
 
 def _known(entry: ParamsEntry) -> dict[str, Any]:

@@ -162,10 +162,10 @@ def _line_of(line: str) -> SbatchLine:
         words = shlex.split(line)
     except ValueError as error:
         raise InputError([Problem(f"cannot be read: {error}", path="sbatch line")]) from None
-    if words and words[0] in COMMANDS:
-        words = words[1:]
-    rest = _read_words(found, words, 0)
-    found.script = rest[0] if rest else ""
+    command = words[0] if words and words[0] in COMMANDS else ""
+    rest = _read_words(found, words[1:] if command else words, 0)
+    if command in ("", "sbatch"):  # srun and salloc run a command and read no script
+        found.script = rest[0] if rest else ""
     return found
 
 

@@ -131,18 +131,17 @@ def _integral(weights: Floats) -> Ints:
 # of the large ones at a time".
 
 
-#: What all prices of a system make together stays below this, so that sums fit into 64 bits.
+#: Upper limit for the sum of all prices of a system, so that sums fit into 64 bits.
 DEAREST = float(1 << 59)
 
 
 class Market:
-    """What there is by each dual feasible function, on a grid of buckets.
+    """Capacity of the pool under each dual feasible function, on a grid of buckets.
 
-    ``grid`` (B+1,) ascending from 0.
+    ``grid`` (B+1,): bucket limits, ascending from 0. After its end capacity is free and unlimited.
 
-    After the grid's end everything is free of charge and without limit. ``crowd``: a problem whose
-    jobs include all of this one's; functions are then of its sizes and counts, and the prices mean
-    something for all problems within it.
+    ``crowd``: a problem whose jobs include all jobs of this one; functions are then made for its
+    sizes and counts, and the prices are valid for all problems within it.
     """
 
     def __init__(
@@ -270,7 +269,7 @@ class Duals:
         charge = np.zeros((len(market.sizes), market.buckets), dtype=np.int64)
         worth = 0
         lots = []
-        # Whatever prices are cut down to, what they certify is a bound.
+        # Any truncated prices still certify a bound.
         caps = DEAREST / len(rows) / market.whole_worth(rows) if rows else np.zeros(0)
         whole = np.clip(np.rint(duals * scale), 0, caps).astype(np.int64).tolist()
         for (function, bucket), price in zip(rows, whole, strict=True):
@@ -380,8 +379,9 @@ class PoolBound:
 
 @dataclass(frozen=True)
 class Barrier:
-    """Where a job is to start: from ``first`` to ``last``. Whatever runs through all of that runs
-    beside it, and occupies at most ``room`` processors."""
+    """A window of starts from ``first`` to ``last``: jobs that run through all of it have at most
+    ``room`` processors.
+    """
 
     job: int
     first: int
@@ -422,11 +422,11 @@ def cost(group: Group, starts: Ints) -> Ints:
 
 
 class Relaxation:
-    """One LP on one grid, growing.
+    """One linear program on one grid, which grows by columns and rows.
 
-    ``domains``: the starts each group may use; None for all. ``ceiling``: the price of leaving a
-    job out, above what any good plan pays: keeps the LP feasible and its duals finite. Bounds are
-    certified without it.
+    ``domains``: the starts each group may use, None: all. ``ceiling``: the price of omitting a job,
+    above the price in any good plan: it keeps the LP feasible and its duals finite. Bounds are
+    certified without the ceiling.
     """
 
     def __init__(
@@ -533,7 +533,9 @@ class Relaxation:
         return [price / self._unit for price in capped]
 
     def _coverage(self, index: int, starts: Ints) -> tuple[Ints, Ints, Floats]:
-        """Where windows lie: (position of the start, bucket, share of the bucket) in parallel."""
+        """Return the coverage of windows as parallel arrays: position of the start, bucket, share
+        of the bucket.
+        """
         ends = starts + self.groups[index].duration
         first = np.searchsorted(self._grid, starts, side="right") - 1
         after = np.searchsorted(self._grid, ends, side="left")
@@ -581,7 +583,9 @@ class Relaxation:
                 row.SetCoefficient(columns[position], float(group.size))
 
     def _tolls(self) -> list[tuple[Barrier, int]]:
-        """What the LP has a processor through each barrier cost, cut down to fit into 64 bits."""
+        """Return the LP's price of one processor through each barrier, truncated to fit into 64
+        bits.
+        """
         highest = DEAREST / max(1, len(self._barriers)) / float(self.market.sizes[-1])
         return [
             (barrier, int(min(highest, max(0.0, -row.dual_value() * self._unit * self._scale))))

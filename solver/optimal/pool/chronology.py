@@ -83,8 +83,8 @@ class Guide:
         found = self._known.get(instant)
         if found is None:
             worth, paid = self._prices.until(instant)
-            # Jobs that ran before the state are not in the priced supply, but will be deducted
-            # like the others: add what they pay.
+            # Jobs that ran before the state are not part of the priced supply, but the sum
+            # subtracts all started jobs; so their prices are added.
             for end, size in self.base.running:
                 if size in paid:
                     worth += paid[size] if instant <= end else self._prices.until(end)[1][size]
@@ -135,7 +135,9 @@ class Chronology:
         return State(0, 0, 0, (), counts, 0, 0, None, 0)
 
     def residual(self, state: State) -> tuple[PoolProblem, list[int]]:
-        """What is left to plan in a state, and the root's group index of each of its groups."""
+        """Return the remaining problem of a state, and the root's group index of each of its
+        groups.
+        """
         later = [time for time in self.times if time > state.time]
         points = sorted({state.time, *later, *(end for end, _ in state.running)})
         free = []
@@ -267,7 +269,7 @@ class Chronology:
         return True
 
     def spent(self, state: State, guide: Guide) -> int:
-        """What a state's decisions have lost against the guide's bound."""
+        """Return the loss of a state's decisions against the guide's bound."""
         worth, _, _ = guide.at(state.time)
         lost = worth - guide.at(guide.base.time)[0]
         trail = state.starts
@@ -290,7 +292,7 @@ class Chronology:
         return guide.base.value - ((-total) // guide.scale)
 
     def allowance(self, guide: Guide) -> int:
-        """How much may be lost against the guide's bound and still beat ``best``."""
+        """Return the maximum loss against the guide's bound of a plan better than ``best``."""
         return (self.best - 1 - guide.base.value) * guide.scale - guide.floor
 
     def _arrive(self, event: tuple[State, int] | None) -> None:

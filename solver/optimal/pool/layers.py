@@ -46,7 +46,7 @@ class States:
 
     @property
     def bytes_each(self) -> float:
-        """What a state takes in memory."""
+        """Return the memory of one state in bytes."""
         return float(sum(getattr(self, field.name).nbytes for field in fields(self)) / len(self))
 
     def take(self, rows: Ints) -> Self:
@@ -107,7 +107,7 @@ def undominated(
 
 
 TAIL = 400
-#: Up to so many seconds, where to find each in the tables is a table itself.
+#: Up to this many seconds, the position of each instant in the tables is a table itself.
 TABULATED = 1 << 21
 
 
@@ -500,7 +500,7 @@ class LayeredSearch:
         return self.problem.select(np.array(jobs, dtype=np.int64))
 
     def _residual(self, states: States, row: int) -> tuple[PoolProblem, list[Ints]]:
-        """What one state leaves to plan, and the starts of each of its groups."""
+        """Return the remaining problem of one state, and the starts of each of its groups."""
         ready, left = states.ready[row], states.left[row].tolist()
         times = np.unique(ready)
         free = self._rooms[np.searchsorted(ready, times, side="right") - 1]
@@ -536,7 +536,7 @@ class LayeredSearch:
             kept = np.flatnonzero(states.bounds[parent, which] + extra <= self._limit)
             parent, group, start = parent[kept], group[kept], start[kept]
             exact, after = exact[kept], after[kept]
-        # What children of one parent with the same start have in common is reckoned once.
+        # Terms that children of one parent with equal starts share are computed once.
         _, pick, which = np.unique((parent << 32) | start, return_index=True, return_inverse=True)
         common, begin = parent[pick], start[pick]
         base = self._bounds(

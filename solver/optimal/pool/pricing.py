@@ -17,7 +17,7 @@ from .problem import Bools, Ints, PoolProblem
 # turn. So starts are one of few origins plus a sum of durations of different jobs.
 
 
-#: Up to so many seconds, the instants reached are marked on an array of all seconds.
+#: Up to this many seconds, reachable instants are marked in an array of all seconds.
 MARKED = 1 << 24
 
 
@@ -43,7 +43,7 @@ def achievable_starts(problem: PoolProblem, horizon: int, limit: int) -> Ints | 
 
 
 def _listed(starts: Ints, steps: list[tuple[int, int]], horizon: int, limit: int) -> Ints | None:
-    """The same as a list of instants: for horizons too far to mark every second."""
+    """Return the reachable instants as a list, for horizons too long to mark every second."""
     for step, count in steps:
         for jump in _jumps(count):
             if len(starts) > limit:
@@ -83,8 +83,9 @@ MIN_BUCKETS = 6
 
 @dataclass(frozen=True, slots=True)
 class Fineness:
-    """How much work a price system is worth: buckets of the grid, rounds of packing rows, and the
-    relative gain below which another round is not made."""
+    """Effort for a price system: buckets of the grid, rounds of packing rows, and the relative gain
+    below which the rounds end.
+    """
 
     buckets: int
     rounds: int
@@ -92,8 +93,9 @@ class Fineness:
 
 
 def affordable_buckets(buckets: int, kinds: int, most: int) -> int:
-    """So many, or fewer where there are so many kinds of jobs that the program would be larger than
-    ``most`` buckets of one kind: no solution would come in time."""
+    """Return the number of buckets, reduced if there are so many kinds of jobs that the program
+    would exceed ``most`` buckets of one kind and not be solved in time.
+    """
     return min(buckets, max(MIN_BUCKETS, most // kinds))
 
 
@@ -128,11 +130,11 @@ def _spread(values: Ints, count: int) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """When the jobs of a plan better than the incumbent may start."""
+    """Instants at which the jobs of a plan better than the incumbent can start."""
 
-    #: The starts that each group may use, None for all.
+    #: Possible starts of each group, None for all.
     domains: list[Ints] | None = None
-    #: Where the grid ends without domains.
+    #: End of the grid, if there are no domains.
     horizon: int = 0
     #: The last start of a good plan, after which the grid may be coarse; that of the domains if
     #: None.

@@ -113,7 +113,7 @@ Status: TypeAlias = Literal["proved", "gap"]
 
 #: No start may cost a job more than this, so that sums of costs and prices stay within 64 bits.
 MAX_COST = 1 << 56
-#: Prices are whole numbers, so many to the unit of cost where that leaves them within MAX_COST.
+#: Number of price units per unit of cost, if that keeps prices within MAX_COST.
 SCALE = 1 << 16
 
 
@@ -196,7 +196,7 @@ class PoolProblem:
         if not problems and len(self.sizes) and self.sizes.max() > self.free[-1]:
             late = np.flatnonzero(self.sizes > self.free[-1]).tolist()
             problems.append(f"jobs {late} ask for more than the {self.free[-1]} finally free")
-        # What a plan leaves to do is a problem, too: it may have a little more time.
+        # The remaining problem of a partial plan may extend a little beyond the horizon.
         if not problems and self.dearest > 4 * MAX_COST:
             problems.append(f"a start may cost {self.dearest}: use weights of fewer digits")
         if problems:
@@ -206,7 +206,7 @@ class PoolProblem:
         return len(self.sizes)
 
     def profile(self) -> StepProfile:
-        """What is free before any pending job is placed."""
+        """Return the profile before any pending job is placed."""
         return StepProfile(self.times.tolist(), self.free.tolist())
 
     def value(self, starts: npt.ArrayLike) -> int:
@@ -238,14 +238,14 @@ class PoolProblem:
 
     @cached_property
     def scale(self) -> int:
-        """How many units of price make one of cost."""
+        """Return the number of price units per unit of cost."""
         scale = SCALE
         while scale > 1 and scale * self.dearest > MAX_COST:
             scale >>= 1
         return scale
 
     def select(self, jobs: Ints) -> PoolProblem:
-        """The same problem with only these jobs, in this order."""
+        """Return the problem with only these jobs, in this order."""
         return PoolProblem(
             self.times,
             self.free,
@@ -307,7 +307,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PoolProgress:
-    """One line of the history: after ``seconds``, the best value and bound so far."""
+    """One entry of the search history: after ``seconds``, the best value and bound."""
 
     seconds: float
     value: int

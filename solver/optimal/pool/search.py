@@ -84,7 +84,7 @@ class Helper:
             self._process.wait(seconds)
 
     def plans(self) -> list[Ints]:
-        """What has arrived since the last call."""
+        """Return the plans that have arrived since the last call."""
         found = []
         while not self._plans.empty():
             found.append(self._plans.get())

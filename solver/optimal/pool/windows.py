@@ -127,7 +127,7 @@ class WindowSearch:
         return replace(self.problem, earliest=earliest, apart=frozenset(self.problem.large))
 
     def barriers(self, case: WindowCase) -> list[Barrier]:
-        """What the windows of the case leave room for."""
+        """Return the barriers that follow from the windows of the case."""
         times, free = self.problem.times, self.problem.free
         found = []
         for job, (first, last) in case.windows.items():
