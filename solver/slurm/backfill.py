@@ -124,7 +124,7 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
             planned.append(item)
     starts = [item.start - instance.now for item in planned if item.start is not None]
     planned_starts = {item.job: item.start for item in planned}
-    notes = [f"not modelled: {name} (SchedulerParameters)" for name in cycle.settings.omitted]
+    notes = [f"not modelled: {name}" for name in cycle.settings.omitted]
     notes += agreement(instance, planned_starts)
     if unseen:
         notes.append(f"truncated by the limit: {unseen} jobs not examined")

@@ -360,6 +360,41 @@ def test_limits_that_are_not_enforced_bind_nothing() -> None:
     assert instance_of({**texts_of("live"), "qos.txt": QOS}).limits == ()
 
 
+TOPOLOGY = (
+    "# two leaves\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-3]\n"
+    "SwitchName=n4 Nodes=n[4-6],gone\nSwitchName=top Level=1 Nodes=n[1-6] Switches=s1,n4\n"
+)
+
+
+def test_switches_are_compute_units() -> None:
+    found = instance_of({**texts_of("live"), "topology.txt": TOPOLOGY})
+    assert found.cluster.unit_types == ("leaf", "level1")
+    assert [(unit.name, unit.type, unit.hosts, unit.parent) for unit in found.cluster.units] == [
+        ("s1", "leaf", ("n1", "n2", "n3"), "top"),
+        ("switch_n4", "leaf", ("n4", "n5", "n6"), "top"),
+        ("top", "level1", ("n1", "n2", "n3", "n4", "n5", "n6"), None),
+    ]
+    plain = instance_of(texts_of("live"))
+    assert sw.plan(found).reservations == sw.plan(plain).reservations
+    assert from_document(to_document(found)) == found
+
+
+@pytest.mark.parametrize(("plugin", "named"), [("tree", True), ("none", False), ("flat", False)])
+def test_nodes_by_switches_are_named_in_a_plan_as_slurm(plugin: str, named: bool) -> None:
+    texts = texts_of("live")
+    texts["config.txt"] = texts["config.txt"].replace("topology/none", f"topology/{plugin}")
+    notes = sw.plan(instance_of(texts), "slurm").notes
+    assert any("TopologyPlugin=topology/tree" in note for note in notes) == named
+
+
+def test_switches_that_are_no_regular_tree_are_read_as_leaves() -> None:
+    text = TOPOLOGY + "SwitchName=root Switches=top,s1\n"
+    found = instance_of({**texts_of("live"), "topology.txt": text})
+    assert [unit.name for unit in found.cluster.units] == ["s1", "switch_n4"]
+    circle = "SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
+    assert instance_of({**texts_of("live"), "topology.txt": circle}).cluster.units == ()
+
+
 @pytest.mark.parametrize(
     ("state", "status"),
     [
@@ -399,6 +434,7 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
     [
         ("squeue.json", '{"jobs": [', "is no JSON"),
         ("squeue.json", '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}', "is no number"),
+        ("topology.txt", "SwitchName=a Nodes=n[1-", "line 1: "),
         ("partition.txt", "PartitionName=p Nodes=n[1- MaxTime=3", "no list of nodes"),
     ],
 )

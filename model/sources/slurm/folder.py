@@ -24,7 +24,8 @@ from .records import (
     settings_of,
     version_of,
 )
-from .seen import SlurmState
+from .seen import SlurmState, SlurmSwitch
+from .topology import SWITCHES, switches_of
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
@@ -91,6 +92,9 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
     elif "Association Manager" in content[:4096] or _LIMIT_TABLE.search(content[:4096]):
         seen.limits += read_limits(text)
         return
+    elif SWITCHES.search(content):
+        seen.switches = seen.switches or _switches(text)
+        return
     elif _STARTS.search(content[:4096]):
         return
     elif _SLURM_CONF.search(content[:65536]) and "SlurmctldHost" in content:
@@ -107,6 +111,13 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
         before = records.get(kind, [])
         if not before or _says_more(kind, listed, before):
             records[kind] = listed
+
+
+def _switches(text: Text) -> list[SlurmSwitch]:
+    try:
+        return switches_of(text)
+    except ValueError as error:
+        raise InputError([Problem(str(error), text.source)]) from None
 
 
 def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:

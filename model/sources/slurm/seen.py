@@ -156,6 +156,15 @@ class SlurmReservation:
 
 
 @dataclass(frozen=True, slots=True)
+class SlurmSwitch:
+    """One switch of the network, above nodes or above other switches."""
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SlurmLimit:
     """Limits of a QOS, or of an association, by Slurm's names of them (``GrpTRES`` …)."""
 
@@ -180,6 +189,7 @@ class SlurmState:
     #: Name to (total, used).
     licences: dict[str, tuple[float, float]] = field(default_factory=dict)
     limits: list[SlurmLimit] = field(default_factory=list)
+    switches: list[SlurmSwitch] = field(default_factory=list)
     #: Of ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)
     version: str = ""
