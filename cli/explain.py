@@ -238,10 +238,12 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     if found.lsf.start is not None:
         says.append(f"that it starts {clock.text(found.lsf.start)}")
     answer = found.answer
-    ours = "has no start" if answer.start is None else f"starts {clock.text(answer.start)}"
+    ours = "it has no start" if answer.start is None else f"it starts {clock.text(answer.start)}"
+    agree = None not in (answer.start, found.lsf.start) and says[-1] == f"that {ours}"
     why = answer.waits_for or "all that it asks for is free"
     name = "Slurm" if clock.instance.params.of_slurm else "LSF"
-    yield f"{name} says {' and '.join(says)}; we say that it {ours}, because: {why}"
+    we_say = "we say the same" if agree else f"we say that {ours}"
+    yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:

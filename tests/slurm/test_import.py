@@ -359,6 +359,15 @@ def test_bad_input_has_a_place(file: str, content: str, message: str, tmp_path: 
     assert file in said
 
 
+def test_partitions_that_only_nodes_name_have_a_default() -> None:
+    """Slurm 22.05 prints no partitions as JSON; squeue and sinfo alone make an instance."""
+    texts = texts_of("live")
+    for forms in (["squeue.json", "sinfo.json"], ["squeue.json", "node.txt"]):
+        found = instance_of({name: texts[name] for name in forms} | {"sdiag": texts["sdiag.txt"]})
+        assert [queue.name for queue in found.queues] == ["main"]
+        assert found.params.default_queue == "main"
+
+
 def test_a_folder_without_nodes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "squeue.json").write_text(texts_of("live")["squeue.json"])
     code, said = run("import", "slurm", "--from", tmp_path)

@@ -195,14 +195,16 @@ def status_of(node: SlurmNode) -> str:
     return "closed_Adm" if words & _CLOSED else "ok"
 
 
+def _named(seen: SlurmState) -> Iterable[str]:
+    """The partitions that nodes and jobs name, the first named first."""
+    named = [name for node in seen.nodes for name in node.partitions]
+    return dict.fromkeys([*named, *(name for job in seen.jobs for name in job.partitions)])
+
+
 def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
     """Partitions as queues; of a cluster without any of them described, those that nodes name."""
     partitions = list(seen.partitions)
-    named = [name for node in seen.nodes for name in node.partitions]
-    named += [name for job in seen.jobs for name in job.partitions]
-    missing = [
-        name for name in dict.fromkeys(named) if name not in {item.name for item in partitions}
-    ]
+    missing = [name for name in _named(seen) if name not in {item.name for item in partitions}]
     if missing:
         notes.touch(
             f"no input describes partition {some(missing)}: taken without limits, with priority "
@@ -321,11 +323,12 @@ def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartitio
 
 def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
     """The parameters of an instance that is of Slurm."""
-    default = next((item.name for item in seen.partitions if item.default), "")
+    names = [item.name for item in seen.partitions] or list(_named(seen)) or ["default"]
+    default = next((item.name for item in seen.partitions if item.default), names[0])
     settings = {name.lower(): value for name, value in seen.settings.items()}
     parameters = settings.get("schedulerparameters", "")
     return Params(
-        default_queue=default or (seen.partitions[0].name if seen.partitions else "default"),
+        default_queue=default,
         family="Slurm",
         scheduler_parameters="" if values.blank(parameters) else parameters,
         scheduler_version=seen.version,
