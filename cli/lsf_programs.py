@@ -57,6 +57,8 @@ COMMANDS = {
     "blimits": (("blimits", "-a", "-w"), ("blimits", "-w"), ("blimits",)),
     "bjgroup": (("bjgroup",),),
     "brsvs": (("brsvs", "-l"), ("brsvs", "-w"), ("brsvs",)),
+    "bsla": (("bsla",),),
+    "bresources": (("bresources", "-g", "-l"),),
     "aps": (("bjobs", "-u", "all", "-aps"),),
     "lsid": (("lsid",),),
 }
@@ -66,7 +68,12 @@ NEEDED = ("bjobs", "bhosts", "bqueues")
 OPTIONAL_TIMEOUT = 30.0
 OPTIONAL_SHARE = 4
 #: What a site's configuration has, which counts instead.
-OF_SITE = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "limits", "blimits")
+OF_SITE = (
+    *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "limits", "blimits"),
+    *("bsla", "bresources"),
+)
+#: What a version prints that passes over the option of the command.
+_OTHER_TABLE = {"aps": "bjobs", "bresources": "configuration"}
 
 
 def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
@@ -159,7 +166,7 @@ def _is_read(name: str, text: Text) -> bool:
             return False
         else:
             raise InputError([Problem("is no output of that command", text.source)])
-    elif name == "aps" and kind == "bjobs":
+    elif kind and kind == _OTHER_TABLE.get(name):
         return False
     else:
         read_facts([text])

@@ -22,6 +22,12 @@ TIMEOUT = 120.0
 _NO_SUCH_OPTION = re.compile(
     r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
 )
+#: What a program says, with an exit code, if none is configured of what it is asked about.
+_NONE_CONFIGURED = re.compile(
+    r"No |(?i:(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
+    r"(?:service class|SLA\b|guarantee|resource pool)"
+    r"|(?:\w+: )?(?:the )?(?:service class|SLA|resource pool) does(?: not|n't) exist)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ def output_of(
         errors = done.errors.decode("utf-8", errors="replace").strip()
         if done.code == 0 and content.strip():
             return Text(content, f"`{line}`")
-        if errors.startswith("No ") or (done.code == 0 and not errors):
+        if _NONE_CONFIGURED.match(errors) or (done.code == 0 and not errors):
             return None
         reason = _reason(done.code, errors or content.strip())
     if not reason or (not needed and _NO_SUCH_OPTION.search(reason)):

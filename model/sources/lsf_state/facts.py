@@ -28,7 +28,7 @@ from ...job import JobGroup
 from ...service_class import GuaranteedPool, ServiceClass
 from . import values
 from .absolute import read_aps
-from .guarantees import classes_and_pools, read_bsla, read_pools
+from .guarantees import classes_and_pools, read_bsla, read_pools, tell_short
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -379,6 +379,11 @@ def _pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, pools=tuple({item.name: item for item in found}.values()))
 
 
+def _short_pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    tell_short(reading)
+    return facts
+
+
 def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
 
@@ -395,6 +400,7 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "brsvs": _reservations,
     "bsla": _service_classes,
     "bresources -g -l": _pools,
+    "bresources": _short_pools,
     "bjobs -aps": _absolute,
 }
 
