@@ -131,7 +131,7 @@ class FinishedJobs(Sequence[FinishedJob]):
         return name if again is None else f"{name}#{again}"
 
     def _later_records(self) -> dict[int, int]:
-        """Of every record that is not the first one of its job, the how many-th it is."""
+        """Return the number, from 2, of each record after the first one of its job."""
         if not len(self):
             return {}
         numbers = np.frombuffer(self._numbers, dtype=np.int64)

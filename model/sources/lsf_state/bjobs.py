@@ -98,7 +98,7 @@ _MAX_CUT = 3
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """How `bjobs -l` has broken its lines."""
+    """Layout by which `bjobs -l` has wrapped its lines."""
 
     #: Blanks before the rest of a wrapped line.
     indent: int
@@ -273,7 +273,9 @@ class SeenJob:
 
     @property
     def unheeded(self) -> tuple[str, ...]:
-        """What was said of it that nobody obeys, in the words of bsub where it has some."""
+        """Return the options of the job that no method obeys, in the words of bsub if it has
+        some.
+        """
         found = list(self.unread)
         try:
             values.job_group(self.job_group)
@@ -331,7 +333,7 @@ ENDED = frozenset({"DONE", "EXIT"})
 
 
 def _is_id(text: str) -> bool:
-    """Whether a job can be called so: a name, with an index where it is of an array."""
+    """Return whether a text can be a job id: a name, with an index if it is an element."""
     return values.is_name(re.sub(r"\[\d{1,10}\]$", "", text))
 
 
@@ -404,7 +406,7 @@ def _of_json(
 
 
 def _is_so(text: str) -> bool:
-    """What ``Y``, ``yes`` or ``N`` says."""
+    """Return the truth of ``Y``, ``yes`` or ``N``."""
     word = text.strip().lower()
     if word not in _NO and word not in ("y", "yes", "1"):
         raise ValueError(f"{text!r} is neither Y nor N")
@@ -419,7 +421,7 @@ class _Cells(Cells):
         self._given = record
 
     def said(self, what: str) -> bool:
-        """Whether the job has some of it."""
+        """Return whether the job has a value for it."""
         return self.text(what).strip().lower() not in _NO
 
     def unread(self) -> tuple[str, ...]:
@@ -437,9 +439,9 @@ def _state(text: str, otherwise: str, reading: Reading) -> str:
 
 
 def _gpus(cells: _Cells, hosts: int) -> str:
-    """What the columns of GPUs say, in the words of -gpu; "" where they say nothing.
+    """Return the columns of GPUs in the form of -gpu; "" if they are empty.
 
-    hosts: that it runs on, over which its GPUs are counted together.
+    hosts: hosts of the job, over which its GPUs are counted together.
     """
     said = {
         name: cells.text(what)

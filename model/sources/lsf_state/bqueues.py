@@ -68,14 +68,16 @@ class SeenHost:
 
     @property
     def is_full(self) -> bool:
-        """Whether all its slots are in use or reserved, as far as its numbers say."""
+        """Return whether all its slots are in use or reserved, by its known numbers."""
         if not self.slots or self.used is None:
             return False
         return self.used + (self.reserved_slots or 0) >= self.slots
 
     @property
     def is_busy(self) -> bool:
-        """Whether a load has closed it that was not printed, or not as beyond its threshold."""
+        """Return whether a load has closed the host that was not printed as beyond its
+        threshold.
+        """
         return self.status.lower() in _BUSY and not any(
             (self.total[name] < bound) if name in _DECREASING else (self.total[name] > bound)
             for name, bound in self.sched.items()
@@ -199,7 +201,7 @@ def _known(
 
 
 def _host_block(name: str, lines: list[str], first: int, reading: Reading) -> SeenHost:
-    """What bhosts -l says of one host; first: the number of the first of the lines."""
+    """Return the host of one block of bhosts -l; first: number of the first of the lines."""
     names: list[str] = []
     host = SeenHost(name)
     for number, line in enumerate(lines, start=first):
@@ -432,17 +434,17 @@ class SeenQueue:
 
     @property
     def inactive(self) -> bool:
-        """Whether an administrator keeps its jobs from starting; not its windows."""
+        """Return whether an administrator keeps its jobs from starting; windows do not count."""
         return "inact" in self.status.lower() and not self.outside_window
 
     @property
     def outside_window(self) -> bool:
-        """Whether a window of its own keeps its jobs from starting now."""
+        """Return whether a window of its own keeps its jobs from starting now."""
         return "_win" in self.status.lower()
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no jobs; those that wait there still start."""
+        """Return whether it accepts no jobs; its pending jobs still start."""
         return self.status.lower().startswith("closed")
 
 
@@ -547,7 +549,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
 
 
 def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Reading) -> None:
-    """What bqueues -l says of one queue, lines `start` to `end` (from 0)."""
+    """Return the queue of one block of bqueues -l, lines `start` to `end` (from 0)."""
     own = lines[start:end]
     section = ""
     for place, line in enumerate(own):

@@ -16,7 +16,7 @@ from .values import Remarks
 
 @dataclass(slots=True)
 class Seen:
-    """What the commands printed; None where one was not run."""
+    """Output of the commands; None for a command that was not run."""
 
     jobs: list[SeenJob] = field(default_factory=list)
     #: Jobs submitted after it.

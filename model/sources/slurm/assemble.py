@@ -97,12 +97,12 @@ def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
 
 
 def is_running(job: SlurmJob) -> bool:
-    """Whether a job has nodes."""
+    """Return whether a job has nodes."""
     return not _RUNNING.isdisjoint(job.state) and bool(job.allocation)
 
 
 def is_pending(job: SlurmJob) -> bool:
-    """Whether a job waits."""
+    """Return whether a job is pending."""
     return not _PENDING.isdisjoint(job.state) and "completing" not in job.state
 
 
@@ -316,7 +316,7 @@ class _SlurmJobs:
         return replace(spec, limit=limit)
 
     def _common(self, seen: SlurmJob) -> Job:
-        """What a job is whether it runs or waits."""
+        """Return the fields that a job has both running and pending."""
         limit = seen.limit
         partition = self._partition(seen)
         return Job(

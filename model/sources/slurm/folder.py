@@ -110,9 +110,9 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
 
 
 def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
-    """Whether a text form has what the JSON form of a kind lacks.
+    """Return whether a text form has values that the JSON form of a kind lacks.
 
-    Flags of a partition are in its text form alone; so are the tasks of jobs that end.
+    Flags of a partition are only in its text form; so are the tasks of jobs that end.
     """
     if kind == "partition":
         return listed[0].is_text and not before[0].is_text

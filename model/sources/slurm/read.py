@@ -191,7 +191,7 @@ def _allocation(record: SlurmRecord, size: SlurmJobSize) -> tuple[dict[str, int]
 
 
 def _json_allocation(found: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, float]]:
-    """Of ``job_resources``: number of listed cores (negative: cores, not CPUs) and MB by node."""
+    """Return listed cores (negative: cores, not CPUs) and MB by node, from ``job_resources``."""
     cpus: dict[str, int] = {}
     memory: dict[str, float] = {}
     nodes = found.get("nodes")

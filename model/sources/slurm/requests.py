@@ -1,4 +1,4 @@
-"""What a job of Slurm requests, in the words of a job of the model."""
+"""Requests of Slurm's jobs, converted to requests of the model's jobs."""
 
 from __future__ import annotations
 
