@@ -307,4 +307,14 @@ def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation
             if flag
         ),
         values.text(get("licences")),
+        _users_of(record),
     )
+
+
+def _users_of(record: SlurmRecord) -> tuple[str, ...]:
+    """Users of a reservation; ("all",) if its accounts or groups, or excluded users, decide."""
+    users = tuple(name.strip() for name in values.text(record.get("users")).split(",") if name)
+    others = any(values.text(record.get(what)) for what in ("accounts", "groups"))
+    if others or not users or any(name.startswith("-") for name in users):
+        return ("all",)
+    return users

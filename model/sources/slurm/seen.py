@@ -151,6 +151,8 @@ class SlurmReservation:
     cores: int | None = None
     flags: tuple[str, ...] = ()
     licences: str = ""
+    #: Users whose jobs may run in it; ("all",) if its accounts or groups decide.
+    users: tuple[str, ...] = ("all",)
 
 
 @dataclass(frozen=True, slots=True)
