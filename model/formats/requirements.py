@@ -50,7 +50,7 @@ def of_jobs(
     return [found for index, job in numbered for found in look((section, index), job)]
 
 
-#: All of a job that decides over its requirement.
+#: All fields of a job that affect the check of its requirement.
 _ASKED = attrgetter(
     *(
         "res_req",

@@ -27,12 +27,12 @@ HEAD = ("format", "version", "checksum")
 class RecordKind:
     """A kind of record."""
 
-    #: Of its format.
+    #: Name of its format.
     name: str
     version: int
-    #: What it is.
+    #: Description of such a record.
     title: str
-    #: Of a damaged one.
+    #: Advice for a damaged record.
     remedy: str
 
 

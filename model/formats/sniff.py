@@ -24,13 +24,13 @@ LOGS = ("swf", "acct", "events")
 class Kind:
     """A kind of file, and what to say of it."""
 
-    #: Of the kind.
+    #: Name of the kind.
     name: str
-    #: What people call it.
+    #: Description of the kind for people.
     text: str
-    #: The command that takes it, "" for none.
+    #: Command that reads such a file, "" if none does.
     use: str
-    #: What to give where none takes it.
+    #: Advice on what to use instead if no command reads it.
     instead: str = ""
 
 

@@ -29,9 +29,9 @@ class Submission:
 
     job: Job
     quiet: tuple[str, ...] = ()
-    #: The elements where the line submits an array, whose fields and id the job has.
+    #: Elements if the line submits an array; `job` then has the id and fields of the array.
     array: ArraySpec | None = None
-    #: What the line says and what does not count, with the reason.
+    #: Ignored parts of the line, with the reason.
     notes: tuple[str, ...] = ()
 
     @property

@@ -68,7 +68,7 @@ class AcctLog:
     jobs: Sequence[FinishedJob]
     #: The first malformed records (--max-errors), and one that counts the others.
     problems: tuple[Problem, ...]
-    #: Other types, how many.
+    #: Number of records of other types, by type.
     passed_over: dict[str, int] = field(default_factory=dict)
     #: Records whose times were a little out of order, as clocks of two hosts have it.
     repaired: int = 0

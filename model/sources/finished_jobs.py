@@ -28,16 +28,16 @@ class FinishedJob:
     hosts: dict[str, int]
     res_req: str
     run_limit: int | None
-    #: Seconds.
+    #: CPU time in seconds.
     cpu_time: float
-    #: 64 done, 32 exited.
+    #: Status in lsb.acct: 64 done, 32 exited.
     status: int
     application: str = ""
     #: Path of the share account (``/group/user``), "" where it is not said.
     charged: str = ""
-    #: -t.
+    #: Deadline of -t.
     deadline: int = 0
-    #: Where it was submitted.
+    #: Name of the submission host.
     from_host: str = ""
 
 

@@ -71,7 +71,7 @@ class _BackfillCycle:
     map: NodeMap
     #: Resources that running jobs leave free over time.
     profile: Profile
-    #: In the order of their ends.
+    #: Running jobs in the order of their ends.
     running: list[_Occupied]
     weights: list[float]
     reservations: tuple[AdvanceReservation, ...] = ()

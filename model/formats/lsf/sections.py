@@ -38,7 +38,7 @@ class LsfEntry:
     place: Place
     #: By key in capitals; what is not set (``-``, ``()``, nothing) is not there.
     values: Mapping[str, Value]
-    #: The same keys as they are written.
+    #: Keys as written, by key in capitals.
     keys: Mapping[str, str]
 
     def text(self, key: str) -> str:

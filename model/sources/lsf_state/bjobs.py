@@ -218,7 +218,7 @@ class SeenJob:
     slots: int | None = None
     max_slots: int | None = None
     res_req: str = ""
-    #: Of -m, as typed.
+    #: Hosts of -m, as typed.
     hosts: str = ""
     exclusive: bool = False
     #: -U, the advance reservation in which it runs.
@@ -233,40 +233,40 @@ class SeenJob:
     begin: int | None = None
     deadline: int | None = None
     start: int | None = None
-    #: When it is expected to end.
+    #: Expected end, in seconds since 1970.
     finish: int | None = None
-    #: As its run limit says (not as LSF estimates).
+    #: Whether `finish` follows from the run limit (not from LSF's estimate).
     from_limit: bool = False
-    #: How long it has run so far.
+    #: Seconds that it has run so far.
     run_time: float | None = None
-    #: How long it ran in all, where a log knows.
+    #: Seconds that it ran in all, if a log gives them.
     real_run_time: int | None = None
     run_limit: int | None = None
     cpu_limit: int | None = None
     estimated_run_time: int | None = None
     cpu_time: float | None = None
     allocation: dict[str, int] = field(default_factory=dict)
-    #: -J.
+    #: Job name (-J).
     name: str = ""
-    #: -w.
+    #: Dependency condition (-w).
     dependency: str = ""
-    #: That condition is not satisfied.
+    #: Whether the condition is not satisfied yet.
     dependent: bool = False
-    #: (second, place) in the queue after btop or bbot.
+    #: Time and place in the queue after btop or bbot, (second, place).
     queued_as: tuple[int, int] | None = None
-    #: What an administrator set of its absolute priority, ``system=10``.
+    #: Absolute priority set by an administrator, such as ``system=10``.
     aps: str = ""
-    #: What else was said of it that may have a say in its start.
+    #: Further parts of the listing that may affect its start.
     unread: tuple[str, ...] = ()
-    #: What it asks of GPUs, as -gpu has it.
+    #: GPU request in the form of -gpu.
     gpu: str = ""
-    #: GPUs that it has, by host.
+    #: GPUs in use, by host.
     gpus_held: dict[str, int] = field(default_factory=dict)
-    #: Why it waits, in LSF's words.
+    #: LSF's pending reason.
     reason: str = ""
-    #: When LSF expects it to start.
+    #: Start estimated by LSF, in seconds since 1970.
     estimate: int | None = None
-    #: In the text, or None.
+    #: Line number in the text, or None.
     line: int | None = None
     #: Names of the cells that could not be read.
     unknown: tuple[str, ...] = ()

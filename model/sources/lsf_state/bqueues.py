@@ -32,7 +32,7 @@ _BUSY, _DECREASING = frozenset({"closed_busy", "busy"}), frozenset({"it", *_SIZE
 #: Jobs that hold slots of a host, and the rows of bhosts -l with amounts.
 _STARTED = ("running jobs", "jobs that LSF suspended", "jobs that users suspended")
 _ROWS = ("Total", "Reserved")
-#: The first line of what bhosts -l says of a host, with its name.
+#: First line of a host in bhosts -l, with its name.
 _HOST = re.compile(r"HOST\s+(\S+)\s*$")
 
 
@@ -45,16 +45,16 @@ class SeenHost:
     cpu_factor: float | None = None
     user_slots: int | None = None
     slots: int | None = None
-    #: Slots that started jobs hold, reserved_slots: those that are reserved for pending ones; None
-    #: where it is not said.
+    #: Slots in use by running and suspended jobs, and slots reserved for pending ones; None if not
+    #: printed.
     used: int | None = None
     reserved_slots: int | None = None
     windows: str = ""
-    #: How many GPUs it has, None likewise.
+    #: Number of GPUs, None if not printed.
     gpus: int | None = None
-    #: Those of them that started jobs have.
+    #: Number of GPUs in use.
     gpus_used: int | None = None
-    #: Load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
+    #: Load as scheduling counts it, and the part reserved by jobs; mem, swp, tmp in MB.
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
     #: Loads at which no job starts here (loadSched).
@@ -270,21 +270,21 @@ def _own(word: str) -> float | None:
 class PrintedAccount:
     """One line of a table."""
 
-    #: Of the level, ``Partition1/group2``.
+    #: Path of the level, ``Partition1/group2``.
     path: str
-    #: Below it.
+    #: Name of the account below the level.
     account: str
     shares: int
-    #: As printed, with its digits.
+    #: Dynamic priority as printed, with its digits.
     priority: str
     started: int
     reserved: int
-    #: Seconds.
+    #: Decayed CPU time in seconds.
     cpu_time: float
-    #: Seconds of running jobs and, where it counts, of finished ones.
+    #: Seconds of running jobs and, if it counts, of finished ones.
     run_time: float
     adjust: float | None = None
-    #: In the text.
+    #: Line number in the text.
     line: int | None = None
 
 
@@ -293,7 +293,7 @@ class SeenPartition:
     """One host partition."""
 
     name: str
-    #: As printed.
+    #: Names of the hosts as printed.
     hosts: tuple[str, ...] = ()
     shares: tuple[tuple[str, int], ...] = ()
     accounts: list[PrintedAccount] = field(default_factory=list)

@@ -68,7 +68,7 @@ class SiteFacts:
     host_groups: tuple[HostGroup, ...] = ()
     users: tuple[User, ...] = ()
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
-    #: As sections have them, and the rows of blimits.
+    #: Limits in the form of sections, and the rows of blimits.
     limits: tuple[Limit, ...] = ()
     limit_rows: tuple[SeenLimit, ...] = ()
     job_groups: tuple[JobGroup, ...] = ()
