@@ -9,7 +9,7 @@ from typing import Any
 
 from ...formats.names import Domains
 from ...instance import Instance
-from .printed_facts import PLAIN, TOPOLOGY, titles
+from .printed_facts import TOPOLOGY, columns
 from .reading import Reading, Touched
 from .values import Text
 
@@ -22,7 +22,7 @@ _UNITS = {
 }
 #: The fields that each level tells.
 _FIELDS = {
-    level: tuple(name for title, name in titles(TOPOLOGY, PLAIN) if title == level)
+    level: tuple(fact.field for fact in TOPOLOGY if level in columns(fact.what, "units"))
     for level in _UNITS
 }
 #: ``AFFINITY: Enabled`` and the like.
