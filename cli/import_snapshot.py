@@ -227,7 +227,9 @@ def make_instance(
 
 
 def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Assembled:
-    """With what rows of blimits leave open, and with advance reservations."""
+    """Return the assembled instance with facts from rows of blimits and with advance
+    reservations.
+    """
     from ..model.sources.lsf_state.limits import tell_others
     from ..model.sources.lsf_state.reservations import with_reservations
     from ..model.sources.lsf_state.topology import with_units

@@ -97,7 +97,7 @@ class Search:
 
 #: Meaning of --time-limit for a command that makes several plans.
 OF_EACH_PLAN = "Wall seconds of the whole command; of each exact plan 10 without it and --effort."
-#: Options that several commands have one by one.
+#: Options shared by several commands.
 FORMAT_HELP = "Format on standard output."
 FORMAT = option("text", FORMAT_HELP)
 GANTT = option(False, "Also draw the plan: a line a host, a letter a job (text).")

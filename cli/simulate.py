@@ -162,7 +162,7 @@ def _idle(names: list[str], kind: str) -> InputError:
 
 
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
-    """The hosts of the log as lsb.events says they came, closed and opened."""
+    """Yield the changes of hosts that lsb.events records: added, closed and opened."""
     from ..model.errors import report
     from ..model.sources.log_lines import BadRecords, refused_records
     from ..model.sources.lsf_state.event_log import host_lives

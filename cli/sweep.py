@@ -193,7 +193,7 @@ def _run(
     cancel: threading.Event,
     already: int,
 ) -> dict[Cell, dict[str, Any]]:
-    """The rows of the cells that came to an end, each kept as it came."""
+    """Yield the rows of the finished cells, each stored as soon as it arrives."""
     from ..solver.studies.sweep import row_of
     from ..solver.studies.workers import Lost
 

@@ -286,7 +286,7 @@ def _saved(
         note = "Drawn are the hosts that the plan uses: --instance FILE adds the others, what runs "
         notes = (f"{note}and why jobs wait.", *said)
         drawn = report_of_bare_plan(name, instance, found, notes)
-        return replace(drawn, cut=False)  # whoever made the plan was told
+        return replace(drawn, cut=False)  # the author of the plan has seen the warnings
     with cancel.reading():
         instance = read_source(beside)
         found = read_plan(data, instance, str(file))

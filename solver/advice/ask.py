@@ -61,7 +61,7 @@ class Choice:
 
     #: Option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as text.
     changed: Mapping[str, str]
-    #: All options as text, for a table.
+    #: All options of the choice as text, for a table.
     shown: Mapping[str, str]
     answer: StartAnswer
     #: Why the queue would not take it, or "".

@@ -308,7 +308,7 @@ UNMET = "Job dependency condition not satisfied: {}"
 EVERY_WEEK = "the same again every week, as its windows open and close"
 CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
 OVER = Reason.of(Pending.POSTPONED, "it cannot start so late before its termination time (-t)")
-#: Jobs that are named in one reason.
+#: Maximum number of jobs named in one reason.
 MAX_NAMED = 3
 
 

@@ -182,7 +182,7 @@ class LiveInstance:
             self._kept = None
 
     def _leave(self, jobs: Sequence[str]) -> None:
-        """Running jobs are gone."""
+        """Remove running jobs that have finished."""
         if not jobs:
             return
         running = list(self.instance.running)

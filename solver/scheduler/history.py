@@ -69,7 +69,7 @@ class SharedLoad:
     name: str
     #: Amount that is not reserved.
     total: float
-    #: By running jobs.
+    #: Amount reserved by running jobs.
     reserved: float
     #: Names of the hosts that share the resource.
     hosts: tuple[str, ...]

@@ -112,9 +112,9 @@ class ShapeTable:
         return len(self._numbers)
 
     def backfill_limit(self, job: Job, limit: int | None) -> int:
-        """Return the seconds for which a job may backfill, UNLIMITED if it never may (TBR-18).
+        """Return the run time that backfill takes into account, in seconds (TBR-18).
 
-        Only a job of a BACKFILL queue with a run limit may.
+        UNLIMITED for a job that cannot backfill: only jobs of BACKFILL queues with a run limit can.
         """
         return UNLIMITED if limit is None or job.queue not in self._backfill else limit
 

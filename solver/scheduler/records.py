@@ -33,7 +33,7 @@ class JobRecord:
     submit: int
     start: int | None
     end: int | None
-    #: From its submission, or from when the jobs that it waits for (-w) let it go.
+    #: Waiting time in seconds, from the submission or since the dependencies (-w) were satisfied.
     wait: int | None
     #: "done", "killed" (run limit), "running", "suspended", "preempted", "pending" or "future".
     status: str

@@ -57,7 +57,13 @@ class BackfillSettings:
         """The settings of an instance."""
         given = _words(params.scheduler_parameters)
         licences = "bf_licenses" in given
-        omitted = [name for name in NOT_MODELLED if name in given and name not in _OF_MANY_CYCLES]
+        omitted = [
+            f"{name} (SchedulerParameters)"
+            for name in NOT_MODELLED
+            if name in given and name not in _OF_MANY_CYCLES
+        ]
+        if topology := _words(params.select_parameters).get("topologyplugin"):
+            omitted.append(f"choice of nodes by TopologyPlugin={topology}")
         return cls(
             _number(given, "bf_window", WINDOW) * 60,
             max(1, _number(given, "bf_resolution", RESOLUTION)),

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-# The variants of a what-if: today's cluster, each wish alone, all of them, and grids over them.
+# The variants of a study: the current cluster, each change alone, all together, and grids over
+# them.
 
 
 #: Name of the unchanged configuration.

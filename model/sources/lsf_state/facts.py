@@ -1,7 +1,7 @@
-"""What a cluster tells of its configuration: parameters, groups, limits of users, machines.
+"""Configuration that commands print: parameters, groups, limits of users, machines.
 
-``bparams -l``, ``bugroup``, ``bmgroup``, ``busers all`` and ``lshosts -w`` stand in for the files
-of a site where nobody has these.
+``bparams -l``, ``bugroup``, ``bmgroup``, ``busers all`` and ``lshosts -w`` replace the files of a
+site if these are not available.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ _FLAGS = {"TRUE": "Y", "FALSE": "N"}
 
 @dataclass(frozen=True, slots=True)
 class SiteFacts:
-    """What the commands told; empty where nobody asked."""
+    """Configuration read from commands; empty for commands that were not run."""
 
     params: Params | None = None
     groups: tuple[UserGroup, ...] = ()
     host_groups: tuple[HostGroup, ...] = ()
     users: tuple[User, ...] = ()
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
-    #: As sections have them, and the rows of blimits.
+    #: Limits in the form of sections, and the rows of blimits.
     limits: tuple[Limit, ...] = ()
     limit_rows: tuple[SeenLimit, ...] = ()
     job_groups: tuple[JobGroup, ...] = ()
@@ -83,7 +83,7 @@ class SiteFacts:
 
     @property
     def any(self) -> bool:
-        """Whether they told anything."""
+        """Return whether any command printed configuration."""
         return self != SiteFacts()
 
     def site(

@@ -71,7 +71,7 @@ def texts_in(folder: Path) -> Iterator[Text]:
 
 
 def _rank(kind: str, text: Text) -> int:
-    """How much a form of a kind says: tables least, then long forms, JSON and -UF most."""
+    """Return the rank of a form of a kind: tables lowest, then long forms, JSON and -UF highest."""
     lines = text.content.splitlines()
     if kind == "bjobs" and text.is_json:
         return 3 if all(name in text.content for name in _NEEDED) else 0

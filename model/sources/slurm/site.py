@@ -16,6 +16,7 @@ from ...job import DEFAULT_LARGEST, HostRequest
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmNode, SlurmPartition, SlurmState
+from .topology import units_of
 
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
 _DOWN = frozenset(
@@ -135,7 +136,15 @@ def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
     for name, (total, _) in sorted(seen.licences.items()):
         definitions.append(ResourceDefinition(licence_name(name)))
         shared.append(SharedResource(licence_name(name), total))
-    return Cluster(hosts, resources=tuple(definitions), shared=tuple(shared))
+    types, units = units_of(seen, notes)
+    return Cluster(
+        hosts,
+        unit_types=types,
+        default_unit_type=types[0] if types else None,
+        units=units,
+        resources=tuple(definitions),
+        shared=tuple(shared),
+    )
 
 
 def licence_name(name: str) -> str:
@@ -332,12 +341,19 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         family="Slurm",
         scheduler_parameters="" if values.blank(parameters) else parameters,
         scheduler_version=seen.version,
-        select_parameters=select_text(facts),
+        select_parameters=select_text(facts) + _topology(settings.get("topologyplugin", "")),
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=_parameter(parameters, "bf_interval", 30),
         time_reserve_numjobs=_parameter(parameters, "bf_max_job_test", 500),
         max_job_array_size=int(settings.get("maxarraysize", "0") or 0) or DEFAULT_LARGEST,
     )
+
+
+def _topology(plugin: str) -> str:
+    """A word for a topology plugin that goes by the network, "" for none."""
+    name = plugin.strip().lower()
+    flat = values.blank(plugin) or name.rpartition("/")[2] in ("default", "none", "flat")
+    return "" if flat else f",TopologyPlugin={name}"
 
 
 def _parameter(parameters: str, name: str, default: int) -> int:

@@ -831,7 +831,7 @@ def _helping(start: int | None, earliest: int) -> int:
 
 
 def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
-    """Return whether a remedy costs other jobs far less than the excess wait it removes."""
+    """Return whether a remedy gains at least 4 times the job's excess wait."""
     return first.gain is not None and start is not None and first.gain >= 4 * (start - earliest)
 
 

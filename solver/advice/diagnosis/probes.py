@@ -50,7 +50,7 @@ KINDS = (
     "queue hosts",
     "queue priority",
 )
-#: Causes that put others before a job.
+#: Causes that order other jobs before a job.
 ONE_USER = "running jobs of one user"
 IN_LINE = frozenset({"fairshare", "absolute priority", "slot pool", "queue priority", ONE_USER})
 #: Causes that lie in the job's request, including its hosts.
