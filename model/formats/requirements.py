@@ -81,6 +81,7 @@ def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
     running = [item.job for item in instance.running]
     found += of_jobs("running", running, _ASKED, reader.read_job, poll)
     broken = any(not item.warning for item in found)
+    reader.noted = "; ".join(item.message for item in found if item.warning)
     if not broken:
         found += of_jobs("running", running, _ASKED, reader.runs, poll)
     look = reader.read_job if broken else reader.waits
@@ -119,6 +120,8 @@ class _RequirementReader:
         self._read: dict[tuple[str, bool], Finding | None] = {}
         self._accepted: _Known = {}
         self._clashes: _Known = {}
+        #: Notes about queues and applications, which are not repeated for their jobs.
+        self.noted = ""
 
     def read(self, place: Location, text: str, *, alone: bool = True) -> list[Finding]:
         """What is wrong with one string; what LSF would ignore is a warning.
@@ -155,7 +158,7 @@ class _RequirementReader:
         found = self.read_job(place, job)
         if any(not item.warning for item in found):
             return found
-        noted = "; ".join(item.message for item in found)
+        noted = "; ".join((self.noted, *(item.message for item in found)))
         return found + [item for item in look(place, job) if item.message not in noted]
 
     def runs(self, place: Location, job: Job) -> list[Finding]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from slotwise import InputError, Instance, loads
 from slotwise.cli.main import app
+from slotwise.model.formats import loads_with_warnings
 from slotwise.model.formats.encode import dump, dump_json
 from slotwise.model.resreq import (
     Options,
@@ -128,6 +129,15 @@ def test_other_levels_are_merged_into_each() -> None:
 def test_each_is_checked_with_the_job(later: str) -> None:
     with pytest.raises(InputError, match=r"terms ask for 6 slots|COMPUTE_UNIT_TYPES"):
         site(f"queue: q, slots: 2, res_req: '{{type==any}} || {later}'")
+
+
+def test_a_note_about_a_queue_is_not_repeated_and_hides_no_mistake() -> None:
+    text = SITE.replace("JOB", "queue: q, slots: 2").replace("OF_QUEUE", TEXT)
+    notes = [item.message for item in loads_with_warnings(text)[1]]
+    assert len([note for note in notes if "alternative 1 only" in note]) == 1
+    wrong = SITE.replace("JOB", "queue: q, slots: 2, res_req: 'cu[maxcus=1]'")
+    with pytest.raises(InputError, match="COMPUTE_UNIT_TYPES"):
+        loads(wrong.replace("OF_QUEUE", "affinity[core(1,same=numa)]"))
 
 
 @pytest.mark.parametrize("job", FORMS)
