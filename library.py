@@ -114,7 +114,7 @@ def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> C
 
 
 def _changes_checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The same of its changes, once the instance that they are for is sound."""
+    """Return the problems of its changes, once the instance of the changes is sound."""
 
     @wraps(function)
     def safe(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -105,7 +105,7 @@ def _script_there(name: str) -> str | None:
     path = Path(name)
     if not (_is_file(name) and path.is_file() and path.stat().st_size < LONGEST_SCRIPT):
         return None
-    with suppress(InputError):  # a program, or what nobody may read
+    with suppress(InputError):  # a program, or a file without read permission
         text = _script_text(path)
         return text if has_directives(text) else None
     return None
@@ -126,7 +126,7 @@ def _from_standard_input(stdin: bool) -> str:
     try:
         data = standard_input()
     except InputError as error:
-        if isinstance(error.__cause__, OSError):  # closed: nobody gave one
+        if isinstance(error.__cause__, OSError):  # standard input is closed
             raise InputError(USAGE) from None
         raise
     text = _decoded(data, "standard input")
@@ -173,13 +173,13 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True)
 class SubmitOptions:
-    """Who submits, and from where; fields as of ``solver.advice.ask.ask``."""
+    """Submitting user and host; fields of ``solver.advice.ask.ask``."""
 
     user: str = option("user", "Who submits: limits and queues depend on it.")
     from_host: str = option("", "Submission host, for type==local.", "--from-host", "--from")
 
 
-#: What --top is of a table of alternatives.
+#: Meaning of --top for a table of alternatives.
 OF_ALTERNATIVES = "Only the first N; 0 for all. Default: one page."
 
 

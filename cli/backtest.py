@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..solver.forecast.logs import RecordedLog
 
 
-#: The log as it ran, and what is said about that.
+#: The log as it ran, and the remarks on it.
 Run = tuple["PastLog", dict[str, Any]]
 
 
@@ -151,7 +151,7 @@ _WIDTH = 50
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How many jobs are asked about, and how; fields as of ``solver.forecast.backtest``."""
+    """Number and choice of the jobs in a backtest; fields of ``solver.forecast.backtest``."""
 
     questions: int = option(300, "Past jobs that are asked about.", min=1)
     samples: int = option(100, "Futures drawn for each of them.", min=1, max=MAX_SAMPLES)
@@ -322,7 +322,7 @@ def _table(groups: tuple[GroupAccuracy, ...]) -> str:
 
 
 def _diagram(rows: list[tuple[float, float, float | None]]) -> str:
-    """Of each stated chance which share had started by then; the mark is where it should be."""
+    """Return, for each probability, the share of jobs started by then; a mark shows the target."""
     lines = ["stated  held   (| where it should be)\n"]
     for level, share, calibrated in rows:
         bar = ["█" if place < round(share * _WIDTH) else " " for place in range(_WIDTH)]
@@ -336,7 +336,7 @@ def _diagram(rows: list[tuple[float, float, float | None]]) -> str:
 
 
 def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
-    """One record a job that was asked about; waits in seconds, None if no start is foreseen."""
+    """Return one record per job; waits in seconds, None if no start is foreseen."""
     from ..solver.forecast.logs import Backtest
 
     jobs, *columns = Backtest(replayed, questions).columns().items()

@@ -40,7 +40,9 @@ def brief_text(clock: WrittenTimes, found: Explanation, start: str, cautions: It
 
 
 def _help(clock: WrittenTimes, found: Explanation) -> tuple[str, tuple[str, ...]]:
-    """What starts the job earlier: a change by its user, else one by an administrator."""
+    """Return a change that starts the job earlier: one by its user, else one by an
+    administrator.
+    """
     from ..model.display import duration_text
     from ..solver.advice.diagnosis.records import page_of
     from ..solver.pending_reasons import counted

@@ -60,7 +60,7 @@ def check(
 
 @dataclass(frozen=True)
 class Checked:
-    """What is said of one file."""
+    """Result of the check of one file."""
 
     file: str
     #: None if there are problems.
@@ -123,7 +123,7 @@ def _checked(source: Source, changes: Path | None) -> Checked:
 
 
 def _changes(path: Path | None, instance: Instance) -> int | None:
-    """How many changes a file has; InputError with everything that is wrong with it."""
+    """Return the number of changes in a file; raise InputError with all its errors."""
     if path is None:
         return None
     from ..model.formats.changes import load_changes
@@ -179,7 +179,7 @@ def examples(
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a random instance has; fields as of ``model.generate.generate``."""
+    """Properties of a random instance; fields of ``model.generate.generate``."""
 
     hosts: int = option(100, "Hosts of 16 slots and 64 GB.", min=1)
     per_enclosure: int = option(16, "Hosts in an enclosure.", min=1)

@@ -54,7 +54,7 @@ def comparison_output(
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How rows are shown."""
+    """Layout of the rows."""
 
     clock: WrittenTimes
     #: The starts by method that have a column, as in `_STARTS`.
@@ -67,7 +67,7 @@ class _Layout:
 
     @classmethod
     def of(cls, comparison: Comparison, clock: WrittenTimes, selection: Selection) -> _Layout:
-        """As the comparison needs it."""
+        """Return the layout that the comparison needs."""
         shown = tuple(
             item
             for item in _STARTS
@@ -188,7 +188,7 @@ def _mark(layout: _Layout, method: str, job: str, kind: str) -> str:
 
 
 def _proof(row: ComparedJob, layout: _Layout, beside: int) -> Iterator[str]:
-    """What stands behind the possible start: its proof or its bound, and its cautions."""
+    """Return the evidence for the possible start: its proof or bound, and its cautions."""
     if row.possible is None:
         return
     if proof := proof_text(row.proved, row.proved_if):
@@ -217,7 +217,7 @@ def _joined(*parts: str) -> str:
 
 
 def _legend(comparison: Comparison, layout: _Layout) -> Iterable[str]:
-    """What the columns mean, and which are not there."""
+    """Return the meaning of the columns, and which of them are absent."""
     texts = [
         layout.clock.note,
         "AS CONFIGURED is the start that the simulated scheduler reaches; POSSIBLE the earliest in "

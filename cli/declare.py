@@ -16,7 +16,7 @@ _DECLARED: Final = "declared"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What typer is to make of a field or a parameter."""
+    """Declaration of a field or parameter for typer."""
 
     #: typer.Option or typer.Argument.
     kind: Callable[..., Any]
@@ -53,7 +53,7 @@ def _declared(
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """Which fields of a record a command takes, in which order, and what it says otherwise."""
+    """Fields of a record that a command takes, their order, and their changed texts."""
 
     #: None if all are taken, as they are declared.
     names: tuple[str, ...] | None

@@ -164,7 +164,7 @@ def _gives(remedy: Advised, details: bool) -> str:
 
 
 def remedies_text(verdict: Verdict, details: bool = False) -> str:
-    """What to write, what it gives and what it costs, numbered."""
+    """Return the numbered remedies: what to write, the gain and the cost."""
     from .tables import paragraph
 
     text = ""
@@ -201,7 +201,7 @@ def _markdown(page: Page) -> str:
 
 
 def _folded(verdict: Verdict) -> list[str]:
-    """What only some readers want to know, as Markdown folds it."""
+    """Return details as a folded Markdown section."""
     told = [markdown_text(text) for text in verdict.details]
     told += [
         f"By remedy {number}: {markdown_text(remedy.whose)}"

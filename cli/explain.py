@@ -31,7 +31,7 @@ EXPLAINED = option(
     "Which start is explained: the one that the simulated scheduler reaches, the one in "
     "its next cycle by time-based reservation, or the possible one.",
 )
-#: Of so many jobs, running and pending, changes of the configuration are tried unasked.
+#: Up to this many running and pending jobs, changes of the configuration are tried by default.
 MAX_JOBS = 2000
 
 _BESIDE = "beside what runs and what is planned"
@@ -215,7 +215,7 @@ def _brief(instance: Instance, found: Explanation) -> str:
 
 
 def _configuration(instance: Instance, found: Explanation) -> str:
-    """What changes of the configuration would do, in the sentences of `diagnose`."""
+    """Return the effects of changes of the configuration, in the sentences of `diagnose`."""
     from ..solver.advice.diagnosis.records import page_of
     from .diagnose import remedies_text
     from .tables import paragraph
@@ -238,10 +238,12 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     if found.lsf.start is not None:
         says.append(f"that it starts {clock.text(found.lsf.start)}")
     answer = found.answer
-    ours = "has no start" if answer.start is None else f"starts {clock.text(answer.start)}"
+    ours = "it has no start" if answer.start is None else f"it starts {clock.text(answer.start)}"
+    agree = None not in (answer.start, found.lsf.start) and says[-1] == f"that {ours}"
     why = answer.waits_for or "all that it asks for is free"
     name = "Slurm" if clock.instance.params.of_slurm else "LSF"
-    yield f"{name} says {' and '.join(says)}; we say that it {ours}, because: {why}"
+    we_say = "we say the same" if agree else f"we say that {ours}"
+    yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
@@ -267,7 +269,9 @@ def _array_text(clock: WrittenTimes, whole: PlannedArray) -> str:
 
 
 def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
-    """What the job waits for, and which jobs decide when that comes, one after another."""
+    """Return the events that the job waits for, and the jobs that decide them, one after
+    another.
+    """
     from ..model.display import clock_text
 
     job = found.answer.job
@@ -306,7 +310,7 @@ def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow
 
 
 def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
-    """What bjobs would say of the job, and which accounts come before its own."""
+    """Return the pending reasons that bjobs would print, and the accounts that come first."""
     from ..model.pending import bjobs_text
     from ..solver.advice.explain import ASSUMED
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..solver.forecast.forecast import Calibration, Forecasts
     from ..solver.forecast.history import History
 
-#: What stands for a time by which a job has not started in so many futures.
+#: Text for a time by which the job has not started in this share of samples.
 NO_START = "no start"
 #: Characters of the strip, and what they are from few samples to many.
 STRIP = 24
@@ -39,7 +39,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class LikelyOptions:
-    """When jobs likely start, too: by a history, without which the others mean nothing."""
+    """Options for likely starts; without a history, the other options have no meaning."""
 
     history: Path | None = option(
         None,
@@ -58,9 +58,9 @@ class LikelyOptions:
     )
 
     def settings(self, workers: int | None = None) -> Drawing:
-        """As the solver takes them; workers: those of a command that has them for all that it does.
+        """Return the settings for the solver; workers: of a command with its own option for them.
 
-        Raises InputError for options without a history, and for a bad file of factors.
+        Raises InputError for options without a history, and for an invalid file of factors.
         """
         from ..model.errors import InputError, Problem
         from ..solver.advice.likely import Drawing
@@ -88,7 +88,7 @@ class LikelyOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastOptions:
-    """How the samples of a forecast are made, and what is shown of them."""
+    """Options for the samples of a forecast and for the output."""
 
     history: Path = option(
         ...,
@@ -119,7 +119,9 @@ class ForecastOptions:
     workers: int = option(1, "Processes that draw futures: the same answer.", min=1)
 
     def settings(self) -> dict[str, Any]:
-        """As ``solver.forecast.forecast`` takes them. Raises InputError for what makes no sense."""
+        """Return the settings for ``solver.forecast.forecast``. Raises InputError for invalid
+        values.
+        """
         given = values_of(self, "samples", "seed", "policy", "calibrate", "workers")
         precision = self.precision
         given["precision"] = None if precision is None else seconds_of(precision, "--precision")
@@ -397,14 +399,14 @@ def _text(
 
 
 def _by_limits(instance: Instance, found: Forecasts) -> str:
-    """What the starts by limits are: beside the outlook's the cycles have their own times."""
+    """Return a note on the starts by limits, because the cycles have times of their own."""
     if found.policy is not None:
         return "its plan"
     return f"the start as configured, of a cycle every {instance.params.mbd_sleep_time} s"
 
 
 def _calibrated(found: Forecasts) -> str:
-    """What the bounds rest on."""
+    """Return a note on the origin of the bounds."""
     from ..solver.forecast.forecast import LEAST
 
     factors = found.calibration
@@ -444,7 +446,9 @@ def _span(found: Forecasts) -> int:
 
 
 def _strips(found: Forecasts) -> list[str]:
-    """Of each job how many samples start when, from now on, the highest bin of a job full."""
+    """Return, for each job, how many samples start in each bin from now on, scaled to the highest
+    bin.
+    """
     import numpy as np
 
     edges = np.linspace(0, _span(found), STRIP + 1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SlurmListings:
-    """Where Slurm's commands have printed to, and when."""
+    """Files with the output of Slurm's commands, and the time of the output."""
 
     folder: Path = option(
         ..., "Folder with what Slurm's commands printed, in files of any name.", "--from"

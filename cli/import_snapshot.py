@@ -220,7 +220,9 @@ def make_instance(
 
 
 def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Assembled:
-    """With what rows of blimits leave open, and with advance reservations."""
+    """Return the assembled instance with facts from rows of blimits and with advance
+    reservations.
+    """
     from ..model.sources.lsf_state.limits import tell_others
     from ..model.sources.lsf_state.reservations import with_reservations
 
@@ -328,7 +330,9 @@ def _read(paths: Sequence[Path], kind: str) -> list[Text]:
 
 
 def _file_text(path: Path) -> str:
-    """What lsid printed; InputError where it cannot be read, or is something else."""
+    """Return the output of lsid; raise InputError if the file is unreadable or has other
+    content.
+    """
     from ..model.formats.reading import file_bytes
 
     text = file_bytes(path).decode("utf-8", errors="replace")
@@ -343,7 +347,14 @@ def check_lsid(text: str, source: str) -> None:
 
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
     if (kind_of_text(text) or "lsid") != "lsid" or not named:
-        raise InputError([Problem("is not the output of lsid", source)])
+        raise InputError(
+            [
+                Problem(
+                    "is not the output of lsid: no line has the name LSF or the cluster's name",
+                    source,
+                )
+            ]
+        )
 
 
 def parse_now(text: str) -> datetime:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationReading:
-    """What LSF's files leave open; fields as of ``model.formats.lsf.site_document``."""
+    """Facts that LSF's files leave open; fields of ``model.formats.lsf.site_document``."""
 
     cluster: str = option("", "Cluster, where the directory has several.", show_default=False)
     at: str | None = option(
@@ -58,7 +58,7 @@ class ConfigurationReading:
     rusage: Rusage | None = option(None, RUSAGE_HELP)
 
     def options(self) -> dict[str, Any]:
-        """As the reader takes them. Raises InputError for what makes no sense."""
+        """Return the options for the reader. Raises InputError for invalid values."""
         from ..model.formats.units import parse_stamp
 
         try:
@@ -487,7 +487,7 @@ def _acct_time(at: str, files: list[Path]) -> int:
         last = max(last, job.end)
     if first is None:
         _refuse(bad, keep_going=False)
-        raise InputError("the log has no finished job: there is no moment to cut out")
+        raise InputError("the log has no finished job, so no time for a snapshot follows from it")
     return last if at == "end" else _seconds(at, first)
 
 

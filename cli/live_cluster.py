@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def schedulers() -> tuple[Scheduler, ...]:
-    """Those that are known: the first is asked all of whose needed programs are there."""
+    """Return the known schedulers; the first one with all its programs is used."""
     from .lsf_programs import LSF
     from .slurm_programs import SLURM
 

@@ -1,4 +1,4 @@
-"""What LSF's programs print on this machine now, as an instance."""
+"""Output of LSF's programs on this machine, as an instance."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FIELDS = (
     "specified_start_time specified_terminate_time run_time runtimelimit cpu_used alloc_slot "
     "nalloc_slot exec_host pend_reason"
 )
-#: Those that not every version knows.
+#: Options that only some versions of LSF know.
 MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
-#: Those of versions that know GPUs.
+#: Options of versions that support GPUs.
 GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
 #: And those of newer ones.
 NEW_FIELDS = "exclusive rsvid job_group estimated_run_time from_host"
@@ -57,6 +57,8 @@ COMMANDS = {
     "blimits": (("blimits", "-a", "-w"), ("blimits", "-w"), ("blimits",)),
     "bjgroup": (("bjgroup",),),
     "brsvs": (("brsvs", "-l"), ("brsvs", "-w"), ("brsvs",)),
+    "bsla": (("bsla",),),
+    "bresources": (("bresources", "-g", "-l"),),
     "aps": (("bjobs", "-u", "all", "-aps"),),
     "lsid": (("lsid",),),
 }
@@ -66,7 +68,12 @@ NEEDED = ("bjobs", "bhosts", "bqueues")
 OPTIONAL_TIMEOUT = 30.0
 OPTIONAL_SHARE = 4
 #: What a site's configuration has, which counts instead.
-OF_SITE = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "limits", "blimits")
+OF_SITE = (
+    *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "limits", "blimits"),
+    *("bsla", "bresources"),
+)
+#: What a version prints that passes over the option of the command.
+_OTHER_TABLE = {"aps": "bjobs", "bresources": "configuration"}
 
 
 def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
@@ -100,7 +107,7 @@ class _Answers:
     programs: Mapping[str, str]
     #: Seconds for each.
     timeout: float
-    #: What was not read, by the name of the command.
+    #: Commands whose output was not read, by name.
     lost: dict[str, Omission] = field(default_factory=dict)
     #: Seconds that were used by those that are not needed.
     _used: float = 0.0
@@ -159,7 +166,7 @@ def _is_read(name: str, text: Text) -> bool:
             return False
         else:
             raise InputError([Problem("is no output of that command", text.source)])
-    elif name == "aps" and kind == "bjobs":
+    elif kind and kind == _OTHER_TABLE.get(name):
         return False
     else:
         read_facts([text])
@@ -185,7 +192,7 @@ def _environment() -> dict[str, str]:
 
 
 def _run(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
-    """What a command prints, as :func:`.scheduler.output_of` has it."""
+    """Return the output of a command, as :func:`.scheduler.output_of` does."""
     needed = name in NEEDED
     return output_of(COMMANDS[name], programs, timeout, _environment(), needed=needed)
 

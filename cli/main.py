@@ -210,7 +210,7 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def out_of_memory() -> str:
-    """What is said then: what ran out, and what to do."""
+    """Return the message for exhausted memory: its cause, and the remedy."""
     limit = _MEMORY_LIMIT.get()
     if limit is None:
         what, more = "memory ran out", "a machine with more memory"

@@ -66,7 +66,7 @@ Format = Literal["text", "json", "csv"]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How an optimal plan is searched for; fields as of ``solver.planning.plan``."""
+    """Options of the search for an optimal plan; fields of ``solver.planning.plan``."""
 
     objective: ObjectiveName = option(
         "lexicographic", "What the optimum minimises (docs/how-it-works.md)."
@@ -95,9 +95,9 @@ class Search:
     )
 
 
-#: What --time-limit is where a command makes several plans, each by itself.
+#: Meaning of --time-limit for a command that makes several plans.
 OF_EACH_PLAN = "Wall seconds of the whole command; of each exact plan 10 without it and --effort."
-#: Options that several commands have one by one.
+#: Options shared by several commands.
 FORMAT_HELP = "Format on standard output."
 FORMAT = option("text", FORMAT_HELP)
 GANTT = option(False, "Also draw the plan: a line a host, a letter a job (text).")
@@ -112,7 +112,7 @@ Rusage = Literal["host", "slot"]
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """How the records of a log are read; fields as of ``ReadOptions``."""
+    """Options for reading the records of a log; fields of ``ReadOptions``."""
 
     keep_going: bool = option(False, "Report malformed records and read the rest.")
     default_limit: str | None = option(
@@ -123,7 +123,7 @@ class LogReading:
 
     @property
     def limit(self) -> DefaultLimit | None:
-        """What --default-limit says. Raises InputError for neither a time nor a multiple."""
+        """The value of --default-limit. Raises InputError unless it is a time or a multiple."""
         from ..model.formats.file_format import DefaultLimit
 
         return None if self.default_limit is None else DefaultLimit.parse(self.default_limit)
@@ -135,7 +135,7 @@ MAX_SAMPLES = 100_000
 MANY_JOBS = 10_000
 
 
-#: Where notes go instead of stderr.
+#: List that receives notes instead of stderr.
 _NOTES: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
 
@@ -168,14 +168,26 @@ def read_source(source: Path) -> Instance:
     return instance
 
 
+#: What is said where a folder is given for an instance file.
+WANTED_OF_FOLDER = (
+    "give an instance file; `slotwise import lsf` makes one of LSF's configuration, `slotwise "
+    "import slurm --from` of Slurm's listings"
+)
+
+
 def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
-    """As :func:`read_source`, with the warnings as data."""
+    """Return the result of :func:`read_source`, with the warnings as data."""
     from ..model.compact import freeze_objects, no_collection
+    from ..model.confined import is_inside
     from ..model.formats import load_with_warnings, loads_with_warnings
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import standard_input
     from ..model.sources.registry import whole_by_itself
 
+    if is_inside(source) and source.is_dir():
+        raise InputError(
+            [Problem(f"cannot be read: Is a directory: {WANTED_OF_FOLDER}", str(source))]
+        )
     with no_collection():
         if str(source) == "-":
             found = loads_with_warnings(standard_input(), "<stdin>")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Jobs without a start, by id: the state, and what must happen.
 Stated: TypeAlias = Mapping[str, tuple[str, str]]
 NOTHING: Stated = {}
-#: What is said of a job without a start, by its state or the word of a plan.
+#: Text for a job without a start, by its state or the reason in a plan.
 NO_START = {
     "starts if": "starts once something else happens",
     "unknown end": "has no known start",
@@ -62,7 +62,9 @@ def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission
 
 
 def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
-    """What is not considered of a job, as cells of CSV; record: its outlook as plain data."""
+    """Return the rules not considered for a job, as cells of CSV; record: its outlook as plain
+    data.
+    """
     found = {}
     for key in ("cautions", "possible_cautions"):
         names = [

@@ -135,7 +135,7 @@ def _complaints(path: Path) -> Iterator[None]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """Of what the path leads to; None if there is nothing yet."""
+    """Return the file status of the target of a path; None if it does not exist."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -270,7 +270,7 @@ def _checked(output: Path | None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where an instance is written, and how."""
+    """Target and format of a written instance."""
 
     output: Path | None = option(
         None,
@@ -284,7 +284,7 @@ class Written:
     )
 
     def write(self, instance: Instance) -> None:
-        """As :func:`write_instance`."""
+        """Write the instance, as :func:`write_instance` does."""
         write_instance(instance, self.output, self.format)
 
 
@@ -316,7 +316,7 @@ def write_instance(
 
 #: Lines of CSV that are written at once.
 _PART = 1000
-#: What zlib calls the gzip container, with the largest window.
+#: Window bits by which zlib selects the gzip container, with the largest window.
 _GZIP = 31
 
 SUFFIXES = (".csv", ".csv.gz", ".json", ".json.gz", ".parquet")
@@ -385,7 +385,7 @@ def _csv(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 
 def _gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same for the same content, whenever it is made: without a time."""
+    """Return compressed data without a time stamp: equal content gives equal bytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
     yield from map(packer.compress, parts)
     yield packer.flush()
@@ -409,7 +409,7 @@ def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
 
 @dataclass(frozen=True)
 class Resuming:
-    """How a long run is stopped, and resumed."""
+    """Options for stopping and resuming a long run."""
 
     checkpoint: Path | None = option(None, "Where Ctrl-C or SIGTERM leaves the state.")
     checkpoint_every: str | None = option(
@@ -420,7 +420,7 @@ class Resuming:
     resume: Path | None = option(None, "Go on from a checkpoint.")
 
     def checkpoints(self) -> Checkpoints:
-        """What writes them; InputError where the path or the time makes no sense."""
+        """Return the writer of checkpoints; raise InputError for an invalid path or time."""
         return Checkpoints.of(self.checkpoint, self.checkpoint_every)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -13,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from ..model.errors import InputError, nearest
 from ..model.escaping import printable
 
-#: What the help calls the options of a command that tune it, and those that bound what is read.
+#: Panel titles for the tuning options of a command, and for those that bound its input.
 ADVANCED: Final = "Advanced"
 LIMITS: Final = "Limits on input"
 #: Panels in the order in which they are shown: title, and the options without their dashes; one
@@ -21,7 +22,8 @@ LIMITS: Final = "Limits on input"
 PANELS: Final[dict[str, str]] = {
     "Input": (
         "example instance cluster hosts events changes against log procs "
-        "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid diagnose.now"
+        "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid "
+        "diagnose.now slurm.from slurm.now"
     ),
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
@@ -64,7 +66,9 @@ FILES: Final = frozenset({"file", "files", "instance_file", "site"})
 HELP_ALL: Final = "--help-all"
 #: Ends the name of a switch that an option without a value stands for.
 NOW: Final = "-now"
-#: Characters of a list of choices that still leave room for the words beside it.
+#: Message of the parser about words after the last argument.
+_EXTRA: Final = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)", re.DOTALL)
+#: Maximum length of a list of choices, in characters, printed next to its help text.
 _MAX_CHOICES: Final = 34
 
 
@@ -97,7 +101,7 @@ class PanelledCommand(TyperCommand):
             super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As ever, but old spellings are taken and mistakes are answered in words."""
+        """Parse arguments as click does, but accept old spellings and explain errors."""
         if args == ["-h"]:  # where -h belongs to a bsub line, too, it is help when it stands alone
             args = ["--help"]
         args = self._alone(args)
@@ -113,6 +117,8 @@ class PanelledCommand(TyperCommand):
                 raise self._needs_a_value(option) from None
             if kind == "NoSuchOption":
                 raise self._unknown(ctx, option) from None
+            if found := _EXTRA.match(getattr(error, "message", "")):
+                raise self._too_many(ctx, found[1]) from None
             raise _shown(error) from None
 
     def _alone(self, words: list[str]) -> list[str]:
@@ -151,12 +157,9 @@ class PanelledCommand(TyperCommand):
 
     def _unknown(self, ctx: Any, option: str) -> InputError:
         own = [name for each in self.params for name in each.opts if name.startswith("--")]
-        root = ctx.find_root()
+        commands = commands_of(ctx.find_root().command, ctx.find_root())
         elsewhere = [
-            name
-            for name in root.command.list_commands(root)
-            for each in root.command.get_command(root, name).params
-            if option in each.opts
+            name for name, command in commands for each in command.params if option in each.opts
         ]
         if renamed := RENAMED.get((self.name or "", option)):
             hint = f"; it is {renamed} now"
@@ -164,8 +167,35 @@ class PanelledCommand(TyperCommand):
             hint = f"; {', '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
         else:
             hint = nearest(option, own)
-        whole = "`slotwise " + f"{self.name} --help`"
-        return InputError(f"{self.name} has no option {option}{hint} ({whole} lists its options)")
+        name = _called(ctx)
+        whole = f"`slotwise {name} --help`"
+        return InputError(f"{name} has no option {option}{hint} ({whole} lists its options)")
+
+    def _too_many(self, ctx: Any, words: str) -> InputError:
+        """What is said of words behind the last argument."""
+        name = _called(ctx)
+        has_job = any("--job" in each.opts for each in self.params)
+        hint = f": a job is given as --job {words.split(' ')[0]}" if has_job else ""
+        usage = f"`slotwise {name} --help`"
+        return InputError(printable(f"{name} takes no further argument {words}{hint} ({usage})"))
+
+
+def _called(ctx: Any) -> str:
+    """The command of a context as it is called behind slotwise: ``compare``, ``import lsf``."""
+    names: list[str] = []
+    while ctx.parent is not None:
+        names.insert(0, ctx.info_name)
+        ctx = ctx.parent
+    return " ".join(names)
+
+
+def commands_of(group: Any, ctx: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """The commands of a group and of the groups in it, by the names that they are called by."""
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        yield f"{before}{name}", command
+        if hasattr(command, "list_commands"):
+            yield from commands_of(command, ctx, f"{before}{name} ")
 
 
 def _shown(error: Exception) -> Exception:
@@ -189,14 +219,14 @@ class PanelledGroup(TyperGroup):
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As ever."""
+        """Parse arguments as click does."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
             raise _shown(error) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As ever."""
+        """Resolve the command as click does."""
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:

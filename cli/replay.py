@@ -36,7 +36,7 @@ ScheduleAfter = Literal["event", "timestamp"]
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """How the processors of a pool are given out; fields as of ``solver.replay.Replay``."""
+    """Options of a pool's policy; fields of ``solver.replay.Replay``."""
 
     policy: Policy | None = option(None, "Scheduling policy (docs/replay.md). Default: easy.")
     procs: int | None = option(None, "Processors. Default: the log's MaxProcs.", min=1)
@@ -170,7 +170,7 @@ def _progress(session: Replay) -> AbstractContextManager[Callable[[], None]]:
 
 
 def _records(result: ReplayResult) -> list[dict[str, Any]]:
-    """One record a job in the order of the log."""
+    """Return one record per job in the order of the log."""
     columns = {name: column.tolist() for name, column in result.columns().items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -35,7 +35,7 @@ class Trial:
 
     hosts: tuple[str, ...]
     others: tuple[tuple[str, str], ...]
-    #: It hangs on a submission host that is not known.
+    #: Whether the result depends on an unknown submission host.
     unsure: bool = False
     #: The alternative and the term that it belongs to, empty for a simple requirement.
     part: str = ""
@@ -43,7 +43,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class ResreqAnswer:
-    """What the command found."""
+    """Result of the command."""
 
     valid: bool
     message: str
@@ -55,7 +55,7 @@ class ResreqAnswer:
     alternatives: tuple[tuple[str, int | None], ...] = ()
 
 
-#: What --cluster is instead of --against.
+#: Meaning of --cluster, the alternative to --against.
 OF_HOSTS = "Instead of --against the hosts of this machine's cluster: asks its scheduler now."
 
 
@@ -112,7 +112,7 @@ def _check_select(text: str, output: Format) -> int:
 
 
 def _options(instance: Instance | None, strict: bool, lenient: bool, dialect: str) -> Options:
-    """How the requirement is read: as the instance says, and the options."""
+    """Return the options for reading the requirement, from the instance and the command line."""
     from ..model.errors import InputError
     from ..model.resreq import Options, Vocabulary, requirement_options
     from ..model.resreq.syntax import DIALECTS

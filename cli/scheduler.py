@@ -18,15 +18,21 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for each program if none are given.
 TIMEOUT = 120.0
-#: What a program says of an option that it does not have.
+#: Error messages of a program about an unknown option.
 _NO_SUCH_OPTION = re.compile(
     r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
+)
+#: What a program says, with an exit code, if none is configured of what it is asked about.
+_NONE_CONFIGURED = re.compile(
+    r"No |(?i:(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
+    r"(?:service class|SLA\b|guarantee|resource pool)"
+    r"|(?:\w+: )?(?:the )?(?:service class|SLA|resource pool) does(?: not|n't) exist)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a scheduler is asked."""
+    """How to query one scheduler: its programs, variables and limits."""
 
     #: Seconds to wait for each program.
     timeout: float = TIMEOUT
@@ -58,10 +64,10 @@ def output_of(
     *,
     needed: bool,
 ) -> Text | None:
-    """What a command prints, by the first of its forms that works; None if there is nothing.
+    """Return the output of a command by the first of its forms that works; None if empty.
 
-    programs: the absolute paths of those that are there. needed: whether an option that its version
-    does not have is an error. Raises InputError if the command fails.
+    programs: the absolute paths of the installed ones. needed: whether an option unknown to its
+    version is an error. Raises InputError if the command fails.
     """
     from ..model.input_limits import limits
     from ..model.sources.lsf_state.values import Text
@@ -85,7 +91,7 @@ def output_of(
         errors = done.errors.decode("utf-8", errors="replace").strip()
         if done.code == 0 and content.strip():
             return Text(content, f"`{line}`")
-        if errors.startswith("No ") or (done.code == 0 and not errors):
+        if _NONE_CONFIGURED.match(errors) or (done.code == 0 and not errors):
             return None
         reason = _reason(done.code, errors or content.strip())
     if not reason or (not needed and _NO_SUCH_OPTION.search(reason)):

@@ -1,4 +1,4 @@
-"""Which jobs of an answer are shown, in which order, and which of them in one line."""
+"""Selection, order and grouping of the jobs in an answer."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 Order: TypeAlias = Literal["priority", "start", "gain", "slots", "job"]
 Only: TypeAlias = Literal["now", "later", "unproved", "unplaced"]
 
-#: So many jobs that start now are rows; more are one line.
+#: Maximum number of rows for jobs that start now; more of them share one line.
 _MAX_NOW = 4
 
 
-#: So many names are listed where one is not known.
+#: Maximum number of names listed in a message about an unknown name.
 FEW_NAMES = 12
 
 
@@ -35,20 +35,20 @@ class Shown:
     job: str
     row: ListingRow
     slots: int
-    #: Seconds, None for unknown or never.
+    #: Seconds, None if unknown or never.
     start: int | None = None
     #: Seconds saved.
     gain: int = 0
     allocation: Mapping[str, int] = field(default_factory=dict)
-    #: Of an array, the ids of its elements in the row.
+    #: Ids of the elements in the row, if it is an array.
     members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the options say."""
+    """Selection of jobs by the options."""
 
-    #: Of the jobs, () for all.
+    #: Ids of the jobs, () for all.
     names: tuple[str, ...] = option(
         (), "Only this pending job; may be repeated.", "--job", autocompletion=pending_jobs
     )
@@ -168,7 +168,7 @@ def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """What a view shows."""
+    """Extent of a view."""
 
     #: To show, () for all.
     names: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ class ViewOptions:
     running: bool = False
     suspended: bool = False
     ended: bool = False
-    #: Finished jobs too, limits that nobody uses.
+    #: Whether to show finished jobs and unused limits, too.
     everything: bool = False
     #: Shared resources.
     shared: bool = False

@@ -37,7 +37,8 @@ VIEWS: dict[str, Sequence[str]] = {
     "bugroup": "lr",
     "busers": "",
 }
-#: Views of jobs, hosts, users and limits are of the time after the cycle, the others before.
+#: Views of jobs, hosts, users and limits show the state after the cycle, other views the state
+#: before.
 AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
 
 
@@ -64,7 +65,7 @@ class Switches:
 
     @property
     def given(self) -> list[str]:
-        """Those that were given."""
+        """Return the options that were given."""
         return [switch for switch, value in spelled(self).items() if value]
 
 
@@ -82,7 +83,7 @@ class RunOfView:
         return [name for name, value in spelled(self).items() if value is not None]
 
     def settings(self) -> dict[str, Any]:
-        """As the simulation takes them."""
+        """Return the settings for the simulation."""
         reservation = self.reservation or "configured"
         return {"reservation": reservation, "top": self.top, "cycle": self.step}
 
@@ -136,7 +137,7 @@ def show(
 def _asked(
     view: str, instance: Instance, switches: Switches, names: Sequence[str], alloc: Alloc
 ) -> ViewOptions:
-    """What the view shows. Raises InputError for names that are not known."""
+    """Return the content of the view. Raises InputError for unknown names."""
     jobs, recursive, shared = view == "bjobs", switches.recursive, switches.shared
     same = values_of(switches, "pending", "ended", "everything", "configured", "arrays", "absolute")
     same["guarantees"] = switches.guarantees

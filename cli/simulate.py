@@ -65,7 +65,7 @@ WANTED = (
 
 @dataclass(frozen=True, slots=True)
 class WorkloadOptions(LogReading):
-    """What else is read with an instance or a log."""
+    """Inputs that are read in addition to an instance or a log."""
 
     cluster: Path | None = option(
         None,
@@ -104,7 +104,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What is simulated."""
+    """A simulation and its input."""
 
     instance: Instance
     changes: tuple[Change, ...] = ()
@@ -162,7 +162,7 @@ def _idle(names: list[str], kind: str) -> InputError:
 
 
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
-    """The hosts of the log as lsb.events says they came, closed and opened."""
+    """Yield the changes of hosts that lsb.events records: added, closed and opened."""
     from ..model.errors import report
     from ..model.sources.log_lines import BadRecords, refused_records
     from ..model.sources.lsf_state.event_log import host_lives
@@ -263,7 +263,7 @@ def wait_table(waits: Iterable[WaitComparison]) -> str:
 
 
 def fit_text(fit: CycleFit) -> str:
-    """What was chosen, and by how much it is better."""
+    """Return the chosen interval, and how much better it is than the others."""
     if not fit.close[fit.cycle]:
         return (
             f"no cycle length fits the log: none of {fit.jobs} jobs starts within 5 s of the "
@@ -306,7 +306,7 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LoopOptions(WorkloadOptions, Resuming):
-    """What the command line says about the loop."""
+    """Options of the simulated scheduler."""
 
     reservation: str | None = option(
         None,
@@ -400,12 +400,14 @@ def run_loop(source: Source, options: LoopOptions) -> None:
 
 
 def workload(source: Path, options: LoopOptions) -> Simulated:
-    """What a file gives the loop to run; remarks go to stderr."""
+    """Return the workload that a file gives the scheduler; remarks go to stderr."""
     return read(Sources(source, options))
 
 
 def workload_of(source: Source, options: LoopOptions, wanted: str = WANTED) -> Simulated:
-    """What the loop runs: a file, an example or this cluster; wanted: as of :meth:`Source.path`."""
+    """Return the workload of a file, an example or this cluster; wanted: see
+    :meth:`Source.path`.
+    """
     if not source.is_live:
         return workload(source.path(wanted), options)
     of_logs = values_of(options, "hosts", "cluster", "keep_going", "default_limit", "events")
@@ -433,7 +435,7 @@ def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
 
 
 def _records(result: Simulation, recorded: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """One record a job; of a log with what was recorded."""
+    """Return one record per job; those of a log include the recorded times."""
     for job in result.jobs:
         record = job.to_dict(result.instance.origin)
         if recorded:
@@ -446,7 +448,7 @@ def _records(result: Simulation, recorded: Mapping[str, int]) -> Iterator[dict[s
 
 
 def _series(options: LoopOptions) -> ShareSeries | None:
-    """What collects --shares; InputError where it could not be written whole."""
+    """Return the collector for --shares; raise InputError if its file cannot be written."""
     from ..model.errors import InputError
     from ..solver.fairshare.reports import ShareSeries
 
@@ -563,7 +565,7 @@ class OfReplay:
     schedule_after: str | None = option(None, "", hidden=True)
 
 
-#: What may be simulated.
+#: Kinds of input that can be simulated.
 INPUT = argument(
     None,
     "Instance file (YAML, JSON), lsb.acct, or an SWF log with --hosts or --cluster; "
@@ -594,7 +596,7 @@ def simulate(
 
 
 def _refuse_moved(source: Path | str, moved: OfReplay) -> None:
-    """One line that says where an option of the replay has its place."""
+    """Raise an error that names the command which has an option of the replay."""
     from ..model.errors import InputError
 
     given = [f"{name} {value}" for name, value in spelled(moved).items() if value is not None]

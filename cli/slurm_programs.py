@@ -1,4 +1,4 @@
-"""What Slurm's programs print on this machine now, as an instance."""
+"""Output of Slurm's programs on this machine, as an instance."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMMANDS = {
 }  # fmt: skip
 #: Without these nothing is known.
 NEEDED = ("jobs", "nodes", "partitions", "config")
-#: What sacctmgr says of a cluster without accounting.
+#: Messages of sacctmgr on a cluster without accounting.
 _NO_ACCOUNTING = re.compile(r"supported accounting_storage plugin|accounting storage is disabled")
 #: Seconds to wait for each of the others.
 OPTIONAL_TIMEOUT = 30.0
@@ -77,7 +77,7 @@ def slurm_now(programs: Mapping[str, str], asking: Asking) -> Instance:
 
 
 def _asked(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
-    """What a command prints; of accounting nothing if there is none."""
+    """Return the output of a command; empty for accounting if there is none."""
     environment = {key: value for key, value in os.environ.items() if key in _KEPT}
     environment["LC_ALL"] = "C"
     needed = name in NEEDED

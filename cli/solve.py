@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Running and pending jobs up to which `solve` simulates the scheduler unasked.
 MAX_SIMULATED = 20_000
-#: What --time-limit is of a comparison.
+#: Meaning of --time-limit for a comparison.
 OF_OPTIMAL = (
     "Wall seconds of the whole command; without it the optimal plan has 30, or --effort, "
     "and the others no limit."
@@ -38,7 +38,7 @@ OF_OPTIMAL = (
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions(Search):
-    """How a plan is made; fields as of ``solver.planning.plan``."""
+    """Options for making a plan; fields of ``solver.planning.plan``."""
 
     method: Method = option("optimal", "How to plan.")
     jobs: int | None = option(

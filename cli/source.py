@@ -21,7 +21,7 @@ WANTED = (
     "give an instance file or --example NAME (`slotwise examples` lists them), or --cluster for "
     "the cluster of this machine"
 )
-#: What answers call the cluster of this machine.
+#: Name of this machine's cluster in answers.
 LIVE = "this cluster"
 #: How the names of instance files end.
 INSTANCES = (".yaml", ".yml", ".json")
@@ -50,7 +50,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """As it was named."""
+        """The name of the input as given."""
         return LIVE if self.live else self.example or str(self.file)
 
     @property
@@ -67,7 +67,7 @@ class Source:
         return self.read_now(time_limit) if self.is_live else read_source(self.path())
 
     def read_now(self, time_limit: float | None = None) -> Instance:
-        """What the scheduler of this machine says."""
+        """Return the state that the scheduler of this machine reports."""
         from .import_snapshot import BALANCE
         from .live_cluster import cluster_now
 
@@ -95,7 +95,7 @@ class Source:
         return self.live
 
     def read_with_warnings(self) -> tuple[Instance, Sequence[Problem]]:
-        """As :meth:`read`, with the warnings as data."""
+        """Return the result of :meth:`read`, with the warnings as data."""
         if not self.is_live:
             return read_with_warnings(self.path())
         notes: list[str] = []
@@ -112,7 +112,16 @@ class Source:
         """The file, or that of an example; InputError that says what is wanted for none or two."""
         from ..instances import example as example_path
 
-        if (self.file is None) == (self.example is None):
+        if self.file is not None and self.example is not None:
+            raise InputError(
+                [
+                    Problem(
+                        f"is the instance already: leave {self.file} out",
+                        f"--example {self.example}",
+                    )
+                ]
+            )
+        if self.file is None and self.example is None:
             raise InputError(wanted)
         return example_path(self.example) if self.file is None else self.file  # type: ignore[arg-type]
 

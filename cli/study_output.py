@@ -1,4 +1,4 @@
-"""How ``slotwise whatif`` shows variants: tables for people, JSON, CSV."""
+"""Output of ``slotwise whatif``: tables for people, JSON, CSV."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMBERS = (
     ("MET", "estimates_met"),
     ("PENDING", "pending"),
 )
-#: The same in words.
+#: Columns of the table in words.
 WORDS = {
     "mean_wait": "mean wait",
     "p95_wait": "95th percentile of waits",
@@ -110,7 +110,7 @@ def clear_groups(variant: ComparedVariant, way: int) -> list[GroupChange]:
 def changes_of(
     variant: ComparedVariant, first: ComparedVariant, most: int
 ) -> Iterator[tuple[str, ...]]:
-    """What is clear about a variant: measures, then whose wait; all but the variant's name."""
+    """Return the clear changes of a variant: measures, then waits; without the variant's name."""
     for name, found in variant.differences.items():
         if found.clear:
             today, then = (value_of(item, name) for item in (first, variant))
@@ -168,7 +168,7 @@ def interval_text(name: str, found: Difference) -> str:
 
 
 def remarks(found: WhatIf) -> list[str]:
-    """What a reader has to know of the numbers."""
+    """Return the notes that a reader of the numbers needs."""
     from ..solver.studies.run import DRAWS
 
     lines = [
@@ -190,7 +190,7 @@ def remarks(found: WhatIf) -> list[str]:
 
 
 def notes(found: WhatIf) -> Sequence[str]:
-    """What the runs themselves have to say, each once."""
+    """Return the notes of the runs, each once."""
     return list(dict.fromkeys(f"{v.name}: {note}" for v in found for note in v.notes))
 
 
@@ -231,7 +231,7 @@ def naming(result: Sweep) -> list[str]:
 
 
 def names(result: Sweep, row: Mapping[str, Any]) -> list[str]:
-    """What tells a row from others, as text."""
+    """Return the texts that distinguish a row from others."""
     return ["-" if row[name] is None else str(row[name]) for name in naming(result)]
 
 

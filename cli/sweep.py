@@ -97,7 +97,7 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where the cells run: on processes, or on a Dask cluster."""
+    """Location of the cells: processes, or a Dask cluster."""
 
     workers: int | None = option(None, WORKERS_HELP, min=1)
     scheduler: str | None = option(
@@ -112,7 +112,7 @@ class Where:
 
     @property
     def count(self) -> int:
-        """Of processes, or of batch jobs."""
+        """The number of processes, or of batch jobs."""
         return self.workers or processors()
 
 
@@ -193,7 +193,7 @@ def _run(
     cancel: threading.Event,
     already: int,
 ) -> dict[Cell, dict[str, Any]]:
-    """The rows of the cells that came to an end, each kept as it came."""
+    """Yield the rows of the finished cells, each stored as soon as it arrives."""
     from ..solver.studies.sweep import row_of
     from ..solver.studies.workers import Lost
 
@@ -218,7 +218,7 @@ Results = Callable[[], Iterator[tuple[int, "dict[str, Any] | Lost"]]]
 
 @contextmanager
 def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> Iterator[Results]:
-    """What gives the results; a cluster is there before the bar is."""
+    """Yield the results; a cluster is connected before the progress bar appears."""
     from ..solver.studies.sweep import run_cell
     from ..solver.studies.workers import in_turn, on_processes
 

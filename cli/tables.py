@@ -29,7 +29,7 @@ COLOURS: Mapping[State, str] = {
     "unplaced": "red",
     "": "",
 }
-#: From so many characters on a listing is a table however full it is.
+#: Minimum width of a listing, in characters, that is always a table.
 TABLE_WIDTH = 110
 #: Width and height where nothing tells: output into a file or a pipe.
 _USUAL = (160, 50)
@@ -52,11 +52,11 @@ class Column:
 
     title: str
     line: int = 0
-    #: None for the title, in small letters unless it is an option.
+    #: Title of the column, in lower case unless it is an option; None: title of the field.
     label: str | None = None
     #: Shown in the colour of the row's state.
     marked: bool = False
-    #: Its texts are not broken.
+    #: Whether its texts are never broken.
     whole: bool = False
     #: Texts that stand in a card without the label.
     bare: Collection[str] = ()
@@ -137,7 +137,7 @@ def _width_left(columns: Sequence[Column], width: int) -> int:
 def _needed_widths(
     columns: Sequence[Column], rows: Sequence[ListingRow]
 ) -> tuple[list[int], list[int]]:
-    """Of each column the width at which no word is broken, and no text."""
+    """Return, for each column, the width at which no word and no unbreakable text is broken."""
     from rich.cells import cell_len
 
     least, natural = [], []
@@ -152,7 +152,9 @@ def _needed_widths(
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> list[int]:
-    """Of each column: what it needs, and of the rest equal parts, or less where less will do."""
+    """Return, for each column, the width it needs plus an equal share of the rest, or less if it
+    suffices.
+    """
     widths, natural = _needed_widths(columns, rows)
     rest = max(0, _width_left(columns, width) - sum(widths))
     wanting = sorted(range(len(widths)), key=lambda place: natural[place] - widths[place])
@@ -166,7 +168,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -
 def page_of(
     columns: Sequence[Column], rows: Sequence[ListingRow], table_width: int = TABLE_WIDTH
 ) -> int:
-    """How many of the rows one page of the terminal has room for."""
+    """Return the number of rows that fit on one page of the terminal."""
     cards = as_cards(columns, rows, terminal_width(), table_width)
     lines = _LINES_OF_A_CARD if cards else 1
     return max(_MIN_ROWS, (terminal_height() - _FRAME) // lines)

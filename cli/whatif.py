@@ -29,7 +29,7 @@ CYCLE_KEY = "MBD_SLEEP_TIME"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the command line asks."""
+    """Options that describe the question."""
 
     log: Path | None = option(
         None, "Jobs: lsb.acct or an SWF log, plain or gzipped.", callback=from_stdin
@@ -116,7 +116,9 @@ def _check(question: Question) -> None:
 
 
 def _options(variant: Variant, options: RunOptions) -> RunOptions:
-    """Of a variant: what it says itself counts, the rest is as today."""
+    """Return the options of a variant: its own values, and defaults from the current
+    configuration.
+    """
     own = variant.options
     says_cycle = any(s.key.rpartition(".")[2] in ("cycle", CYCLE_KEY) for s in variant.settings)
     return replace(own, cycle=own.cycle if says_cycle else options.cycle, until=options.until)
@@ -146,7 +148,7 @@ def _of_variant(question: Question, variant: Variant) -> Simulated:
 
 
 def files(question: Question) -> Iterable[Path]:
-    """What is read, which no output may overwrite."""
+    """The files that are read; no output may overwrite them."""
     loop = question.loop
     given = (question.source.file, question.log, loop.events, loop.changes)
     return (path for path in given if path is not None)
@@ -165,7 +167,7 @@ WORKERS_HELP = "Processes. Default: one a processor."
 
 @dataclass(frozen=True, slots=True)
 class StudyOutput:
-    """Where the result of a study goes."""
+    """Targets of the result of a study."""
 
     output: Path | None = option(None, "Also write a page, one HTML file.", "-o", "--output")
     table: Path | None = option(
@@ -230,7 +232,7 @@ def _stop(finished: int, asked: int) -> NoReturn:
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """Return the number of processors that this process can use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -151,7 +151,7 @@ def _pairs(section: str, text: str) -> Iterator[tuple[str, str]]:
         if name == "ADMIN":
             raise ValueError("ADMIN has no WEIGHT, LIMIT or GRACE_PERIOD: bmod -aps gives it")
         if name not in NAMES:
-            raise ValueError(f"{section}: no factor is called {match['name']!r}: {_known()}")
+            raise ValueError(f"{section}: unknown factor {match['name']!r}: {_known()}")
         if name in seen:
             raise ValueError(f"{section} has {name} twice")
         seen.add(name)

@@ -1,7 +1,8 @@
-"""Which jobs are alike: one definition for demands, running use, kinds of the loop and proofs.
+"""Equality of jobs, defined once for demands, running use, kinds in the simulation and proofs.
 
-It names the fields of a job that do *not* matter. A new field of :class:`Job` therefore tells jobs
-apart until somebody has shown that no answer depends on it; ``tests/test_alike.py`` varies each.
+It names the fields of a job that do *not* matter. A new field of :class:`Job` therefore
+distinguishes jobs until it is shown that no answer depends on it; ``tests/test_alike.py`` varies
+each.
 """
 
 from __future__ import annotations
@@ -12,28 +13,28 @@ from operator import attrgetter
 
 from ..model.job import Job
 
-#: Who it is, where it stands in the line and what its account and its objective count.
+#: Fields of identity, position in the dispatch order, account and objective.
 _OF_ITSELF = frozenset(
     {"submit", "queued_as", "priority", "aps", "weight", "group", "name", "requeued", "unheeded"}
 )
-#: What decides when it may start and how long it runs, but not where and on how much.
+#: Fields that determine start and run time, but neither hosts nor amounts.
 _TIMES = frozenset(
     {
         *("begin", "deadline", "dependency", "think_time", "orphan_term"),
         *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
     }
 )
-#: What counts by what it comes to: limits by user and project, those of an array, a home.
+#: Fields that count by their effect: limits by user and project, those of an array, a home.
 _BY_MEANING = frozenset({"id", "array_limit", "user", "project", "from_host"})
 #: All other fields.
 _ASKED: Callable[[Job], tuple[object, ...]] = attrgetter(
     *(field.name for field in fields(Job) if field.name not in _OF_ITSELF | _TIMES | _BY_MEANING)
 )
-#: Equal for jobs of one effective requirement.
+#: Key that is equal for jobs of one effective requirement.
 merged: Callable[[Job], Hashable] = attrgetter(
     *("res_req", "gpu", "queue", "application", "slots", "max_slots", "extsched")
 )
-#: Equal for jobs that are expected to run equally long, and are ended after equally long.
+#: Key that is equal for jobs with equal expected run times and equal kill times.
 spans: Callable[[Job], Hashable] = attrgetter(
     *("run_limit", "estimated_run_time", "cpu_limit", "queue", "application")
 )

@@ -1,7 +1,7 @@
-"""How long a method may work: wall clock, deterministic effort, cancellation.
+"""Budget of a method: wall clock, deterministic effort, cancellation.
 
-Loops ask :meth:`Budget.stopped`. From then on there is a grace for a lesser answer about what is
-left; when that is over too (:meth:`Budget.late`), what is left is named and not examined.
+A search calls :meth:`Budget.stopped`. Once it is true, a grace period is left for a weaker answer
+for the rest; when that has expired too (:meth:`Budget.late`), the rest is reported as not examined.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from dataclasses import dataclass, field
 
 from .memory import memory_available
 
-#: Seconds that are left at least of a time limit, so that there is something to stop.
+#: Minimum rest of a time limit in seconds, so that it is never zero.
 MIN_LIMIT = 1e-3
-#: Seconds for a lesser answer once work has to stop.
+#: Seconds for a weaker answer after a search has to stop.
 GRACE = 2.0
-#: Share of the memory available that models may take.
+#: Share of the available memory that models may use.
 MEMORY_SHARE = 0.5
-#: The memory of models (MB) under an effort: nothing then depends on the machine.
+#: Memory of models (MB) under an effort, so that the answer does not depend on the machine.
 MEMORY_OF_EFFORT = 2000.0
 
 
 class Deadline(threading.Event):
-    """An event that is set as well once so many seconds are over, or once another one is set.
+    """An event that is also set after some seconds, or when another event is set.
 
-    Whoever hears a request to stop hears it: one deadline for all phases of a piece of work.
+    One deadline covers all phases of a piece of work.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Deadline(threading.Event):
         return max(0.0, self._end - self._clock())
 
     def is_set(self) -> bool:
-        """Whether it is time to stop."""
+        """Return whether the event is set or its time has come."""
         asked = super().is_set() or (self._other is not None and self._other.is_set())
         return asked or self._clock() >= self._end
 
@@ -58,26 +58,28 @@ class OutOfTime(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of a piece of work."""
+    """Rest of the time, effort and memory of one piece of work."""
 
-    #: Wall seconds, None for none.
+    #: Wall-clock seconds, None: no limit.
     time_limit: float | None = None
-    #: Deterministic units (about one second of one worker each), None for none; with it the answer
+    #: Deterministic units (each about one second of one worker), None: no limit; with it the answer
     #: does not depend on the machine.
     effort: float | None = None
-    #: Solver threads.
+    #: Number of solver threads.
     workers: int = 1
-    #: Of the pool optimiser.
+    #: Number of processes of the pool optimiser.
     processes: int = 1
-    #: Set it from another thread or a signal handler to stop with the best so far.
+    #: Event that another thread or a signal handler sets to stop with the incumbent.
     cancel: threading.Event = field(default_factory=threading.Event)
-    #: Seconds, monotonic.
+    #: Clock in seconds, monotonic.
     clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
-    #: Seconds for a lesser answer after the stop.
+    #: Seconds for a weaker answer after the stop.
     grace: float = GRACE
-    #: MB that are available, asked when they matter.
+    #: Function that returns the available MB, called when needed.
     memory: Callable[[], float] = memory_available
+    #: Time of the clock at the start.
     started: float = 0.0
+    #: Deterministic units spent so far.
     effort_spent: float = 0.0
     _stopped_at: float | None = None
 
@@ -102,7 +104,7 @@ class Budget:
         return None if self.time_limit is None else share * max(0.0, self.left())
 
     def reserve_seconds(self, seconds: float) -> None:
-        """Leave so many of the seconds left, half of them at most, for writing up the result."""
+        """Keep some of the remaining seconds, at most half, for writing up the result."""
         if self.time_limit is not None:
             self.time_limit -= min(seconds, max(0.0, self.left()) / 2)
 
@@ -117,22 +119,26 @@ class Budget:
         return MEMORY_SHARE * self.memory()
 
     def exhausted(self) -> bool:
-        """Whether a search has to stop now."""
+        """Return whether a search has to stop now."""
         return self.stopped() or self.effort_left() <= 0
 
     def stopped(self) -> bool:
-        """Whether the time is over or somebody has cancelled; once it is so it stays so."""
+        """Return whether the time has expired or the work was cancelled; once true it stays
+        true.
+        """
         if self._stopped_at is None and (self.cancel.is_set() or self.left() <= 0):
             self._stopped_at = self.clock()
         return self._stopped_at is not None
 
     def renew_grace(self) -> None:
-        """What a lesser answer needs is there only now: a grace that has begun begins anew."""
+        """Restart a grace period that has begun, because a weaker answer was not possible
+        before.
+        """
         if self.stopped():
             self._stopped_at = self.clock()
 
     def late(self, graces: float = 1.0) -> bool:
-        """Whether the grace after the stop, or so many of them, are over too."""
+        """Return whether the grace period after the stop, or this many of them, has expired too."""
         return (
             self.stopped()
             and self._stopped_at is not None

@@ -9,9 +9,9 @@ from ..model.instance import Instance
 from ..model.plan import Plan
 from .validate import Unfinished, validate
 
-#: Violations that the note names.
+#: Maximum number of violations in a note.
 SHOWN = 3
-#: Said where the limit was reached before the judge was done.
+#: Note if the limit came before the validator was done.
 NOT_JUDGED = "not judged: the limit was reached before all rules were checked, so nothing is proved"
 
 
@@ -22,11 +22,12 @@ def certified(
     as_lsf: bool = False,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Plan:
-    """The plan as it is where the judge finds nothing; else without bounds, proofs and a status.
+    """Return the plan unchanged if it is valid, else without bounds, proofs and a status.
 
-    as_lsf: judge without windows and advance reservations (TBR-19). What the judge says stands in
-    a note that asks for a bug report, and the plan is `refused`: the judge or the method is wrong.
-    should_stop: asked now and then; once it says yes the judge gives up, and nothing is proved.
+    as_lsf: validate without windows and advance reservations (TBR-19). The violations are given in
+    a note that requests a bug report, and the plan is `refused`: the validator or the method is
+    wrong. should_stop: called repeatedly; once it returns True, the validator stops, and nothing is
+    proved.
     """
     try:
         faults = validate(instance, plan, as_lsf=as_lsf, should_stop=should_stop)
@@ -44,7 +45,7 @@ def certified(
 
 
 def holds(instance: Instance, plan: Plan, *, as_lsf: bool) -> bool:
-    """Whether the judge finds nothing in a plan."""
+    """Return whether a plan has no violations."""
     return not validate(instance, plan, as_lsf=as_lsf)
 
 

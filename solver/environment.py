@@ -1,6 +1,7 @@
-"""What a process finds by its environment: neither code nor programs of the current folder.
+"""Protection of a process against code and programs in the current folder.
 
-Loaded before anything else of the command, so it imports only what Python itself has loaded.
+Loaded before anything else of the command, so it imports only modules that Python itself has
+loaded.
 """
 
 import os
@@ -8,11 +9,11 @@ import sys
 
 
 def without_current_folder(environment: dict[str, str]) -> dict[str, str]:
-    """The environment, changed so that a process begun with it takes nothing from where it is.
+    """Return the environment, changed so that its processes load nothing from the current folder.
 
-    ``PYTHONPATH=$PYTHONPATH:/tools`` has an empty entry as soon as the variable was not set before,
-    and an empty or relative entry means the current folder; so it is with PATH and, in a Python of
-    its own, with the place of a command given by ``-c``.
+    ``PYTHONPATH=$PYTHONPATH:/tools`` has an empty entry if the variable was not set before, and an
+    empty or relative entry means the current folder; so it is with PATH and, in a separate Python,
+    for the place of a command given by ``-c``.
     """
     found = {**environment, "PYTHONSAFEPATH": "1"}
     for name in ("PATH", "LD_LIBRARY_PATH"):
@@ -25,7 +26,7 @@ def without_current_folder(environment: dict[str, str]) -> dict[str, str]:
         words = found["PYTHONPATH"].split(os.pathsep)
         kept = [word for word in words if os.path.isabs(word) and os.path.realpath(word) != here]
         found["PYTHONPATH"] = os.pathsep.join(kept)
-    # An empty list is taken for one empty entry by some.
+    # Some programs take an empty list as one empty entry.
     return {
         name: value
         for name, value in found.items()
@@ -34,9 +35,9 @@ def without_current_folder(environment: dict[str, str]) -> dict[str, str]:
 
 
 def leave_current_folder() -> None:
-    """This process and those that it begins take no code from the current folder from here on.
+    """Stop this process and its children from loading code from the current folder.
 
-    What Python and this package lie in stays, wherever we are.
+    The folders of Python and of this package stay, even if the current folder is one of them.
     """
     words = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     cleaned = without_current_folder(dict(os.environ))
@@ -44,7 +45,7 @@ def leave_current_folder() -> None:
         del os.environ[name]
     os.environ.update(cleaned)
     here = _current_folder()
-    if here is None:  # it is gone, and all code with it
+    if here is None:  # The folder is gone, with all its code.
         return
     given = {os.path.abspath(word) for word in words if word}
     relative = {os.path.abspath(word) for word in words if not os.path.isabs(word)}
@@ -60,7 +61,7 @@ def leave_current_folder() -> None:
 
 
 def _current_folder() -> str | None:
-    """None where it is gone."""
+    """Return the current folder, None if it no longer exists."""
     try:
         return os.getcwd()
     except OSError:
@@ -68,6 +69,6 @@ def _current_folder() -> str | None:
 
 
 def _installed() -> list[str]:
-    """Where packages are installed."""
+    """Return the folders where packages are installed."""
     site = sys.modules.get("site")
     return [] if site is None else [*site.getsitepackages(), site.getusersitepackages()]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 #: Bytes of a megabyte.
 MB = 1 << 20
-#: Where nothing is said of memory (MB).
+#: Assumed memory in MB if no source gives it.
 UNKNOWN = 2000.0
 
 
@@ -20,7 +20,7 @@ def memory_available() -> float:
 
 
 def _said() -> Iterator[float]:
-    """What each that knows says, MB."""
+    """Yield the memory in MB from each source that gives it."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         amounts = {
@@ -42,12 +42,12 @@ def _said() -> Iterator[float]:
 
 
 def limit_memory(megabytes: int) -> bool:
-    """Let this process and those that it makes take so much each; False where nobody can.
+    """Limit the memory of this process and its children; return False if impossible.
 
-    Who asks for more gets a MemoryError. What only has an address and no memory does not count, so
-    that threads of solvers are no reason to end.
+    Allocations beyond it raise a MemoryError. Address space without memory does not count, so that
+    threads of solvers do not exceed the limit.
     """
-    if sys.platform != "linux":  # elsewhere it can be set and means nothing
+    if sys.platform != "linux":  # On other systems the limit can be set without effect.
         return False
     try:
         import resource

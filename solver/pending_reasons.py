@@ -1,4 +1,4 @@
-"""What a planned job waits for, in a sentence: the constraint that binds just before its start."""
+"""Pending reasons of planned jobs: the constraint that binds just before the start, in words."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from .rules.guarantees import on_loans
 from .rules.rule_book import NOT_IN_A_PARTITION
 
 FEW_SLOTS = Pending.FEW_SLOTS
-#: Before the reason why a job fits nowhere, where nothing else says that it does not.
+#: Start of the reason of a job that fits nowhere, unless its text already says so.
 NOWHERE = "does not fit on this cluster even when nothing runs: "
-#: Said of a job for which guaranteed pools keep too much, and that may have a loan of them.
+#: Reason of a job that needs a loan, because guaranteed pools protect too much.
 ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan foresees"
 NOTHING_SHORT = Reason.of(
     Pending.POSTPONED,
@@ -115,7 +115,9 @@ def _points(demand: Demand, availability: Availability, instant: int) -> list[in
 def _short_of_pool(
     use: Use, availability: Availability, points: Sequence[int]
 ) -> tuple[float, float] | None:
-    """What a use takes, and the less that a pool has somewhere in the window; None if enough."""
+    """Return the amount of a use and the smaller amount free in a pool during the window, or
+    None.
+    """
     for held, stretch in stretches(use, points):
         free = max(0.0, availability.min_free_in_pool(use.index, stretch))
         if free + SLACK < held:
@@ -199,10 +201,10 @@ def _block_shortage(
 
 @dataclass(frozen=True, slots=True)
 class _Binding:
-    """An amount or a limit beside slots: what the job needs of it, and what is left."""
+    """An amount or a limit other than slots: the job's need, and the rest."""
 
     needs: str
-    #: Texts and numbers, in turn.
+    #: Texts and numbers, alternating.
     left: tuple[str | float, ...] = ()
 
 
@@ -214,7 +216,9 @@ def _binding_beside_slots(
     availability: Availability,
     points: Sequence[int],
 ) -> list[_Binding]:
-    """What leaves fewer slots than are free on some candidate: other jobs, amounts and limits."""
+    """Return the jobs, amounts and limits that leave fewer slots than are free on some
+    candidate.
+    """
     slots = availability.min_free(SLOTS, points)[term.candidates]
     wanted = np.minimum(slots, term.slots)
     whole = alternative.host_uses[0].per is Per.WHOLE
@@ -256,7 +260,7 @@ def _binding(
 
 
 def _each(term: TermDemand, use: Use) -> str:
-    """For what each amount of a use is, "" where there is only one."""
+    """Return the unit that each amount of a use is for, "" if there is only one."""
     if use.per is Per.SLOT:
         return "for each" if term.slots > 1 else ""
     if term.one_host or term.slots == 1 or (use.per is not Per.JOB and term.ptile is not None):
@@ -315,9 +319,9 @@ def amounts_short(
     instant: int,
     told: Reason,
 ) -> Reason | None:
-    """Memory and the like that no candidate with a free slot has enough of, None if none.
+    """Return amounts that no candidate with a free slot has enough of, None if there are none.
 
-    told: the reason beside which it is said; it may have the amounts.
+    told: another reason in the sentence; it may give the amounts already.
     """
     found: list[Reason] = []
     points = _points(demand, availability, instant)
@@ -343,21 +347,23 @@ def amounts_short(
     return Reason.joined(dict.fromkeys(found)) if found else None
 
 
-#: Of a job that may not start before its -b.
+#: Reason of a job before its begin time (-b).
 BEGIN_TIME = Reason.of(Pending.START_TIME, "its begin time (-b)")
-#: Of a job that would fit if hosts reported what they are configured with.
+#: Reason of a job that would fit if hosts reported their configured amounts.
 BEYOND_REPORTED = "does not fit beside what hosts report to be in use, which no job accounts for"
 
 
 @dataclass(slots=True)
 class JobByJob:
-    """What the jobs of a plan wait for, asked one after the other in the order of planning.
+    """Pending reasons of the jobs of a plan, computed in the order of planning.
 
-    The jobs planned so far are found by when they end, and equal jobs that start together share
-    what is missing until then: an array of thousands of elements asks once.
+    The jobs planned so far are found by their end, and equal jobs that start together share the
+    missing amount until then, so that an array of thousands of elements is examined once.
     """
 
+    #: The problem that is planned.
     problem: PlanningProblem
+    #: Whether starts are at finish times only (TBR-02).
     finishes_only: bool = False
     _ending: dict[tuple[int, str], dict[str, PlannedJob]] = field(default_factory=dict)
     _falling: dict[str, PlannedJob] = field(default_factory=dict)
@@ -378,7 +384,9 @@ class JobByJob:
             self._falling[item.job] = item
 
     def waits_for(self, demand: Demand, start: Start, profile: Profile) -> str:
-        """As :func:`what_it_waits_for`, beside the jobs planned so far."""
+        """Return the reason of a job given the jobs planned so far; see
+        :func:`what_it_waits_for`.
+        """
         time, concerned = start.time - self.problem.margin, dict(self._falling)
         hosts = dict.fromkeys(hosts_concerned(demand, start), 1)
         for host in self.problem.named(hosts):
@@ -402,10 +410,10 @@ def what_it_waits_for(
     *,
     finishes_only: bool = False,
 ) -> str:
-    """Why the job cannot start at the instant before `start`, "" if it starts at once.
+    """Return why the job cannot start just before `start`, "" if it starts immediately.
 
-    planned: the jobs planned before it, so that the ones it waits for can be named.
-    finishes_only: the start was looked for at finish times only (TBR-02).
+    planned: the jobs planned before it, which the reason can name. finishes_only: starts are at
+    finish times only (TBR-02).
     """
     reason, _ = reason_and_shortage(
         problem, demand, start, profile, planned, finishes_only=finishes_only
@@ -423,9 +431,9 @@ def reason_and_shortage(
     finishes_only: bool,
     short: str | None = None,
 ) -> tuple[str, str]:
-    """As :func:`what_it_waits_for`, and apart what is missing until then.
+    """Return the reason as :func:`what_it_waits_for` does, and separately the missing amount.
 
-    short: the latter where it is known of an equal job that starts at the same time.
+    short: the latter if it is known from an equal job that starts at an equal time.
     """
     if start.time <= demand.earliest:
         held_back = start.time == demand.earliest > problem.instance.now
@@ -445,7 +453,7 @@ def reason_and_shortage(
 
 
 def held_back_by(demand: Demand) -> Reason:
-    """What a job waits for that could start but for the time: its -b, or other jobs (-w)."""
+    """Return the reason of a job that is only deferred: by -b, or by other jobs (-w)."""
     job = demand.job
     reserved = None if demand.calendar is None else demand.calendar.reserved
     if reserved is not None and any(demand.earliest == start for start, _ in reserved.periods):
@@ -456,20 +464,20 @@ def held_back_by(demand: Demand) -> Reason:
 
 
 def not_active(reservation: str) -> Reason:
-    """Of a job whose advance reservation (-U) is not active yet, or not any more."""
+    """Return the reason of a job whose advance reservation (-U) is not active now."""
     words = f"advance reservation {reservation} (-U) is not active"
     return Reason.of(Pending.RESERVATION_INACTIVE, words)
 
 
 def not_yet(job: Job) -> Reason:
-    """Of a job whose dependency condition does not hold yet."""
+    """Return the reason of a job whose dependency condition does not hold yet."""
     return Reason.of(Pending.DEPENDENCY, f"{Pending.DEPENDENCY.words}: {job.dependency}")
 
 
 def _shortage_until(
     problem: PlanningProblem, demand: Demand, profile: Profile, instant: int
 ) -> str:
-    """What is missing up to `instant`: in the numbers of now where now the same is missing."""
+    """Return the missing amount up to `instant`, with the numbers of now if it is missing now."""
     last = find_shortage(problem, demand, profile, instant)
     first = (
         last
@@ -484,9 +492,9 @@ def _shortage_until(
 def _opening_hosts(
     problem: PlanningProblem, demand: Demand, start: Start, profile: Profile, instant: int
 ) -> str:
-    """Which of the hosts it takes, closed at `instant`, a window or an interval opens by its start.
+    """Return the hosts that a window or an interval opens between `instant` and the start.
 
-    "" where none opens just then: it is something else that the job waits for.
+    "" if none opens then: the job waits for something else.
     """
     windows = () if demand.calendar is None else demand.calendar.hosts
     by_window = [mask for mask, opening in windows if not opening.is_open(instant)]
@@ -544,7 +552,7 @@ def _enders(
 
 
 def free_when(enders: Sequence[str]) -> str:
-    """``; free when 101 ends``, behind what is short."""
+    """Return ``; free when 101 ends``, the part after a missing amount."""
     return f"; free when {_some(enders)} {'ends' if len(enders) == 1 else 'end'}"
 
 
@@ -621,16 +629,18 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
 
 
 def _misses_deadline(problem: PlanningProblem, demand: Demand) -> bool:
-    """Whether -t alone leaves a job no start beside what runs, or jobs before it have its places.
+    """Return whether only -t prevents a start, given running jobs or jobs before it.
 
-    A job that waits for what never ends has none whatever -t says.
+    A job that waits for something that never ends has no start in any case.
     """
     plain = replace(demand, latest=None, killed=None)
     return earliest_start(problem.base, plain) is not None
 
 
 def beyond_reported(problem: PlanningProblem, demand: Demand) -> bool:
-    """Whether a job that fits on the cluster does not beside what its hosts report (RSV-01)."""
+    """Return whether a job fits on the cluster, but not with the use that its hosts report
+    (RSV-01).
+    """
     if not problem.resolver.table.reported_used() or demand.impossible:
         return False
     fits = earliest_start(problem.empty, demand) is not None
@@ -680,7 +690,7 @@ def _no_window(demand: Demand) -> str:
     return "the dispatch and run windows of its queue and hosts leave it no start"
 
 
-# Why a job does not fit even where nothing runs: what it asks, and the most that there is.
+# Reason of a job that does not fit even without running jobs: its request, and the maximum.
 
 
 #: Megabytes in each unit of LSF_UNIT_FOR_LIMITS.
@@ -688,7 +698,9 @@ _MEGABYTES = {"KB": 1 / 1024, "MB": 1, "GB": 1024, "TB": 1024**2, "PB": 1024**3,
 
 
 def beyond_capacity(problem: PlanningProblem, demand: Demand) -> str:
-    """``asks 2148 GB of mem on a host, the largest has 256 GB``; "" where no one amount says it."""
+    """Return ``asks 2148 GB of mem on a host, the largest has 256 GB``; "" if no single amount
+    is too large.
+    """
     for term in demand.terms:
         if len(term.alternatives) == 1 and term.candidates.size:
             found = [*_of_hosts(problem, demand, term), *_of_blocks(problem, demand, term)]
@@ -732,7 +744,7 @@ def _of_hosts(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Ite
 
 
 def _of_blocks(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Iterator[str]:
-    """Slots on one host, of which no candidate has so many."""
+    """Yield the number of slots on one host that no candidate has."""
     together = _slots_together(term)
     free = problem.empty.min_free(SLOTS, [demand.earliest])[term.candidates]
     most = max(0, int(free.max()))

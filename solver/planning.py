@@ -45,9 +45,9 @@ from .rules.omitted import remarks
 from .scheduler.continuation import needing_backfill, started_now, with_relevant_omissions
 from .scheduler.next_cycle import plan_next_cycle
 
-#: Time to keep for the end of a search, in units of the time that the time-based plan took.
+#: Time kept for the end of a search, in multiples of the time of the time-based plan.
 WRITE_UP = 1.6
-#: Said of a job whose place no search has looked at.
+#: Fallback of a job whose start no search has examined.
 FIRST_FIT = "not proved: the limit left no time for a search"
 
 
@@ -95,7 +95,7 @@ def _search(
         from .milp import plan_milp
 
         return plan_milp(problem, budget, objective, on_progress=on_progress), warm
-    # What follows a search looks at every job again, about as often as this plan did.
+    # After a search every job is examined again, at about the cost of this plan.
     budget.reserve_seconds(WRITE_UP * took)
     together = TermsTogether(budget)
     problem = problem.placing_terms(together)
@@ -131,17 +131,17 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
 
 
 METHODS = get_args(Method)
-#: Methods that say what the next cycle of the loop would.
+#: Methods that return estimates of the next cycle.
 ESTIMATES = ("greedy", "time-based", "slurm")
-#: Seconds that a search may take where nobody says otherwise.
+#: Default time limit of a search in seconds.
 DEFAULT_TIME_LIMIT = 30.0
-#: Share of the time limit given to the search; the rest is for writing up the plan.
+#: Share of the time limit for the search; the rest is for writing up the plan.
 SEARCH_SHARE = 0.92
-#: The same of estimates, which take longer to be judged than to be written up.
+#: Share of the time limit for estimates, which take longer to validate than to write up.
 ESTIMATE_SHARE = 0.75
-#: Seconds for a lesser answer at the limit: this share of it, and at least so many.
+#: Seconds for a weaker answer at the limit: as a share of the limit, and at least.
 GRACE_SHARE, MIN_GRACE = 0.15, 0.5
-#: Graces after the stop at which a judge that is not done is no longer waited for.
+#: Multiple of these seconds after the stop before the validator is stopped.
 TO_JUDGE = 3.0
 
 
@@ -208,7 +208,7 @@ def plan(
 
 
 def _with_remarks(found: Plan, part: Instance, pending: int) -> Plan:
-    """The plan of the first jobs of the order, with notes of what it leaves out."""
+    """Return the plan of the first jobs of the order, with notes on its omissions."""
     found = replace(found, notes=(*found.notes, *sentences(remarks(part))))
     planned = len(part.pending)
     if planned == pending:
@@ -224,9 +224,9 @@ def nothing_planned(
     objective: ObjectiveName = "lexicographic",
     **_: Any,
 ) -> Plan:
-    """The plan of a call that was cancelled before its instance was looked at.
+    """Return the plan of a call that was cancelled before its instance was examined.
 
-    Raises Cancelled where not even the ids of the jobs are there.
+    Raises Cancelled if not even the ids of the jobs are known.
     """
     if not all(isinstance(job, Job) for job in instance.pending):
         raise Cancelled
@@ -283,7 +283,7 @@ def _estimates(
 
 
 def _as_slurm(instance: Instance, objective: Objective, margin: int, budget: Budget) -> Plan:
-    """What Slurm's backfill says, with the objective's value; margin: not for this method."""
+    """Return the plan of Slurm's backfill, with the objective's value; margin: rejected."""
     from .optimal.costs import in_terms_of
     from .slurm.backfill import plan_as_slurm
 
@@ -297,7 +297,7 @@ def _as_slurm(instance: Instance, objective: Objective, margin: int, budget: Bud
 
 
 def _whole_nodes(instance: Instance, objective: Objective, margin: int, budget: Budget) -> Plan:
-    """Job by job where it first fits beside whole nodes; every job may go before a later start."""
+    """Return first fits job by job with whole nodes; a job is allowed to precede an earlier one."""
     from .optimal.costs import in_terms_of
     from .optimal.first_fit import plan_first_fit, with_exact_fits
 
@@ -352,10 +352,10 @@ def _naming_the_late(instance: Instance, found: Plan) -> Plan:
 
 
 def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -> Plan:
-    """A plan that keeps what is held from jobs without BACKFILL, or the time-based one.
+    """Return a plan that protects reservations from jobs without BACKFILL, or the time-based one.
 
-    What such a plan holds is what would be held at each start; the next cycle holds what is free
-    now, which may let a job start earlier. Starts that both have keep their proofs.
+    This plan's reservations are those at each start; the next cycle reserves slots that are free
+    now, which may let a job start earlier. Starts that are in both plans keep their proofs.
     """
     if found.cut:
         return found
@@ -386,13 +386,13 @@ def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -
 
 
 def _starts(instance: Instance, found: Plan) -> list[float]:
-    """Starts in priority order, infinite where there is none."""
+    """Return the starts in priority order, infinite if a job has none."""
     known = {item.job: item.start for item in found if item.start is not None}
     return [float(known.get(job.id, math.inf)) for job in priority_order(instance)]
 
 
 def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:
-    """The plan of those that there was time for, as one of all jobs: then nothing is proved."""
+    """Return the plan with the jobs that were not reached added, and without proofs."""
     seen = (item.unproved() for item in found)
     some = counted(len(unseen), "job", "not examined")
     return replace(

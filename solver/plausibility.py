@@ -1,4 +1,4 @@
-"""Does a snapshot agree with itself: what commands count, what jobs hold, what LSF says of them.
+"""Consistency of a snapshot: counts of commands, use by jobs, and LSF's statements about jobs.
 
 Each contradiction is an omission: nothing that it touches is called proved.
 """
@@ -34,43 +34,43 @@ from .resolve import Resolver
 from .rules.eligibility import InitialSituation
 from .scheduler.continuation import started_now
 
-#: What LSF says of a job that its next cycle may start.
+#: LSF's reason for a job that its next cycle may start.
 _MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
-#: What a requirement reserves.
+#: An rusage section.
 _USAGE = re.compile(r"rusage\[[^\]]*\]")
-#: Amounts of which bhosts says what jobs reserve, and what may differ by rounding (MB).
+#: Amounts of which bhosts prints reservations, and the rounding of its numbers (MB).
 _RESERVED, _ROUNDING = ("mem", "swp", "tmp"), 2.0
-#: By which a resource of the site may differ, printed with one decimal.
+#: Rounding of a site's resource, which is printed with one decimal.
 _DIGITS = 0.05
 #: MB in a tenth of a GB and of a TB, to which larger amounts are rounded.
 _TENTHS = (0.1 * 1024**2, 0.1 * 1024)
-#: Slots of a job of which nobody says how many it asks for.
+#: Slots of a job with an unknown request: more than any host has.
 _ANY_NUMBER = 10**6
-#: Seconds by which an estimate of LSF may be later than now for a job that starts now.
+#: Seconds by which LSF's estimate may be later than now for a job that starts now.
 _SLACK = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyReport:
-    """What was counted and what was read."""
+    """Result of the comparison of counts with jobs."""
 
-    #: In words.
+    #: Sentences about the comparison.
     lines: tuple[str, ...]
-    #: Where they differ.
+    #: Contradictions.
     contradictions: tuple[Omission, ...]
 
 
 def check_consistency(
     instance: Instance, seen: Seen, budget: Budget | None = None
 ) -> ConsistencyReport:
-    """Compare an instance with what was seen when it was made.
+    """Compare an instance with the listings from which it was made.
 
-    seen: host names as the instance has them. budget: for the cycle that says who would start now;
-    where it is over, what LSF says of jobs is not compared.
+    seen: host names as the instance has them. budget: for the cycle that determines which jobs
+    start now; if it is exhausted, LSF's statements about jobs are not compared.
     """
     hosts = _Counts("slots in use", "bhosts", "hold", "on", *_slots_by_host(seen))
     running = _Counts("slots in use", "bqueues", "hold", "in", *_by_queue(seen, ("RUN", "SUSP")))
-    # Slots reserved for a job that waits are counted apart from those that it still needs.
+    # Slots reserved for a pending job are counted apart from those that it still needs.
     waiting = _by_queue(seen, ("PEND", "RSV"))
     pending = _Counts("slots waited for", "bqueues", "ask for", "in", *waiting)
     counts = [item for item in (hosts, running, pending) if item.counted]
@@ -86,7 +86,7 @@ def check_consistency(
 
 
 def _absolute(instance: Instance, seen: Seen) -> Iterator[Omission]:
-    """Where the values of bjobs -aps are not those that the formula gives."""
+    """Yield differences between the values of bjobs -aps and the formula."""
     if not seen.absolute:
         return
     for order in order_policy(with_loaded_modules(instance)).absolute.values():
@@ -148,7 +148,7 @@ def _slots_by_host(seen: Seen) -> tuple[dict[str, int], Counter[str], Counter[st
             least.update(job.allocation)
         if job.status not in WAITING and job.status not in ENDED:  # or left out, as ZOMBI is
             most.update(job.allocation)
-            if job.unknown and not job.allocation:  # it may run anywhere
+            if job.unknown and not job.allocation:  # Any host is possible for the job.
                 most.update(dict.fromkeys(counted, job.slots or _ANY_NUMBER))
     return counted, least, most
 
@@ -166,7 +166,7 @@ def _by_queue(
     most: Counter[str] = Counter()
     listed = {job.id for job in seen.jobs}
     for job in seen.jobs:
-        # Some count it as pending, others as suspended; of other states nobody knows.
+        # Some commands count it as pending, others as suspended; for other states it is unknown.
         held = not _column(job) or job.status == "PSUSP"
         if job.status in ENDED:
             continue
@@ -180,7 +180,7 @@ def _by_queue(
 
 
 def _elements(job: SeenJob, listed: Collection[str]) -> int:
-    """How many jobs a row stands for: of an array its elements without a row of their own."""
+    """Return the number of jobs of a row: for an array its elements without a row of their own."""
     if "[" in job.id or "[" not in job.name:
         return 1
     with suppress(ValueError, InputError):
@@ -198,7 +198,7 @@ def _column(job: SeenJob) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Reserved:
-    """MB of one amount on one host: that bhosts says are reserved, and that jobs reserve."""
+    """MB of one amount on one host: reserved according to bhosts, and by jobs."""
 
     name: str
     host: str
@@ -207,13 +207,13 @@ class _Reserved:
 
     @property
     def missing(self) -> float:
-        """What belongs to no job, 0 where the difference may come from rounding."""
+        """Return the MB that belong to no job, 0 if the difference may come from rounding."""
         short = self.counted - self.held
         return short if short > self._rounding else 0.0
 
     @property
     def fits(self) -> bool:
-        """Whether both are the same."""
+        """Return whether both amounts are equal."""
         return abs(self.counted - self.held) <= self._rounding
 
     @property
@@ -228,7 +228,7 @@ class _Reserved:
 
 
 def _reserved(instance: Instance, seen: Seen) -> list[_Reserved]:
-    """The amounts that bhosts says are reserved, beside those that running jobs reserve."""
+    """Return the amounts that bhosts prints as reserved, with those that running jobs reserve."""
     instance = with_loaded_modules(instance)
     resolver = Resolver.of(instance, reserving=False)
     found: list[_Reserved] = []
@@ -236,7 +236,7 @@ def _reserved(instance: Instance, seen: Seen) -> list[_Reserved]:
     try:
         free = InitialSituation(instance, resolver).free_now
     except InputError:
-        return found  # a running job's requirement cannot be read, which is told already
+        return found  # An unreadable requirement of a running job has been reported already.
     printed = {*_RESERVED, *(name for host in seen.hosts or () for name in host.reserved)}
     places = {host.name: number for number, host in enumerate(instance.cluster.hosts)}
     for index, resource in enumerate(resolver.table.host_resources):
@@ -274,7 +274,7 @@ def _doubtful(instance: Instance, seen: Seen) -> frozenset[str]:
 
 
 def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
-    """What bhosts says is reserved on hosts, and no job that was read reserves."""
+    """Yield amounts that bhosts prints as reserved and that no job of the instance reserves."""
     reserved = _reserved(instance, seen)
     for name in dict.fromkeys(item.name for item in reserved):
         short = {item.host: item.missing for item in reserved if item.name == name and item.missing}
@@ -286,7 +286,7 @@ def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
 
 
 def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
-    """What blimits counts against limits, and the jobs that were read do not hold."""
+    """Yield counts of blimits that the jobs of the instance do not explain."""
     groups = Groups(instance.groups)
     for row in seen.limits:
         for what in ("slots", "jobs"):
@@ -332,9 +332,9 @@ def _held_of(
 
 
 def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
-    """What rusage[] counts for by the amounts that are reserved: "slot" or "host", and a sentence.
+    """Return the unit of rusage[] by the reserved amounts, "slot" or "host", and a sentence.
 
-    "" where the amounts fit neither way, or both.
+    "" if the amounts fit neither unit, or both.
     """
     ways = {
         way: _reserved(
@@ -361,7 +361,7 @@ def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
 
 
 def _said_by_lsf(instance: Instance, seen: Seen, budget: Budget) -> Iterator[Omission]:
-    """Jobs that would start now, of which LSF says why they wait, or that they start later."""
+    """Yield jobs that would start now and of which LSF gives a pending reason or a later start."""
     said = {job.id: job for job in seen.jobs if job.reason or job.estimate is not None}
     yield from _fits_nowhere(instance, seen)
     if not said.keys() & {job.id for job in instance.pending}:
@@ -396,15 +396,14 @@ def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:
             yield Omission(f"LSF {does}; here: {reason}", where="bjobs", jobs=(job.id,))
 
 
-# Do the states that bhosts and bqueues print of hosts and queues follow from what was read.
-#
-# A full or exclusive host is so by its jobs, a closed window by its hours: where these say
-# otherwise, something was not read, and nothing that may start there is proved.
+# Comparison of the printed states of hosts and queues with the instance. A host is full or
+# exclusive by its jobs, a window is closed by its hours: a contradiction means that something was
+# not read, and no start there is proved.
 
 
-#: A job that has its compute units for itself.
+#: A compute-unit request with exclusive units.
 _CU_EXCLUSIVE = re.compile(r"cu\[[^\]]*\bexcl\b(?!\s*=\s*N)", re.IGNORECASE)
-#: Names that a sentence lists.
+#: Maximum number of names in a sentence.
 _SHOWN = 3
 
 
@@ -437,7 +436,7 @@ def _hosts(instance: Instance, seen: Seen) -> Iterator[Omission]:
 
 
 def _of_host(host: SeenHost, seen: Seen, held: int, opened: bool | None) -> str:
-    """What its state does not follow from, "" where it does; opened: its window, None without."""
+    """Return the unexplained part of a host's state, "" if none; opened: its window, or None."""
     state = host.status.lower()
     if state == "closed_full" and host.slots is not None:
         used = (held if host.used is None else host.used) + (host.reserved_slots or 0)
@@ -454,7 +453,7 @@ def _of_host(host: SeenHost, seen: Seen, held: int, opened: bool | None) -> str:
 
 
 def _of_queue(instance: Instance, queue: SeenQueue) -> str:
-    """What the state of a queue does not follow from, "" where it does."""
+    """Return the unexplained part of a queue's state, "" if there is none."""
     here = next((item for item in instance.queues if item.name == queue.name), None)
     if here is None or queue.inactive:
         return ""

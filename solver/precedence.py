@@ -1,8 +1,8 @@
-"""When a dependency condition (bsub -w) can hold, by the starts and ends of the jobs that it names.
+"""Times at which dependency conditions (bsub -w) can hold, from starts and ends of jobs.
 
-All jobs are taken to succeed, so that a condition without ``!`` can only become true as time goes
-by: the time is the largest of those under ``&&``, the smallest of those under ``||`` and the k-th
-of those that a count names. What such times cannot say is named as left out.
+All jobs are assumed to succeed, so that a condition without ``!`` can only become true with time:
+at the largest time under ``&&``, the smallest under ``||`` and the k-th under a count. Tests that
+such times cannot express are reported as omitted.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from ..model.instance import Instance
 from ..model.job import Job
 from ..model.pending import Pending
 
-#: LSF's words for a job whose condition does not hold yet, and for one whose condition never will.
+#: LSF's texts for a job whose condition does not hold yet, and for one whose condition never will.
 NOT_YET = Pending.DEPENDENCY.words
 NEVER_SATISFIED = Pending.DEPENDENCY_NEVER.words
-#: What plans leave out of conditions, in words.
+#: Omissions of plans for conditions, in words.
 EXIT = "whether a job fails (exit, post_err, numexit in -w): it is taken to end as it should"
 EXTERNAL = "external() in start conditions (-w)"
 NOT = "'!' in start conditions (-w)"
 COUNT = "that a count of a start condition (-w) may change again"
-#: Those of them that the loop decides as it goes.
+#: Omissions that the simulation decides by itself.
 LEFT_OPEN = (EXIT, NOT, COUNT)
 NO_END = "waits for the end of job {}, which is unknown (no run limit)"
 UNKNOWN = "a start condition (-w) on jobs that are not known here"
@@ -44,7 +44,7 @@ UNKNOWN = "a start condition (-w) on jobs that are not known here"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """It can hold from a second on; None: it is not known when."""
+    """A condition that can hold from a second on; None: the time is unknown."""
 
     time: int | None
     why: str = ""
@@ -52,31 +52,32 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """It can hold `lag` seconds after a pending job has ended, or started where `start`."""
+    """A condition that can hold `lag` seconds after a pending job ends, or starts if `start`."""
 
     job: str
     start: bool = False
     lag: int = 0
-    #: Any end counts, also that of a job that is killed before it starts (ended, exit).
+    #: Whether any end counts, even of a job that is killed before it starts (ended, exit).
     by_kill: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """It can hold when `count` of the parts can."""
+    """A condition that can hold when `count` of its parts can."""
 
     parts: tuple[Event, ...]
     count: int
 
 
 Event: TypeAlias = "Known | After | Several"
-#: What tests of a condition wait for, of no job yet, by their words; others for an end as planned.
+#: Events of tests that are not "done", without a job, by their words.
 STARTED, ENDED = After("", start=True), After("", by_kill=True)
 _BY_WORD: Mapping[str, After] = {
     **dict.fromkeys(("started", "numrun", "numstart"), STARTED),
     **dict.fromkeys(("ended", "exit", "post_err", "numended", "numexit"), ENDED),
 }
-#: When a job starts or has ended, by an :class:`After` without its lag; None: never, or unknown.
+#: Function that returns when a job starts or ends, by an :class:`After` without its lag; None:
+#: never, or unknown.
 When: TypeAlias = Callable[[After], int | None]
 
 
@@ -129,9 +130,9 @@ def known_times(event: Event) -> set[int]:
 
 
 def unknown_in(event: Event) -> str:
-    """Why a condition that never holds does not: the first part whose time nobody knows.
+    """Return why a condition can never hold: the first part with an unknown time.
 
-    Where all parts have to hold that is one that never can; else one that still may.
+    If all parts have to hold, a part that never can; else one that still may.
     """
     match event:
         case Known(None, why):
@@ -144,14 +145,14 @@ def unknown_in(event: Event) -> str:
             return ""
 
 
-#: No job that -t ends.
+#: Kill times of no job.
 NOBODY: Mapping[str, int] = {}
 
 
 def from_starts(
     event: Event, durations: Mapping[str, int | None], killed: Mapping[str, int] = NOBODY
 ) -> Event:
-    """The same by starts alone: a job ends as many seconds after its start as it is to run.
+    """Return the event by starts alone, with each end replaced by start and duration.
 
     killed: the second at which jobs end at last (-t), by job id.
     """
@@ -171,11 +172,11 @@ def from_starts(
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """What a condition waits for."""
+    """Event that the condition of a job waits for."""
 
-    #: When the condition of a job can hold.
+    #: When the condition can hold.
     event: Event
-    #: What that does not say.
+    #: Parts of the condition that the event omits.
     left_out: tuple[str, ...] = ()
 
 
@@ -190,7 +191,7 @@ class Precedence:
 
     @classmethod
     def of(cls, instance: Instance) -> Precedence:
-        """What the pending jobs of an instance wait for."""
+        """Return the events that the pending jobs of an instance wait for."""
         asking = [job for job in instance.pending if job.dependency]
         if not asking:
             return NOTHING
@@ -212,7 +213,7 @@ class Precedence:
         return waiting_order(order, self.waits_for()) if self else list(order)
 
     def omitted_rules(self) -> dict[str, tuple[str, ...]]:
-        """What plans leave out, with the jobs that it touches: those behind them too."""
+        """Return the omissions of plans with the jobs that they touch, including dependent jobs."""
         found: dict[str, set[str]] = {
             name: set(release.left_out) for name, release in self.releases.items()
         }
@@ -227,7 +228,7 @@ class Precedence:
 
 
 def _waits_for(releases: Mapping[str, Awaited]) -> dict[str, tuple[str, ...]]:
-    """The pending jobs that each waits for; those that await the same share one tuple."""
+    """Return the predecessors of each pending job; equal ones share one tuple."""
     shared: dict[int, tuple[str, ...]] = {}
     found = {}
     for name, release in releases.items():
@@ -250,8 +251,8 @@ class _Conditions:
         self._running = {item.job.id: item for item in instance.running}
         self._pending = {job.id for job in instance.pending}
         self._left_out: dict[str, None] = {}
-        #: The starts or ends of all of several jobs, and what they leave out, by the tuple of their
-        #: names, which is kept so that its identity stays its own.
+        #: Events of all of several jobs, and their omissions, by the identity of the tuple of
+        #: names, which is kept alive for that.
         self._together: dict[tuple[int, After], tuple[tuple[str, ...], Event, tuple[str, ...]]] = {}
 
     def release(self, job: Job) -> Awaited:
@@ -276,7 +277,7 @@ class _Conditions:
                 return self._test(condition, job)
 
     def _assumed(self, rule: str) -> Known:
-        """What a plan does not know is taken to hold now."""
+        """Return the event of a test that a plan assumes to hold now."""
         self._left_out[rule] = None
         return Known(self._instance.now)
 
@@ -305,9 +306,9 @@ class _Conditions:
         return event
 
     def _count(self, test: StatusTest, names: Sequence[str]) -> Event:
-        """A count of the elements of an array: when it is first what is asked for."""
+        """Return when the count of an array's elements first fulfils the test."""
         word, total = test.word, len(names)
-        if word == "numpend":  # as many have started as must not be pending any more
+        if word == "numpend":  # As many jobs have started as must no longer be pending.
             return self._falling(test, names)
         if word == "numhold":
             return self._assumed(COUNT)
@@ -340,7 +341,7 @@ class _Conditions:
         if name in self._pending:
             return replace(kind, job=name)
         run = self._running.get(name)
-        if run is None:  # it is submitted later
+        if run is None:  # The job is submitted later.
             return self._assumed(UNKNOWN)
         if kind.start:
             return Known(run.start)
@@ -365,7 +366,7 @@ def _least(test: StatusTest, total: int) -> tuple[int, bool]:
 
 
 def _several(parts: Sequence[Event], count: int | None = None) -> Event:
-    """All of the parts, or so many, put together as far as they are known."""
+    """Return the event of all of the parts, or of `count` of them, simplified."""
     wanted = len(parts) if count is None else count
     if len(parts) == 1 and wanted == 1:
         return parts[0]
@@ -379,7 +380,7 @@ def _several(parts: Sequence[Event], count: int | None = None) -> Event:
 
 
 def _later(event: Event, lag: int) -> Event:
-    """The same so many seconds later."""
+    """Return the event this many seconds later."""
     if not lag:
         return event
     match event:

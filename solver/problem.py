@@ -42,18 +42,18 @@ from .precedence import NEVER_SATISFIED, Known, Precedence, from_starts
 from .resolve import Resolver
 from .rules.rule_book import OmittedRule, RuleBook, in_one_partition
 
-#: Share of a grace that jobs may be resolved in once the limit has come; the rest is to place them.
+#: Share of a grace period for resolving jobs once the limit has come; the rest is for placing them.
 RESOLVING = 0.5
 
 
 @dataclass(slots=True)
 class Finishes:
-    """Running jobs by their expected finish, None where that is unknown; looked at when asked."""
+    """Running jobs by their expected finish, None if unknown; built on demand."""
 
     _at: dict[int | None, list[RunningJob]] | None = None
 
     def at(self, time: int | None, instance: Instance) -> list[RunningJob]:
-        """Those that are expected to end exactly at `time`."""
+        """Return the jobs that are expected to end exactly at `time`."""
         if self._at is None:
             self._at = _finishes(instance)
         return self._at.get(time, [])
@@ -66,7 +66,7 @@ class Falls:
     _at: dict[int, list[RunningJob]] | None = None
 
     def at(self, time: int, instance: Instance, resolver: Resolver) -> list[RunningJob]:
-        """Those that hold less from `time` on, though they do not end then."""
+        """Return the jobs that use less from `time` on without ending then."""
         if self._at is None:
             self._at = _falls(instance, resolver)
         return self._at.get(time, [])
@@ -78,16 +78,16 @@ class PlanningProblem:
 
     instance: Instance
     resolver: Resolver
-    #: Pending jobs in priority order.
+    #: Demands of the pending jobs in priority order.
     demands: tuple[Demand, ...]
-    #: The profile of running jobs; copy it.
+    #: Profile of running jobs; use a copy.
     base: Profile
-    #: Rules that the demands do not heed.
+    #: Rules that the demands do not include.
     omitted_rules: tuple[OmittedRule, ...] = ()
-    #: Windows, and advance reservations that no job is in, are left out, and what is held is out of
-    #: reach for queues without BACKFILL.
+    #: Whether windows and unused advance reservations are omitted, and reserved slots are protected
+    #: against queues without BACKFILL.
     as_lsf: bool = False
-    #: Pending jobs that there was no time for, of the lowest priority; neither `instance` nor
+    #: Pending jobs of the lowest priority that were not reached in time; neither `instance` nor
     #: `demands` has them.
     unseen: tuple[Job, ...] = ()
     _finishes: Finishes = field(default_factory=Finishes, compare=False, repr=False)
@@ -106,18 +106,19 @@ class PlanningProblem:
         due_dates: bool = False,
         loans: bool = False,
     ) -> PlanningProblem:
-        """Resolve an instance.
+        """Resolve the jobs of an instance to demands.
 
-        as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
-        reservations (TBR-19). margin: seconds to keep free behind every pending job. What runs is
-        entered whatever the budget is. partly: jobs that half of its grace does not last for are
-        `unseen`, which the problem is then without; else OutOfTime is raised where it is over.
-        due_dates: jobs may be late, as the tardiness objective weighs it, where -t would end them.
-        loans: of guaranteed pools count if every pending job may have one; no other job is asked.
+        as_lsf: omit the rules that LSF's own estimate ignores: dispatch and run windows and advance
+        reservations (TBR-19). margin: seconds to keep free after every pending job. Running jobs
+        are added under any budget. partly: jobs for which half of its grace period is too short are
+        `unseen`, and the problem lacks them; else OutOfTime is raised. due_dates: -t may be missed,
+        as the tardiness objective weighs it. loans: of guaranteed pools count if every pending job
+        may have one.
         """
         budget = budget or Budget()
         instance = with_loaded_modules(instance)
-        if as_lsf and instance.advance_reservations:  # all but those that jobs are in
+        # All advance reservations except those that jobs are in.
+        if as_lsf and instance.advance_reservations:
             instance = replace(instance, advance_reservations=of_jobs(instance))
         resolver = Resolver.of(
             instance,
@@ -155,13 +156,13 @@ class PlanningProblem:
 
     @classmethod
     def without_demands(cls, instance: Instance, resolver: Resolver) -> PlanningProblem:
-        """What is known before any pending job is looked at: to give reasons."""
+        """Return the problem without any pending job, for pending reasons."""
         base = Profile(resolver.table, instance.now)
         return cls(instance, resolver, (), base)
 
     @property
     def honours_windows(self) -> bool:
-        """Whether windows and advance reservations are kept to (TBR-19)."""
+        """Return whether windows and advance reservations are obeyed (TBR-19)."""
         return self.resolver.honour_windows
 
     @property
@@ -175,7 +176,7 @@ class PlanningProblem:
         return Profile(self.resolver.table, self.instance.now)
 
     def placing_terms(self, together: TermPlacer) -> PlanningProblem:
-        """The same problem with the terms of compound requirements placed jointly."""
+        """Return the problem with the terms of compound requirements placed jointly."""
         demands = (
             replace(demand, joint_placer=together) if len(demand.terms) > 1 else demand
             for demand in self.demands
@@ -225,7 +226,9 @@ class PlanningProblem:
         )
 
     def demand_of(self, job: Job) -> Demand:
-        """What a job asks for, pending here or not, on the hosts of one of its partitions."""
+        """Return the demand of a job, pending here or not, on the hosts of one of its
+        partitions.
+        """
         plain = self.resolver.demand(job)
         if not self.instance.partitions or plain.impossible:
             return plain
@@ -301,14 +304,14 @@ def _killed_once(demand: Demand) -> int | None:
 
 
 def not_looked_at(job: Job, method: str) -> PlannedJob:
-    """A plan's entry of a job that the limit kept from being looked at: nothing is known of it."""
+    """Return a plan's entry for a job that was not examined because of the limit."""
     return PlannedJob(
         job.id, start=None, method=method, waits_for=NOT_EXAMINED, fallback=NOT_EXAMINED
     )
 
 
 def nothing_looked_at(instance: Instance, method: Method, objective: ObjectiveName) -> Plan:
-    """The plan of a limit that came before the first job: every job is named, nothing is said."""
+    """Return the plan of a limit that came before the first job: every job is not examined."""
     return Plan(
         method=method,
         objective=objective,
@@ -348,15 +351,14 @@ def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]
     return dict(found)
 
 
-# Running jobs entered all at once, for a plan of one moment: columns instead of one job's parts.
-#
-# Only jobs that hold the same as long as they run, in one term, are taken; how they end is the
-# caller's business, so that none may be open that ends by now. What they come to is what
-# :meth:`.world.world.World.add_running` makes of them one by one, but for what a job gives back.
+# Bulk loading of running jobs for a plan of one instant: arrays instead of parts of single jobs.
+# Only jobs with constant use in one term are taken; the caller handles their ends, so none may be
+# open that ends by now. The result equals that of :meth:`.world.world.World.add_running` for single
+# jobs, except for releases.
 
-#: In place of a kind: nobody has looked at it yet.
+#: Marker in place of a kind: not examined yet.
 _UNKNOWN = -2
-#: In place of a kind of use: the job is entered by itself.
+#: Marker in place of a kind of use: the job is added singly.
 _BY_ITSELF = -1
 #: Owner, host, begin, end and amount of rows.
 _Rows = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]
@@ -368,9 +370,9 @@ class Running:
 
     jobs: Sequence[RunningJob]
     numbers: IntArray
-    #: FOREVER for unknown.
+    #: Finish of each job, FOREVER if unknown.
     finishes: IntArray
-    #: Those that run on beyond now, which may be entered.
+    #: Jobs that end after now, which may be added.
     open: BoolArray
 
 
@@ -387,7 +389,7 @@ class _LoaderColumns:
 
 
 class RunningJobLoader:
-    """What enters running jobs into the books of a plan."""
+    """Bulk loader of running jobs into the profile of a plan."""
 
     def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
@@ -402,9 +404,9 @@ class RunningJobLoader:
         *,
         other: Callable[[int], None],
     ) -> IntArray:
-        """Enter what can be entered at once.
+        """Add all jobs that can be added in bulk; return their numbers.
 
-        other: called, in order, with the place of each job that is not. Numbers of those that are.
+        other: called, in order, with the position of each remaining job.
         """
         use_of = self._kinds(running, other)
         taken = np.flatnonzero(use_of >= 0)
@@ -561,7 +563,7 @@ def profile_of_running(resolver: Resolver) -> Profile:
 
 
 def _of_hosts(table: ResourceTable, use: Use, hosts: IntArray, slots: FloatArray) -> FloatArray:
-    """What jobs hold of a host resource, row by row."""
+    """Return the use of a host resource by jobs, row by row."""
     amount = constant_amount(use)
     assert amount is not None
     if use.per is Per.SLOT:
@@ -574,7 +576,7 @@ def _of_hosts(table: ResourceTable, use: Use, hosts: IntArray, slots: FloatArray
 def _of_pool(
     table: ResourceTable, use: Use, job: IntArray, hosts: IntArray, slots: FloatArray, count: int
 ) -> FloatArray:
-    """What jobs hold of a pool, job by job; 0 for those outside it."""
+    """Return the use of a pool by jobs, job by job; 0 outside the pool."""
     amount = constant_amount(use)
     assert amount is not None
     inside = table.pools[use.index].mask[hosts]

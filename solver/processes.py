@@ -1,7 +1,7 @@
-"""The one place where processes are made: none outlives the process that made it.
+"""The one module that starts processes: none outlives the process that started it.
 
-A worker of a pool watches a pipe that only its parent holds open, whatever ends the parent; so do
-the optimiser's helper and the supervisor of a program of somebody else (their standard input).
+A worker of a pool watches a pipe that only its parent holds open, so it sees any end of the parent;
+the optimiser's helper and the supervisor of a foreign program watch their standard input.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from .environment import without_current_folder
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: How a worker comes to be: "server" forks it from a process without threads, where there is such.
+#: Start method of a worker: "server" forks it from a process without threads, if available.
 Way = Literal["spawn", "server"]
-#: prctl: the signal that a process gets when its parent ends.
+#: Option of prctl: signal that a process gets when its parent ends.
 _PR_SET_PDEATHSIG = 1
-#: Bytes that are read from a program at a time, and that are kept of its messages.
+#: Bytes read from a program in one call, and maximum bytes kept of its messages.
 _PART, _ERRORS = 2**16, 2**16
 
 
 class WorkerPool:
-    """Processes that do calls, until it is over. Use as a context manager.
+    """A pool of processes for calls, used as a context manager.
 
-    enter: called in each process at first, with `ending` (set once what is left may be dropped) and
-    with `given`. Ctrl-C is the business of the process that has the pool.
+    enter: called first in each process, with `ending` (set once the rest may be dropped) and with
+    `given`. Only the process that has the pool handles Ctrl-C.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class WorkerPool:
         there = multiprocessing.get_all_start_methods()
         server = way == "server" and "forkserver" in there
         context = multiprocessing.get_context("forkserver" if server else "spawn")
-        # A first semaphore begins a process too, which keeps a list of them.
+        # The first semaphore starts a process, which keeps a list of semaphores.
         with _gate():
             self.ending: Event = context.Event()
             self._pool = ProcessPoolExecutor(count, context, _begin, (enter, self.ending, *given))
@@ -65,7 +65,7 @@ class WorkerPool:
             self._pool.shutdown(cancel_futures=True)
 
     def submit(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """As of an executor; raises BrokenProcessPool where a process has died."""
+        """Submit a call, as to an executor; raises BrokenProcessPool if a process has died."""
         with _gate():
             return self._pool.submit(call, *args, **kwargs)
 
@@ -97,9 +97,9 @@ def begin_process(words: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def path_of(program: str) -> str | None:
-    """Where a program is, an absolute path; None where PATH does not lead to it.
+    """Return the absolute path of a program; None if PATH does not contain it.
 
-    The current folder is not looked at, also where PATH has an empty or a relative entry.
+    The current folder is not searched, even if PATH has an empty or a relative entry.
     """
     path = without_current_folder(dict(os.environ)).get("PATH")
     return None if path is None else shutil.which(program, path=path)
@@ -107,7 +107,7 @@ def path_of(program: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutput:
-    """What a program has printed, and its exit code."""
+    """Output and exit code of a program."""
 
     code: int
     output: bytes
@@ -117,21 +117,21 @@ class ProgramOutput:
 def run_program(
     path: str, words: Sequence[str], *, timeout: float, environment: dict[str, str], most: int
 ) -> ProgramOutput:
-    """What a program of somebody else prints; at its end all that it has begun is ended too.
+    """Run a foreign program and return its output; its children are killed at its end.
 
-    path: absolute (:func:`path_of`). most: bytes of output; of errors the first :data:`_ERRORS` are
-    kept. Raises :class:`subprocess.TimeoutExpired` and :class:`TooMuchOutput`.
+    path: absolute (:func:`path_of`). most: maximum bytes of output; of errors the first
+    :data:`_ERRORS` are kept. Raises :class:`subprocess.TimeoutExpired` and :class:`TooMuchOutput`.
     """
     deadline = time.monotonic() + timeout
     supervisor = str(Path(__file__).with_name("supervisor.py"))
     with subprocess.Popen(
-        # -I, -S: the supervisor is Python's own library and nothing else.
+        # With -I and -S the supervisor loads only Python's own library.
         [sys.executable, "-I", "-S", supervisor, path, *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=without_current_folder(environment),
-        process_group=0,  # Ctrl-C is the business of this process
+        process_group=0,  # Only this process handles Ctrl-C.
     ) as process:
         try:
             output, errors = _collected(process, deadline, most)
@@ -139,7 +139,7 @@ def run_program(
         except subprocess.TimeoutExpired:
             raise subprocess.TimeoutExpired(words, timeout) from None
         finally:
-            # At the end of its input the supervisor ends the program, then itself.
+            # At the end of its input the supervisor kills the program, then ends.
             assert process.stdin is not None
             process.stdin.close()
             process.wait()
@@ -176,13 +176,13 @@ def _collected(process: subprocess.Popen[bytes], deadline: float, most: int) -> 
 
 
 def die_with(parent: int) -> None:
-    """This process is killed when its parent's thread that made it ends (Linux; else nothing)."""
+    """Have this process killed when the thread that started it ends (Linux; else no effect)."""
     if sys.platform != "linux":
         return
     import ctypes
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was gone before
+    if os.getppid() != parent:  # The parent ended before.
         os._exit(1)
 
 
@@ -199,7 +199,7 @@ def _gate() -> Iterator[None]:
 
 
 class _Environment:
-    """This process's environment without the current folder, as long as any thread is within."""
+    """Removal of the current folder from this process's environment while any thread is within."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

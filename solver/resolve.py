@@ -50,15 +50,15 @@ from .availability.resources import (
 from .placement.earliest import held_by_terms
 from .placement.supply import split_over_terms, suits, unsuitable
 
-#: Load indices that jobs may reserve and no table of amounts has (RSV-01).
+#: Load indices that jobs may reserve and that are no amounts of hosts (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
-#: Resources whose value depends on what runs: a selection that names one holds for a moment.
+#: Resources whose value depends on running jobs: a selection that names one holds for an instant.
 BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})
 
 
 @dataclass(slots=True)
 class _ResolverCache:
-    """What has been looked up, by what equal jobs, queues and requirements have in common."""
+    """Caches of look-ups, by the common properties of equal jobs, queues and requirements."""
 
     calendars: dict[str, Calendar | None] = field(default_factory=dict)
     intervals: dict[str, int | None] = field(default_factory=dict)
@@ -91,14 +91,14 @@ class Resolver:
     instance: Instance
     table: ResourceTable
     hosts: HostTable
-    #: Compute units are tried in configuration order whatever the job prefers (TBR-13); False at
+    #: Whether compute units are tried in configuration order for any preference (TBR-13); False at
     #: dispatch.
     reserving: bool = True
-    #: Keep to dispatch and run windows (TBR-19).
+    #: Whether dispatch and run windows are obeyed (TBR-19).
     honour_windows: bool = False
-    #: Seconds that are kept free behind the end of a pending job.
+    #: Seconds that are kept free after the end of a pending job.
     margin: int = 0
-    #: -t is a due date, to be missed: what the tardiness objective weighs.
+    #: Whether -t is a due date that may be missed, as the tardiness objective weighs it.
     due_dates: bool = False
     _index: dict[str, int] = field(default_factory=dict)
     _kept: _ResolverCache = field(default_factory=_ResolverCache)
@@ -122,10 +122,10 @@ class Resolver:
     def running_uses(
         self, running: RunningJob, allocation: Allocation
     ) -> list[tuple[Alternative, Allocation]]:
-        """What a running job uses and where, one pair a term of its requirement.
+        """Return the uses of a running job with their allocations, a pair for each term.
 
-        rusage is that of the alternative it started with; the terms of a compound requirement
-        took their slots in the order of the allocation, each on hosts that it may have.
+        rusage is that of the alternative it started with; the terms of a compound requirement took
+        their slots in the order of the allocation, each on hosts that it may have.
         """
         job = running.job
         requirement = self.requirement(job)
@@ -152,7 +152,7 @@ class Resolver:
         return self._kept.selected[key]
 
     def _meeting(self, simple: Simple, home: Local) -> BoolArray:
-        """As :meth:`_select`, not kept: for a requirement that lasts no longer than the call."""
+        """Return a mask of hosts like :meth:`_select`, without caching it."""
         return select_mask(
             simple.select,
             self.hosts,
@@ -162,7 +162,7 @@ class Resolver:
         )
 
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
-        """What the term at `position` holds, looked up once for equal jobs."""
+        """Return the use of the term at `position`, looked up once for equal jobs."""
         job = running.job
         key = (self.asked(job), running.alternative, position)
         if key not in self._kept.running_uses:
@@ -179,7 +179,7 @@ class Resolver:
         return self._kept.running_uses[key]
 
     def load_reservations(self, job: Job, alternative: int) -> tuple[Reservation, ...]:
-        """What a job reserves of load indices (RSV-01)."""
+        """Return the reservations of load indices by a job (RSV-01)."""
         found = self._load_alternatives(job)
         return found[alternative] if alternative < len(found) else ()
 
@@ -202,7 +202,9 @@ class Resolver:
         return self._kept.loads[key]
 
     def depends_on_load(self, job: Job) -> bool:
-        """Whether the candidates of a job, or their order, depend on what runs and is reported."""
+        """Return whether candidates of a job, or their order, depend on running jobs and
+        reports.
+        """
         ordered = {key.resource for simple in self._simples(job) for key in simple.order or ()}
         return bool(self.selects_by_load(job) or ordered & BY_LOAD)
 
@@ -212,23 +214,29 @@ class Resolver:
         return frozenset(names) & BY_LOAD
 
     def binds_units(self, job: Job) -> bool:
-        """Whether affinity[] of a job asks for more than a number of units that hosts have told.
+        """Return whether affinity[] of a job requests more than a number of known units.
 
-        Units of two kinds share the same processors, which no number says.
+        Units of two kinds share the same processors, which numbers alone do not express.
         """
         asked = [simple for simple in self._simples(job) if simple.affinity]
         if not asked:
             return False
-        kinds = self._kinds_of_units() | {simple.units_of_a_slot[0] for simple in asked}
-        hosts = self.instance.cluster.hosts
         return (
-            len(kinds) > 1
+            len(self._kinds_of_units() | {simple.units_of_a_slot[0] for simple in asked}) > 1
             or not all(simple.asks_for_a_number_of_units for simple in asked)
-            or any(host.units(kind) is None for kind in kinds for host in hosts)
+            or self.unsure_of_units(job)
+        )
+
+    def unsure_of_units(self, job: Job) -> bool:
+        """Whether affinity[] of a job takes units whose number is unknown on a host."""
+        asked = {simple.units_of_a_slot[0] for simple in self._simples(job) if simple.affinity}
+        kinds = self._kinds_of_units() | asked if asked else ()
+        return any(
+            each.units(kind) is None for kind in kinds for each in self.instance.cluster.hosts
         )
 
     def _kinds_of_units(self) -> frozenset[str]:
-        """The kinds of processor units that running and pending jobs ask for, looked up once."""
+        """Return the kinds of processor units that running and pending jobs request, cached."""
         if self._kept.unit_kinds is None:
             found: set[str] = set()
             running = (item.job for item in self.instance.running)
@@ -240,12 +248,12 @@ class Resolver:
         return self._kept.unit_kinds
 
     def unsure_of_home(self, job: Job) -> bool:
-        """Whether hosts are chosen by a submission host of which nobody knows type or model."""
+        """Return whether hosts depend on a submission host of unknown type or model."""
         local = self.home(job)
         return any(unsure_of_local(one.select, self.hosts, local) for one in self._simples(job))
 
     def spreads_tasks(self, job: Job) -> bool:
-        """Whether a job has stripe or gtile in its span[], which no plan heeds."""
+        """Return whether a job has stripe or gtile in its span[], which no plan obeys."""
         return any(simple.tiling for simple in self._simples(job))
 
     def has_alternatives(self, job: Job) -> bool:
@@ -282,7 +290,7 @@ class Resolver:
         return simples(self.requirement(job))
 
     def with_values(self, values: Mapping[str, FloatArray]) -> Resolver:
-        """The same with other columns for selections and orders: what hosts have at a moment."""
+        """Return a resolver with other columns for selections and orders: values at one instant."""
         hosts = HostTable(
             self.instance.cluster,
             by_slot=self.instance.params.parallel_sched_by_slot,
@@ -292,7 +300,7 @@ class Resolver:
         return Resolver(self.instance, self.table, hosts, *kept)
 
     def requirement(self, job: Job) -> Requirement:
-        """The effective requirement of a job, looked up once for equal jobs."""
+        """Return the effective requirement of a job, looked up once for equal jobs."""
         key = alike.merged(job)
         if key not in self._kept.requirements:
             self._kept.requirements[key] = effective_requirement(self.instance, job).requirement
@@ -305,7 +313,7 @@ class Resolver:
         return self._index
 
     def calendar(self, queue: Queue) -> Calendar | None:
-        """The windows of the jobs of a queue, looked up once; None where nothing is closed."""
+        """Return the windows of the jobs of a queue, cached; None if it is always open."""
         if queue.name not in self._kept.calendars:
             self._kept.calendars[queue.name] = Calendar.of(self.instance, queue)
         return self._kept.calendars[queue.name]
@@ -358,16 +366,17 @@ class Resolver:
         return alike.asked(job, self.table.whose(job), self.home(job))
 
     def demand(self, job: Job) -> Demand:
-        """Resolve one pending job; what can never be met is said in `impossible`.
+        """Return the demand of one pending job; `impossible` has the reason if it can never start.
 
-        Jobs that are alike share all but their times, as the elements of an array do.
+        Equal jobs, such as the elements of an array, share all but their times.
         """
         try:
             key = self.asked(job)
             found = self._kept.demands.get(key)
             if found is None:
                 found = self._kept.demands[key] = self._resolved(job)
-        except TypeError:  # lists in the place of tuples: such a job is alone of its kind
+        # A field is a list instead of a tuple: the job is not compared with others.
+        except TypeError:
             found = self._resolved(job)
         runs = self.spans(job)[0]
         earliest = max(self.instance.now, job.begin or self.instance.now)
@@ -423,7 +432,7 @@ class Resolver:
         )
 
     def _interval(self, queue: Queue) -> int | None:
-        """JOB_ACCEPT_INTERVAL of a queue, looked up once."""
+        """Return JOB_ACCEPT_INTERVAL of a queue, looked up once."""
         known, given = self._kept.intervals, self.instance
         if queue.name not in known:
             known[queue.name] = given.accept_interval(queue) if given.has_accept_interval else None
@@ -504,14 +513,16 @@ class Resolver:
         return np.array([item is None or item.slots.get(h.name, 0) > 0 for h in hosts], dtype=bool)
 
     def gpus(self, job: Job) -> GpuRequest | None:
-        """What GPUs a job needs, None for none; looked up once for equal jobs (GPU-02)."""
+        """Return the GPUs that a job needs, None if none; looked up once for equal jobs
+        (GPU-02).
+        """
         key = alike.merged(job)
         if key not in self._kept.gpus:
             self._kept.gpus[key] = RequirementMerging.of(self.instance).gpus(job)
         return self._kept.gpus[key]
 
     def _gpus_chosen(self, job: Job) -> GpuRequest | None:
-        """The same where only GPUs of some kind suit the job, else None."""
+        """Return the GPU request of a job if only some kind of GPU matches it, else None."""
         found = self.gpus(job)
         return found if found is not None and found.chooses else None
 
@@ -523,7 +534,7 @@ class Resolver:
         return np.array([suits(gpus, host) is not False for host in hosts], dtype=bool)
 
     def unsure_of_gpus(self, job: Job) -> bool:
-        """Whether some host does not say what a job wants to know of its GPUs."""
+        """Return whether some host gives too little data about its GPUs for a job."""
         gpus = self._gpus_chosen(job)
         hosts = self.instance.cluster.hosts
         return gpus is not None and any(suits(gpus, host) is None for host in hosts)
@@ -587,7 +598,7 @@ class Resolver:
             and not by_name
             and not any(host.mxj_defined for host in hosts)
         ):
-            return None  # LSF 10.1 ignores '!' where no MXJ is defined, for LSF 7 it is 1
+            return None  # Without MXJ, LSF 10.1 ignores '!' and LSF 7 takes 1.
         values = []
         for host in hosts:
             own = host.slots if host.mxj_defined or since_10 else 1
@@ -635,7 +646,7 @@ class Resolver:
         """
         if job.from_host and not self._kept.homes:
             hosts = self.instance.cluster.hosts
-            for host in hosts:  # a machine is like its first node
+            for host in hosts:  # A machine has the properties of its first node.
                 if host.node_of:
                     self._kept.homes.setdefault(host.node_of, (host.type, host.model))
             self._kept.homes.update({host.name: (host.type, host.model) for host in hosts})
@@ -687,7 +698,9 @@ class Resolver:
         return self._kept.unmet[key]
 
     def fails(self, job: Job) -> tuple[str, ...]:
-        """What of a job's requirement some host fails, and where; () if nobody can read it."""
+        """Return the conditions of a job's requirement that some host fails; () if it is
+        unreadable.
+        """
         try:
             parts = [simple for simple, _ in requirement_parts(job, self.requirement(job))]
         except InputError:
@@ -704,7 +717,9 @@ class Resolver:
         return found
 
     def _closed_to(self, job: Job, queue: Queue, met: BoolArray) -> Iterator[str]:
-        """What shuts the last of the hosts that meet a selection: -m, HOSTS or their state."""
+        """Yield the reasons that exclude the last hosts of a selection: -m, HOSTS or their
+        state.
+        """
         hosts = self.instance.cluster.hosts
         asked = self._preference(job.hosts)[1]
         allowed = self._preference(queue.hosts)[1] & ~self._names(queue.excluded_hosts)

@@ -1,8 +1,8 @@
-"""Runs a program of somebody else and ends it with all that it has begun: started by its path.
+"""Runs a foreign program and kills it with all its children; started by its path.
 
-The program is killed at the end of standard input, which comes whatever ends the caller. Standard
-output and error are the program's own. The exit code is the program's, 128 and the signal where one
-killed it, 127 where it cannot be begun. Only the standard library is there.
+The program is killed at the end of standard input, which comes at any end of the caller. Standard
+output and error are the program's own. The exit code is the program's, 128 and the signal if one
+killed it, 127 if it cannot be started. It uses only the standard library.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import select
 import signal
 import sys
 
-#: prctl: orphans of this process's offspring become its own children.
+#: Option of prctl: orphaned descendants of this process become its own children.
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -37,27 +37,28 @@ def main() -> None:
         os.write(2, (error.strerror or str(error)).encode())
         os._exit(127)
     for stream in (1, 2):
-        os.dup2(nothing, stream)  # or whoever reads the program's output waits for this process
+        # Otherwise the reader of the program's output would wait for this process.
+        os.dup2(nothing, stream)
     code = _wait(child, ended)
     _kill_all(child)
     os._exit(code)
 
 
 def _wait(child: int, ended: int) -> int:
-    """The exit code of the child; or nobody wants it any more."""
+    """Return the exit code of the child; at the end of standard input, end without it."""
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
         ready, _, _ = select.select([0, ended], [], [])
-        if 0 in ready:  # at its end: nothing is ever written there
+        if 0 in ready:  # Standard input is at its end: nothing is ever written there.
             return 128 + signal.SIGKILL
         os.read(ended, 4096)
 
 
 def _kill_all(child: int) -> None:
-    """All that this process has begun, at first hand or not; elsewhere the child's group."""
+    """Kill all descendants of this process; elsewhere than on Linux the child's group."""
     if sys.platform != "linux":
         _kill(-child)
         return
@@ -67,12 +68,12 @@ def _kill_all(child: int) -> None:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
                 select.select([], [], [], 0.01)
-        except OSError:  # there is none any more
+        except OSError:  # There is no child any more.
             return
 
 
 def _kill(process: int) -> None:
-    with contextlib.suppress(OSError):  # it is gone
+    with contextlib.suppress(OSError):  # The process no longer exists.
         os.kill(process, signal.SIGKILL)
 
 
@@ -84,7 +85,8 @@ def _children() -> list[int]:
             with open(f"/proc/{name}/stat", "rb") as file:
                 if int(file.read(4096).rpartition(b")")[2].split()[1]) == os.getpid():
                     found.append(int(name))
-        except (OSError, ValueError, IndexError):  # no process, or gone
+        # The entry is no process, or the process no longer exists.
+        except (OSError, ValueError, IndexError):
             continue
     return found
 

@@ -29,7 +29,7 @@ from .validation.slurm import slurm_faults
 
 __all__ = ["Unfinished", "Violation", "validate"]
 
-#: What a schedule has to keep.
+#: Checks of every schedule.
 _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     claims.entries,
     claims.allocations,
@@ -57,14 +57,14 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.limits,
     schedule.guarantees,
 )
-#: Of these, what a plan as Slurm makes it keeps job by job.
+#: Checks that apply to a plan by Slurm's method job by job.
 _OF_SLURM = tuple(
     check
     for check in _RULES
     if check
     not in (times.deadlines, times.dependencies, times.finishes, capacity.shared, capacity.limits)
 )
-#: What a plan says of itself.
+#: Checks of a plan's claims about itself.
 _CLAIMS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     claims.reserved,
     claims.bounds,
@@ -80,17 +80,15 @@ def validate(
     as_lsf: bool = False,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> list[Violation]:
-    """Every rule that `plan` breaks, in the order of the checks; empty for a valid plan.
+    """Return every rule that `plan` breaks, in the order of the checks; empty for a valid plan.
 
-    as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
-    reservations (TBR-19). Where tardiness is minimised, -t may be
-    missed. Of the running jobs it is told
-    alone where they hold more slots than a host has; their other faults are not the plan's. stop:
-    asked as the judge goes; once it says yes, Unfinished is raised. Of a plan without a fault each
-    start that is later than its bound allows is tried on the same hosts at the instants before it,
-    all other jobs where they are, and jobs of which not all is modelled in the place of those that
-    are called proved. Raises ValueError for a window
-    text that cannot be read.
+    as_lsf: omit the rules that LSF's own estimate ignores: dispatch and run windows and advance
+    reservations (TBR-19). If tardiness is minimised, -t may be missed. Of the running jobs only
+    those on a host with too few slots are reported; their other faults are not the plan's.
+    should_stop: called repeatedly; once it returns True, Unfinished is raised. In a plan without a
+    fault each start later than its bound is tried on its hosts at earlier instants with all other
+    jobs fixed, and partly modelled jobs are tried in place of proved ones. Raises ValueError for a
+    window text that cannot be read.
     """
     if fractional := list(claims.whole_times(plan)):
         return fractional
@@ -124,11 +122,11 @@ def validate(
 
 
 def validate_schedule(instance: Instance, simulation: schedule.Schedule) -> list[Violation]:
-    """Every rule that a simulation breaks; of one that breaks none, jobs that could start and wait.
+    """Return every rule that a simulation breaks; if none, jobs that wait but could start.
 
-    instance: what was simulated. Of changes from outside nothing is known here: a simulation in
-    which hosts or jobs were changed is not judged by its instance. Whether jobs could start is
-    asked of a simulation that reserves nothing, or whose log was kept.
+    instance: the simulated one. External changes are not known here: a simulation with changed
+    hosts or jobs cannot be validated by its instance. Waiting jobs are checked if nothing is
+    reserved, or if the log was kept.
     """
     instance = with_loaded_modules(instance)
     others = [check for check in _RULES if check is not capacity.running]

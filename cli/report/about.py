@@ -1,4 +1,4 @@
-"""What the page says of each pending job, in words: the row of the table, and its detail."""
+"""Texts of the page on each pending job: its table row, and its details."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class JobRow:
     slots: int
     #: "stuck", "held back" or "".
     flag: str
-    #: Of each column of starts: its seconds (None: none) and its text.
+    #: Seconds (None: none) and text of each column of starts.
     starts: tuple[tuple[int | None, str], ...]
     #: Seconds sooner, None if one of the two starts is not known.
     sooner: int | None
     waits_for: str
-    #: What rows are sorted by: its start, of a simulation its wait (seconds); None: it has none.
+    #: Sort key of the row: its start, in a simulation its wait (seconds); None if it has none.
     wait: int | None
 
     @property
@@ -53,7 +53,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class StartText:
-    """One of the starts of a job in large figures."""
+    """One of the starts of a job, printed in large figures."""
 
     what: str
     time: str
@@ -67,12 +67,12 @@ class Help:
     """A change under which a job starts sooner."""
 
     gives: str
-    #: Who can do it.
+    #: Person who can make the change.
     by: str
     #: Lines and commands, in the order of doing.
     lines: tuple[str, ...]
     costs: str
-    #: "good" where nobody pays, "bad" where another job would never start, "" else.
+    #: "good" if no job waits longer, "bad" if another job would never start, "" else.
     kind: str = ""
 
 
@@ -85,12 +85,12 @@ class JobText:
     #: "good" or "warn", and what is known of the proof; None if there is no plan.
     proof: tuple[str, str] | None
     notes: tuple[str, ...]
-    #: When, and what is in the way then.
+    #: Start, and the obstacles then.
     why: tuple[tuple[str, str], ...]
     helps: tuple[Help, ...]
-    #: What stands for helps where there are none, or below them.
+    #: Text in place of remedies if there are none, or below them.
     more: str
-    #: Words of LSF in all that, each with its meaning.
+    #: LSF terms used in these texts, each with its meaning.
     words: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,12 +106,12 @@ class About:
 
     @cached_property
     def clock(self) -> WrittenTimes:
-        """How its times are written."""
+        """The format of times."""
         return WrittenTimes.of(self.report.instance, self._times())
 
     @cached_property
     def found(self) -> Mapping[str, WaitingJob]:
-        """What the diagnosis found, by job."""
+        """The findings of the diagnosis, by job."""
         diagnosis = self.report.diagnosis
         return {} if diagnosis is None else {item.job: item for item in diagnosis.jobs}
 
@@ -383,7 +383,7 @@ class About:
             yield f"{self.clock.short(item.first)} – {until}", item.reason
 
     def _more(self, job: str, explained: Explanation | None, helps: bool) -> str:
-        """What else there is to be known, or the command that finds it."""
+        """Return further facts, or the command that finds them."""
         if explained is not None:
             if helps:
                 return ""

@@ -1,4 +1,4 @@
-"""What a report says beside the plans: explanations of jobs in turn, and the whole verdict."""
+"""Advice in a report: explanations of jobs in turn, and the whole diagnosis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Advice:
     left: int
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the report has to know of it."""
+        """Notes that a reader of the report needs."""
         if not self.left:
             return ()
         return (

@@ -17,7 +17,7 @@ from .about import About
 from .bars import Bar, host_groups, ticks
 from .data import Report, chart
 
-#: Hosts that are drawn: those with a job that moves first, the others as far as there is room.
+#: Maximum number of hosts drawn: those with a moving job first, then others while there is space.
 MAX_HOSTS = 10
 #: Pixels: the picture, the left edges of its two parts, and within one the chart's left and width.
 WIDTH, LEFTS, PART, INSET, CHART = 960, (20, 490), 450, 72, 340
@@ -57,9 +57,9 @@ class Tile:
 
 @dataclass(frozen=True)
 class _Sheet:
-    """Where hosts and times are in one part of the picture."""
+    """Positions of hosts and times in one part of the picture."""
 
-    #: Its hosts by index, with the top of their rows.
+    #: Top of the row of each host, by index.
     rows: dict[int, float]
     height: float
     lanes: dict[int, int]
@@ -179,7 +179,9 @@ def _words(
 
 
 def _in_the_way(comparison: Comparison, first: ComparedJob) -> str:
-    """Which jobs have slots as configured where a job could run by then; else why it waits."""
+    """Return the jobs that use slots where a job could run by then; else the reason why it
+    waits.
+    """
     assert first.possible is not None
     assert first.as_configured is not None
     names = [
@@ -212,7 +214,7 @@ def _cut(text: str, most: int) -> str:
 def _part(
     about: About, sheet: _Sheet, left: float, bottom: float, words: tuple[str, str, str], body: str
 ) -> str:
-    """One of the two charts with its words and its axis."""
+    """Return one of the two charts with its title and its axis."""
     title, head, foot = words
     x0, edge = left + INSET, left + 20
     late = "late" if left == LEFTS[0] else "good"

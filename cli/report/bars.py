@@ -168,9 +168,9 @@ class RowGroup:
     """A row that folds."""
 
     name: str
-    #: Of the compute unit, "hosts" for a run of hosts without one.
+    #: Name of the compute unit, "hosts" for a run of hosts without one.
     type: str
-    #: Index of the group around it, None for none.
+    #: Index of the enclosing group, None if there is none.
     parent: int | None
     #: Index of each host somewhere in it.
     hosts: tuple[int, ...]
@@ -181,7 +181,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class ChartRow:
-    """One line of the chart: a host (index) or a folded or open group (index); depth from 0."""
+    """One row of the chart: a host (index) or a folded or open group (index); depth from 0."""
 
     kind: str
     index: int
@@ -315,7 +315,7 @@ class Load:
     times: tuple[int, ...] = ()
     running: tuple[float, ...] = ()
     planned: tuple[float, ...] = ()
-    #: As far as no job uses what is held.
+    #: Reserved slots that no job uses.
     reserved: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, tuple[float, ...]]:
@@ -350,7 +350,7 @@ def load_changes(
     count: int,
     before: Changes | None = None,
 ) -> Changes:
-    """Where the load changes by these stretches, of `count` hosts; `before` is added."""
+    """Return load changes at the ends of these intervals, of `count` hosts; `before` is added."""
     around = _groups_of(groups, count)
     if before is None:
         before = [{} for _ in range(len(groups) + 1)]

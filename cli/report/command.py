@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from .data import Report
 
 Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
-#: Where the page goes if nobody says.
+#: Default path of the page.
 USUAL = Path("report.html")
 #: The option of each form of output.
 OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg", "animation": "--animate"}
 PICTURE_HELP = "Also draw the Gantt chart there, for a paper."
-#: Wall seconds for all explanations together, where nobody says otherwise.
+#: Default wall seconds for all explanations together.
 ADVICE_TIME = 60.0
-#: What --time-limit is of a report.
+#: Meaning of --time-limit for a report.
 OF_REPORT = (
     "Wall seconds of the whole command, explanations and page too; of an exact plan 30 "
     "without it and --effort."
 )
-#: Of what is left of a time limit: for the plans, and then for the explanations; the rest is for
-#: the page.
+#: Shares of the remaining time for the plans, and then for the explanations; the rest is for the
+#: page.
 PLANS_SHARE, ADVICE_SHARE = 0.6, 0.5
 ONLY_COMPARED = (
     "--history goes with an instance and --method all: forecasts stand in the comparison"
@@ -51,7 +51,7 @@ UNSEALED = "The plan has no checksum: it was changed, or written by another prog
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What is written, and where."""
+    """Output files and their forms."""
 
     output: Path | None = option(
         None, "The page (- for standard output); default report.html.", "-o", "--output"
@@ -64,7 +64,7 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class AdviceOptions:
-    """How much is explained."""
+    """Options for the extent of the explanations."""
 
     explain: int = option(10, "Waiting jobs to explain.", min=0)
     advice_time: float | None = option(
@@ -74,7 +74,7 @@ class AdviceOptions:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line says about the plans of a report, and forecasts beside them."""
+    """Options for the plans of a report and for its forecasts."""
 
     method: Wanted
     advice: AdviceOptions
@@ -84,7 +84,7 @@ class Asked:
 
     @property
     def options(self) -> dict[str, Any]:
-        """As every planning method takes them."""
+        """Return the options for every planning method."""
         return values_of(self.search, "objective", "effort", "workers", "as_lsf")
 
     def for_plans(self) -> float | None:
@@ -157,9 +157,9 @@ def _leave(found: Report, *, stopped: bool) -> None:
 
 
 def _outputs(given: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> dict[str, Path]:
-    """Where to write, by form; the page where nobody says.
+    """Return the output paths by form; the default is the page.
 
-    InputError where something could not be written.
+    Raises InputError for a path that cannot be written.
     """
     from ...model.errors import InputError
 
@@ -192,12 +192,12 @@ def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Pat
 
 
 def _name(source: Source) -> str:
-    """What the page calls its input."""
+    """Return the name of the input as the page shows it."""
     return source.name if source.file is None else source.file.name
 
 
 def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
-    """Who starves and why, beside the comparison of all methods; --explain 0 leaves it out."""
+    """Return the diagnosis next to the comparison of all methods; --explain 0 omits it."""
     if found.comparison is None or not asked.advice.explain or cancel.is_set():
         return None
     from ...solver.advice.diagnosis.diagnose import diagnose
@@ -271,7 +271,7 @@ def _saved(
     cancel: Cancel,
     show: Callable[[Any], None] | None,
 ) -> Report:
-    """Of a saved plan, with the instance that it was made for or with what it says itself."""
+    """Return a report of a saved plan, with its instance or the data that it contains."""
     from ...model.formats.plan_file import bare_instance, is_sealed, read_plan
     from ...solver.planning import ESTIMATES
     from ...solver.validate import validate
@@ -286,7 +286,7 @@ def _saved(
         note = "Drawn are the hosts that the plan uses: --instance FILE adds the others, what runs "
         notes = (f"{note}and why jobs wait.", *said)
         drawn = report_of_bare_plan(name, instance, found, notes)
-        return replace(drawn, cut=False)  # whoever made the plan was told
+        return replace(drawn, cut=False)  # the author of the plan has seen the warnings
     with cancel.reading():
         instance = read_source(beside)
         found = read_plan(data, instance, str(file))

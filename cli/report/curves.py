@@ -31,7 +31,7 @@ class Curve:
     name: str
     times: Sequence[int]
     values: Sequence[float]
-    #: A level that is drawn dotted beside it, None for none.
+    #: Level of an additional dotted line, None if there is none.
     level: float | None = None
 
 

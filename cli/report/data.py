@@ -142,21 +142,21 @@ class View:
     name: str
     #: A sentence.
     meaning: str
-    #: What is planned and reserved, without the running jobs.
+    #: Planned and reserved intervals, without the running jobs.
     stretches: tuple[Stretch, ...]
-    #: Of greedy, "no sooner than".
+    #: Greedy estimate of the job, "no sooner than".
     estimates: Mapping[str, int] = field(default_factory=dict)
     free: FreeOverTime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report is about; times in seconds from the origin."""
+    """Content of a report; times in seconds from the origin."""
 
     kind: str
     name: str
     instance: Instance
-    #: What runs in every view.
+    #: Intervals of running jobs, shown in every view.
     running: tuple[Stretch, ...]
     views: tuple[View, ...]
     comparison: Comparison | None = None
@@ -166,7 +166,7 @@ class Report:
     #: Who starves, why, and what helps; None if that was not asked for.
     diagnosis: Diagnosis | None = None
     notes: tuple[str, ...] = ()
-    #: Its numbers.
+    #: Numbers of the comparison.
     metrics: Mapping[str, Any] = field(default_factory=dict)
     #: A record each of the table of a simulation.
     jobs: tuple[Mapping[str, Any], ...] = ()
@@ -174,7 +174,7 @@ class Report:
     accounts: tuple[AccountCurve, ...] = ()
     #: By the name of a time, the jobs without it, each with the word for that.
     missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    #: A limit kept what was planned for the report from looking at every job.
+    #: Whether a limit kept the planner from examining every job.
     cut: bool = False
 
     @property
@@ -192,7 +192,7 @@ def running_stretches(instance: Instance) -> tuple[Stretch, ...]:
 
 
 def planned_stretches(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
-    """Those of a plan that have a start."""
+    """Return the intervals of the planned jobs that have a start."""
     return tuple(
         Stretch(item.job, "planned", item.start, item.finish, item.allocation)
         for item in planned
@@ -201,7 +201,7 @@ def planned_stretches(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
 
 
 def reserved_stretches(plan: Plan) -> tuple[Stretch, ...]:
-    """What a plan holds now for later starts."""
+    """Return the intervals that a plan reserves now for later starts."""
     return tuple(
         Stretch(item.job, "reserved", plan.now, None, item.reserved)
         for item in plan
@@ -210,7 +210,7 @@ def reserved_stretches(plan: Plan) -> tuple[Stretch, ...]:
 
 
 def views_of_starts(instance: Instance, comparison: Comparison) -> tuple[View, ...]:
-    """Where jobs start as configured, and where they could."""
+    """Return the views of the starts as configured and of the possible starts."""
     configured = tuple(comparison.outlook.configured.values())
     possible = tuple(comparison.optimal)
     free = free_over_time_of_each(instance, (configured, possible))
@@ -275,7 +275,7 @@ def report_of_plan(
     notes: Sequence[str] = (),
     states: Mapping[str, tuple[str, str]] | None = None,
 ) -> Report:
-    """One plan by one method; states: of jobs without a start, found out where None."""
+    """Return the report of a plan; states: of jobs without a start, computed if None."""
     states = plan_states(instance, plan) if states is None else states
     return Report(
         "plan",
@@ -294,7 +294,7 @@ def report_of_plan(
 def report_of_bare_plan(
     name: str, instance: Instance, plan: Plan, notes: Sequence[str] = ()
 ) -> Report:
-    """One plan of which only the places of its jobs are known, not what the jobs ask for."""
+    """Return the report of a plan that has only the hosts of its jobs, not their requests."""
     entries = tuple(replace(item, terms=(), alternative=0) for item in plan)
     drawn = report_of_plan(name, instance, replace(plan, reservations=entries), {}, notes, {})
     return replace(drawn, plan=plan)
@@ -348,7 +348,7 @@ class Chart:
 
     groups: tuple[RowGroup, ...]
     opened: frozenset[int]
-    #: Of hosts.
+    #: Number of hosts.
     bars: tuple[Bar, ...]
     #: Of every group, then of all.
     loads: tuple[Load, ...]
@@ -388,7 +388,7 @@ def chart(
 
 
 def time_range(report: Report) -> tuple[int, int]:
-    """What a picture shows at first: from now to the last planned end that is known."""
+    """Return the initial range of a picture: from now to the last known planned end."""
     now = report.instance.now
     ends = [
         time

@@ -201,7 +201,7 @@ def _backfill(queue: str) -> str:
 
 
 def _limits(comparison: Comparison) -> str:
-    """What the plans do not take into account, numbered as in the table of methods."""
+    """Return the rules that the plans omit, numbered as in the table of methods."""
     cautions = comparison.cautions()
     lines = [*cautions.lines, *cautions.rest]
     for caution, jobs in comparison.outlook.cautions().values():

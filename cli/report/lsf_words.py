@@ -1,4 +1,4 @@
-"""What LSF calls things, for readers who schedule with something else."""
+"""LSF's terms, explained for readers who use another scheduler."""
 
 from __future__ import annotations
 

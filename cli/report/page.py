@@ -59,7 +59,7 @@ def page(report: Report) -> str:
 
 
 def _how(report: Report, notes: list[str]) -> list[str]:
-    """How the numbers were found, and what else a reader has to know."""
+    """Return how the numbers were computed, and further notes for the reader."""
     said = [report.instance.description] if report.instance.description else []
     if report.comparison is not None:
         said += [*report.comparison.summary(), *(f"{v.name}: {v.meaning}" for v in report.views)]

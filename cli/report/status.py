@@ -1,4 +1,4 @@
-"""What a report comes to: one line in red, amber or green, and three figures."""
+"""Status of a report: one line in red, amber or green, and three figures."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _of_comparison(report: Report, comparison: Comparison) -> Status:
 
 
 def _as_early_as_known(comparison: Comparison) -> tuple[str, ...]:
-    """That no job could start sooner, as far as that is proved."""
+    """Return the sentence that no job could start earlier, or how much of it is proved."""
     total, proved = len(comparison), sum(row.proved for row in comparison)
     one = total == 1
     who = "The one job starts" if one else f"All {total} jobs start"
@@ -102,18 +102,18 @@ class _Concerned:
 
     #: Ids of those that starve or cannot start here.
     stuck: tuple[str, ...] = ()
-    #: What the diagnosis found of them.
+    #: Findings of the diagnosis on these jobs.
     stuck_items: tuple[WaitingJob, ...] = ()
-    #: Those that do not starve, and one change helps.
+    #: Jobs that do not starve and that one change brings forward.
     held: tuple[WaitingJob, ...] = ()
-    #: Of the others those that could start sooner, all placed together.
+    #: Other jobs that could start earlier if all are placed together.
     sooner: tuple[ComparedJob, ...] = ()
     #: Ids of those whose start is not known.
     undated: tuple[str, ...] = field(default=())
 
     @classmethod
     def of(cls, diagnosis: Diagnosis | None, comparison: Comparison) -> _Concerned:
-        """As far as a diagnosis was made, else by the outlook alone."""
+        """Return the status from the diagnosis, or from the outlook alone if there is none."""
         never = [row.job for row in comparison if row.state == "impossible"]
         undated = [row.job for row in comparison if row.state in ("starts if", "unknown end")]
         sooner = tuple(row for row in comparison if (row.sooner_by or 0) > 0)
@@ -131,7 +131,9 @@ class _Concerned:
 
 
 def _by_changes(items: Sequence[WaitingJob], many: int) -> Iterator[str]:
-    """What one change does for these jobs, and for the others; many: how many the line names."""
+    """Return the effect of one change on these jobs and others; many: number of jobs in the
+    line.
+    """
     firsts = [(item, item.remedies[0]) for item in items if item.remedies]
     if not firsts:
         yield "no single change that was tried helps"
@@ -148,7 +150,7 @@ def _by_changes(items: Sequence[WaitingJob], many: int) -> Iterator[str]:
 
 
 def _of_others(concerned: set[str], remedies: Sequence[Remedy], one: bool) -> str:
-    """Who pays for the changes."""
+    """Return which other jobs the changes delay."""
     losers = [
         {*(item.job for item in remedy.cost.longer), *remedy.cost.lost} - concerned
         for remedy in remedies
@@ -161,7 +163,7 @@ def _of_others(concerned: set[str], remedies: Sequence[Remedy], one: bool) -> st
 
 
 def _by_planning(sooner: Sequence[ComparedJob], comparison: Comparison) -> Iterator[str]:
-    """What planning all jobs together does for some of them, and for the others."""
+    """Return the effect of planning all jobs together on some jobs, and on the others."""
     many = len(sooner)
     gain = duration_text(sum(row.sooner_by or 0 for row in sooner))
     yield f"{counted(many, 'job')} could start sooner"
@@ -202,7 +204,7 @@ def _figures_of_comparison(report: Report, comparison: Comparison) -> Iterator[F
 
 
 def _waiting(comparison: Comparison) -> Figure:
-    """How long the jobs wait from now on, as configured and as possible."""
+    """Return the waits of the jobs from now on, as configured and as possible."""
     known = [row for row in comparison if row.sooner_by is not None]
     what = "of waiting still to come"
     if not known:

@@ -225,7 +225,9 @@ def _picture(found: WhatIf, name: str) -> str:
     low, high = scale[0], scale[-1]
 
     def x(value: float) -> str:
-        """Where a value is, as a share of the width: the picture has no width of its own."""
+        """Return the position of a value as a share of the width, because the picture has no fixed
+        width.
+        """
         return f"{4 + 92 * (value - low) / (high - low):.2f}%"
 
     height = _LINE * len(shown) + 30

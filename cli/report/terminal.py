@@ -116,7 +116,7 @@ def _cells(
     edges: Sequence[int],
     numbers: Mapping[str, int],
 ) -> Iterator[Sequence[str | int]]:
-    """What stands between the bars of each row: signs, and planned jobs by their number."""
+    """Return the cells of each row: signs of its bars, and planned jobs by their number."""
     index = instance.cluster.host_index()
     slots = [host.slots for host in instance.cluster.hosts]
     levels = loads(stretches, groups, index, slots)
@@ -198,7 +198,7 @@ def _axis(instance: Instance, edges: Sequence[int]) -> str:
 
 
 def _legend(said: Sequence[str], groups: bool, width: int) -> list[str]:
-    """What the signs and letters stand for, wrapped; said: of the jobs, a piece each."""
+    """Return the legend of signs and letters, wrapped; said: the jobs, one piece each."""
     import textwrap
 
     signs = f"{RUNNING} running, {FREE} free"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...model.job import Job
     from ...solver.outlook.records import JobOutlook, Outlook
 
-#: What the rows can be sorted by, each with its title on the page.
+#: Sort keys of the rows, each with its title on the page.
 Column: TypeAlias = Literal[
     "priority", "job", "user", "queue", "slots", "state", "configured", "possible"
 ]
@@ -50,14 +50,14 @@ class TopJob:
     #: Both as texts.
     configured_text: str
     possible_text: str
-    #: What it waits for, a sentence.
+    #: Event that the job waits for, a sentence.
     waits_for: str
     #: The sentences about it.
     lines: tuple[str, ...]
 
     @property
     def colour(self) -> State:
-        """Which colour says what becomes of it."""
+        """The colour of the job's state."""
         return _COLOURS.get(self.state, "")
 
     def matches(self, words: Sequence[str]) -> bool:
@@ -74,22 +74,22 @@ class Listing:
     instance: Instance
     #: In priority order.
     jobs: tuple[TopJob, ...]
-    #: What is to be known of the times, a sentence or "".
+    #: Note on the times, a sentence or "".
     note: str = ""
     #: A limit came before every job was examined.
     truncated: bool = False
-    #: What the reader of the file remarked.
+    #: Remarks of the file's reader.
     warnings: tuple[str, ...] = ()
 
     @property
     def states(self) -> Mapping[str, int]:
-        """How many jobs there are of each state."""
+        """The number of jobs in each state."""
         return Counter(item.state for item in self.jobs)
 
 
 @dataclass(frozen=True, slots=True)
 class JobChoice:
-    """Which jobs are listed, and in which order."""
+    """Selection and order of the listed jobs."""
 
     sort: Column = "priority"
     reverse: bool = False

@@ -1,4 +1,4 @@
-"""Which keys the bytes of a terminal are."""
+"""Keys that the bytes of a terminal denote."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-#: What terminals send for keys that write no character.
+#: Byte sequences of keys that write no character.
 _SEQUENCES = {
     **{"\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left"},
     **{"\x1bOA": "up", "\x1bOB": "down", "\x1bOC": "right", "\x1bOD": "left"},
@@ -42,7 +42,7 @@ class KeyReader:
         return bool(self._rest)
 
     def feed(self, data: bytes) -> Iterator[str]:
-        """The keys of these bytes; unknown sequences are none."""
+        """Return the keys that these bytes denote, without unknown sequences."""
         text = self._rest + self._decoder.decode(data)
         self._rest = ""
         at = 0

@@ -25,7 +25,7 @@ TICK = 0.25
 
 @dataclass(frozen=True, slots=True)
 class TopOptions:
-    """What the command line says."""
+    """Options of the live page."""
 
     #: Seconds after which the state is read again though the file is the same; None: never.
     every: float | None
@@ -54,7 +54,7 @@ class LivePage:
     #: Seconds that only go forward.
     clock: Callable[[], float] = time.monotonic
     _listing: Listing | None = None
-    #: What was wrong when the state was read last.
+    #: Errors of the last read of the state.
     _problem: str = ""
     _planning: Task[Listing] | None = None
     #: What the file was like when the last plan began, and when that was, and when it was done.
@@ -104,7 +104,7 @@ class LivePage:
             )
 
     def _press(self, key: str, page: TopPage, width: int, height: int) -> bool:
-        """What a key does; False: the page ends."""
+        """Handle a key; return False if the page ends."""
         jobs = () if self._listing is None else self._listing.jobs
         seen = page_size(page, width, height)
         self.view, action = self.view.pressed(key, jobs, seen, len(page.text))

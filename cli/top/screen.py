@@ -52,7 +52,7 @@ class TopPage:
     view: TopView
     #: None until the first plan is there.
     listing: Listing | None = None
-    #: What the program does or did last, or what is wrong.
+    #: Current or last action of the program, or its error.
     status: str = ""
     #: The listing is of an earlier state than the file's, which could not be read.
     stale: bool = False
@@ -66,7 +66,7 @@ class TopPage:
 
 
 def page_size(page: TopPage, width: int, height: int) -> int:
-    """How many rows, or lines of a text, are seen together."""
+    """Return how many rows, or lines of a text, are visible together."""
     if page.view.mode in ("explain", "help"):
         return max(1, height - 4)
     return _table_lines(height, len(_about(page, width)))
@@ -238,7 +238,7 @@ def _keys_line(page: TopPage) -> str:
 
 
 def _meanings(width: int) -> Iterable[str]:
-    """What the columns mean."""
+    """Return the meaning of the columns."""
     from textwrap import wrap
 
     texts = (

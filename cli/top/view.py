@@ -1,4 +1,4 @@
-"""What is to be seen of the page, and what each key does to it."""
+"""Visible state of the live page, and the effect of each key on it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .jobs import FILTERS, Column, JobChoice, TopJob
 
 #: The table; the explanation of a job; the keys; a letter for a filter or words are typed.
 Mode: TypeAlias = Literal["table", "explain", "help", "filter", "words"]
-#: What the page has to do about a key, apart from being painted.
+#: Actions that a key requests of the page, apart from painting.
 Action: TypeAlias = Literal["", "quit", "refresh", "explain", "repaint"]
 _SORTS: Final[tuple[Column, ...]] = get_args(Column)
-#: Each key with what it does.
+#: Keys with their actions.
 KEYS: Final[Mapping[str, str]] = {
     "Up Down PgUp PgDn Home End": "move (also k j, space, g G)",
     "Enter or e": "explain the chosen job: why not earlier, and what would help",
@@ -31,7 +31,7 @@ _LETTERS: Final = {name[0]: name for name in FILTERS}
 
 @dataclass(frozen=True, slots=True)
 class TopView:
-    """Which jobs are listed, which of them is chosen, and what is in front of them."""
+    """Listed jobs, the selected one, and the text in front of them."""
 
     choice: JobChoice = field(default_factory=JobChoice)
     #: The chosen job, and in which row it was.
@@ -135,7 +135,7 @@ def _sorted(choice: JobChoice, key: str) -> JobChoice:
 
 
 def _moved(key: str, at: int, page: int, count: int, line: int = 1) -> int | None:
-    """Where a key that moves leads from a row; None if it is another key."""
+    """Return the row to which a key moves from a row; None if it is another key."""
     last = max(0, count - 1)
     steps = {"up": -line, "k": -line, "down": line, "j": line}
     steps |= {"page up": -max(1, page), "page down": max(1, page)}

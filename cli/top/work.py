@@ -1,4 +1,4 @@
-"""What the page asks the planner for: the jobs of a file, and why one of them waits."""
+"""Requests of the page to the planner: the jobs of a file, and why one of them waits."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Source: TypeAlias = Callable[[], tuple["Instance", Sequence["Problem"]]]
 
 @dataclass(frozen=True, slots=True)
 class TopSource:
-    """Where the state of the cluster comes from."""
+    """Source of the cluster's state."""
 
     read: Source
-    #: As the page calls it.
+    #: Name of the source on the page.
     title: str
     #: The file that is watched; None if none is.
     file: Path | None = None
@@ -61,7 +61,7 @@ def listed(
 def explained(
     instance: Instance, job: str, time_limit: float | None, cancel: threading.Event
 ) -> Explanation:
-    """As `slotwise explain` has it."""
+    """Return the explanation, as `slotwise explain` prints it."""
     from ...solver.advice.explain import explain
     from ..explain import is_small
 

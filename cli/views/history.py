@@ -1,4 +1,4 @@
-"""What happened to jobs, in the words of LSF's ``bhist`` (VEW-08)."""
+"""Job history in the words of LSF's ``bhist`` (VEW-08)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ ARRAY_COLUMNS = ("JOBID", "ARRAY_SPEC", "OWNER", "NJOBS", *_STATES)
 
 @dataclass(slots=True)
 class _ArrayCount:
-    """One array: a job of it, its indices, how many elements are in each state."""
+    """One array: a job of it, its indices, and the number of elements in each state."""
 
     job: Job
     indices: set[int] = field(default_factory=set)
@@ -384,7 +384,7 @@ def _pending_text(
 def reserved_lines(
     instance: Instance, time: int, slots: Mapping[str, int], memory: Mapping[str, float]
 ) -> Iterator[str]:
-    """What a pending job holds since `time`: slots, and memory (MB)."""
+    """Return the resources that a pending job reserves since `time`: slots, and memory (MB)."""
     slots, memory = by_machine(instance, slots), by_machine(instance, memory)
     since, count = stamp(instance, time), sum(slots.values())
     if count == 1:

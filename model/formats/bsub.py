@@ -36,68 +36,69 @@ _LETTERS = re.compile(r"-[A-Za-z]\Z")
 #: A word that calls bsub where a command begins: ``bsub``, ``$(bsub``, ``id=$(/opt/lsf/bin/bsub``.
 _CALL = re.compile(r"(?:.*[(`])?(?:[^\s(`]*/)?bsub")
 _SET = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-#: Words of the shell that stand before a command, and those that begin a loop.
+#: Words of the shell that precede a command, and those that begin a shell repetition.
 _BEFORE = frozenset({"do", "then", "else", "time", "exec", "nohup", "eval", "!", "{", "("})
 _LOOPS = frozenset({"for", "while", "until"})
 _HERE = re.compile(r"-?\s*(['\"]?)(?P<end>\w+)\1(?P<rest>.*)")
 _DIRECTIVE = re.compile(r"\s*#BSUB(?![A-Za-z0-9_])(?P<options>.*)")
-#: What looks like one and is none.
+#: A line that resembles a ``#BSUB`` line and is none.
 _NEARLY = re.compile(r"\s*#\s*BSUB\s+-.*", re.IGNORECASE)
-#: What a program that fills in a form leaves in a script that is not filled in.
+#: Placeholders that a template program leaves in an unfilled script.
 _FORM = re.compile(r"\{\{|\{%|<%")
-#: What stands for a value that nobody has put in.
+#: A placeholder for a value that was never filled in.
 _PLACEHOLDER = re.compile(
     r"\$[\w{(]+\}?|\{\{.{0,80}?\}\}|(?<!\*)\{[A-Za-z_][\w.]*\}|<[A-Za-z_][\w -]*>"
 )
 _VARIABLE = re.compile(r"\$(?P<brace>\{)?(?P<name>[A-Za-z_]\w*)(?(brace)\})")
-#: Characters of a text that a message shows, and of a word that variables are put into.
+#: Maximum length of a text in a message, and of a word with variables filled in, in characters.
 _SHOWN, _LONGEST_WORD = 80, 2000
-#: Quotes of word processors, which no shell takes for quotes.
+#: Quotation marks of word processors, which no shell treats as quotes.
 _CURLY = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u00ab\u00bb\u2033\u2032"
 _SHELLS = frozenset({"sh", "bash", "ksh", "csh", "tcsh", "zsh", "dash"})
-#: Of a script that is a command.
+#: Reason for ignoring ``#BSUB`` lines in a script that is a command.
 _NOT_READ = "bsub reads them behind '<', or with LSB_BSUB_PARSE_SCRIPT=Y in lsf.conf"
-#: A limit that people write and bsub refuses.
+#: A limit with a unit, which bsub does not accept.
 _WITH_UNIT = re.compile(r".*[A-Za-z.]")
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
-#: Given twice, bsub takes the first of these and the last of any other option (SUB-03).
+#: Options of which bsub takes the first occurrence; of all other options it takes the last
+#: (SUB-03).
 _FIRST = frozenset({"-n", "-W", "-c", "-b", "-t"})
 _SAME = {"-extsched": "-ext"}
 
 
 @dataclass(slots=True)
 class BsubLine:
-    """What a bsub line or a job script asks for."""
+    """Contents of a bsub line or a job script."""
 
     clock: Clock = field(default_factory=Clock)
-    #: Of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
+    #: Fields of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
     #: (:class:`~slotwise.model.job.ArraySpec`).
     fields: dict[str, Any] = field(default_factory=dict)
-    #: What is wrong, with the line of a script.
+    #: Errors, with the line of the script.
     problems: list[Problem] = field(default_factory=list)
-    #: The options that do not affect the start, as given.
+    #: Options that do not affect the start, as given.
     quiet: list[str] = field(default_factory=list)
     requirements: list[str] = field(default_factory=list)
     unheeded: list[str] = field(default_factory=list)
-    #: The line of the script that gave an option, 0 where none did.
+    #: Line of the script that gave each option, 0 if it was not the script.
     lines: dict[str, int] = field(default_factory=dict)
-    #: The one that is read now.
+    #: Number of the script line that is being read.
     line: int = 0
-    #: What does not count, with the reason.
+    #: Ignored parts with the reason.
     notes: list[str] = field(default_factory=list)
-    #: Those of -q, the first that takes the job counts.
+    #: Queues of -q; the first that accepts the job counts.
     queues: tuple[str, ...] = ()
-    #: The values of options as written.
+    #: Values of options as written.
     given: dict[str, str] = field(default_factory=dict)
-    #: A time of day is left out where the clock has no origin.
+    #: Whether a time of day is omitted if the clock has no origin.
     dateless: bool = False
 
     def complain(self, message: str) -> None:
-        """Something is wrong in the line that is read now."""
+        """Add an error in the current line."""
         self.problems.append(Problem(message, line=self.line or None))
 
     def finished(self) -> BsubLine:
-        """The same with what was said in several options put together."""
+        """Return the line with repeated options merged."""
         if self.requirements:
             texts, gpu = with_gpu_constraints(self.requirements, self.fields.get("gpu", ""))
             self.fields["res_req"] = texts
@@ -108,7 +109,7 @@ class BsubLine:
         return self
 
     def over(self, below: BsubLine | None) -> BsubLine:
-        """The same with what the script says besides."""
+        """Return the line merged over the options of its script."""
         if below is not None:
             for option, other in (("-n", "-nnodes"), ("-nnodes", "-n")):
                 if option in self.lines and other in below.lines:
@@ -132,7 +133,9 @@ class BsubLine:
         return self
 
     def with_defaults(self, environment: Mapping[str, str]) -> BsubLine:
-        """The same with the options that variables give where neither line nor script does."""
+        """Return the line with options from environment variables where it and the script have
+        none.
+        """
         for name, option in _DEFAULTS.items():
             if environment.get(name) and option not in self.lines:
                 _take(self, option, environment[name])
@@ -159,7 +162,7 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
 
 
 def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], list[Problem]]:
-    """As :func:`parse_bsub`: the fields of the options that are right, and what is wrong."""
+    """Return the valid fields of a bsub line and its errors; see :func:`parse_bsub`."""
     found = bsub_line(line, clock)
     if wrong := several_queues(found):
         found.problems.append(Problem(wrong))
@@ -167,7 +170,7 @@ def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], li
 
 
 def several_queues(found: BsubLine) -> str:
-    """What is wrong with a line of several queues where nothing can be asked of them, else ""."""
+    """Return the error of a line with several queues in a context without an instance, else ""."""
     count = len(found.queues)
     return f"-q: names {count} queues: name the one that the job is in" if count > 1 else ""
 
@@ -180,12 +183,12 @@ def bsub_line(
     dateless: bool = False,
     parse_script: bool = False,
 ) -> BsubLine:
-    """As :func:`parse_bsub`, with what is wrong and what was read over.
+    """Return a bsub line with its errors and ignored parts; see :func:`parse_bsub`.
 
-    script: the text of the job script that stands behind ``<``, or is the line's command; where
-    both say it the line wins. parse_script: bsub reads a script that is its command
-    (LSB_BSUB_PARSE_SCRIPT). dateless: times of day without an origin are left out (``unheeded``),
-    and not refused.
+    script: text of the job script after ``<``, or of the line's command; the options of bsub win
+    over those of the script. parse_script: bsub reads a script that is its command
+    (LSB_BSUB_PARSE_SCRIPT). dateless: times of day without an origin are omitted (``unheeded``),
+    not refused.
     """
     clock = clock or Clock()
     found = BsubLine(clock, dateless=dateless)
@@ -261,7 +264,7 @@ def _is_shell(word: str) -> bool:
 
 
 def has_directives(text: str) -> bool:
-    """Whether a text has ``#BSUB`` lines."""
+    """Return whether a text has ``#BSUB`` lines."""
     return any(map(_DIRECTIVE.match, text.splitlines()))
 
 
@@ -290,17 +293,17 @@ def _script_behind(words: Sequence[str]) -> str | None:
 
 
 def is_script(text: str) -> bool:
-    """Whether a text is a job script: of several lines, one of them a comment."""
+    """Return whether a text is a job script: several lines, one of them a comment."""
     lines = text.strip().splitlines()
     return any(line.lstrip().startswith("#") for line in lines[: None if lines[1:] else 1])
 
 
 def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> BsubLine:
-    """What the ``#BSUB`` lines of a script ask for (SUB-01).
+    """Return the options of the ``#BSUB`` lines of a script (SUB-01).
 
-    Lines behind the first command are named as not considered; where there are no others, as in a
-    script that begins with ``source``, they count. alone: no bsub line reads the script, so that
-    one without any asks for nothing.
+    Lines after the first command are ignored with a note; if there are no others, as in a script
+    that begins with ``source``, they count. alone: no bsub line reads the script, so a script
+    without ``#BSUB`` lines requests nothing.
     """
     found = BsubLine(clock, dateless=dateless)
     text = _plain(text)
@@ -358,7 +361,7 @@ def _is_command(line: str) -> bool:
 
 
 def _without_directives(lines: Sequence[str]) -> str:
-    """What is wrong with a script that has no ``#BSUB`` line."""
+    """Return the error for a script that has no ``#BSUB`` line."""
     begins = {line.split()[0] for line in lines if line.split()}
     other = next((name for mark, name in OTHER_SCRIPTS.items() if mark in begins), "")
     if other:
@@ -367,10 +370,10 @@ def _without_directives(lines: Sequence[str]) -> str:
 
 
 def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
-    """The options of one ``#BSUB`` line; what does not begin as one says nothing to bsub.
+    """Read the options of one ``#BSUB`` line; text that does not begin an option is ignored.
 
-    bsub reads no option behind a word that is none, on the lines that follow either; behind the
-    last one nothing is lost.
+    bsub reads no option after such a text, on later lines either; after the last line nothing is
+    lost.
     """
     if '\\"' in text and '"' not in text.replace('\\"', ""):
         text = text.replace('\\"', '"')  # written by an echo or a here-document
@@ -399,7 +402,7 @@ def _no_option(word: str) -> str:
 
 
 def _uncommented(text: str) -> str:
-    """Without what stands behind a ``#`` that begins a word, outside of quotes, on each line."""
+    """Return the text without unquoted comments (``#`` at the start of a word), line by line."""
     kept: list[str] = []
     quote, before, comment, escaped = "", " ", False, False
     for sign in text:
@@ -554,7 +557,7 @@ def _read_options(found: BsubLine, words: deque[str]) -> None:
 
 
 def _unfilled(value: str) -> str:
-    """What to do about a value that is to be put in still."""
+    """Return the remedy for a placeholder value."""
     match = _PLACEHOLDER.search(value)
     return "" if match is None else f" ({match[0]} stands for a value: put it in)"
 
@@ -616,7 +619,7 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
 
 
 def _is_overridden(found: BsubLine, option: str, value: str) -> bool:
-    """Whether an option that was given before keeps its first value; of both one is noted."""
+    """Return whether an earlier option keeps its first value; a note names the ignored one."""
     kept = found.given.get(_SAME.get(option, option))
     first = kept is not None and option in _FIRST
     if kept is not None and kept != value:
@@ -643,7 +646,7 @@ def _slots(submission: BsubLine, text: str) -> None:
 
 
 def _whole_hosts(submission: BsubLine, text: str) -> None:
-    """-nnodes of CORAL: one slot on each of so many hosts that no other job is on."""
+    """Read -nnodes of CORAL: one slot on each of that many hosts, which no other job uses."""
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
         raise ValueError(f"must be a number of hosts such as 2, not {text!r}")
     if "-n" in submission.given:

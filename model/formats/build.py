@@ -1,4 +1,4 @@
-"""From a document (its form is right) to an Instance, collecting what does not fit together."""
+"""Conversion of a well-formed document to an Instance, with all inconsistencies."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _Object = TypeVar("_Object")
 def build(
     document: d.Document, columns: Mapping[str, EntryColumns] | None = None
 ) -> tuple[Instance, list[Finding]]:
-    """The instance, and everything that is wrong with it; it is complete only if nothing is.
+    """Return the instance and all findings; it is complete only if there are no errors.
 
-    columns: jobs of sections that the document is without.
+    columns: jobs of sections that the document lacks.
     """
     apart = columns or {}
     findings: list[Finding] = []
@@ -111,7 +111,7 @@ def build(
 
 
 def _methods(document: d.Document) -> tuple[ReservationUsage, ...]:
-    """How resources count; PER_TASK is what 10.1 calls PER_SLOT."""
+    """Return the units of rusage amounts; PER_TASK is PER_SLOT of LSF 10.1."""
     return tuple(
         ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
         for name, method in document.reservation_usage.items()
@@ -119,12 +119,12 @@ def _methods(document: d.Document) -> tuple[ReservationUsage, ...]:
 
 
 def _objects(kind: type[_Object], entries: Iterable[d.Section]) -> tuple[_Object, ...]:
-    """Objects whose fields have facts."""
+    """Return objects whose fields have facts."""
     return tuple(kind(**given(kind, entry)) for entry in entries)
 
 
 def _in_line(document: d.Document, finding: Finding) -> Finding:
-    """A finding about a job's field that stands in its bsub line or script, placed there."""
+    """Return a finding about a job's field, placed in the bsub line or script that gave it."""
     sections: dict[str, Sequence[d.JobEntry]] = {
         "running": document.running,
         "pending": document.pending,
@@ -263,9 +263,9 @@ def _stamp(
         return clock.now
 
 
-#: So many errors of form are all explained; of more the first, as each takes a kilobyte.
+#: Maximum number of form errors that are explained; each takes a kilobyte.
 MAX_ERRORS = 20_000
-#: Entries that are looked at together where there are more.
+#: Number of entries that are checked together if there are more.
 _TOGETHER = 2_000
 
 
@@ -304,7 +304,7 @@ def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, lis
             if remainder.deciding:
                 others = [finding for finding in others if not finding.undecided]
             others = [remainder.original(finding) for finding in others]
-            # A complaint about a whole entry may only be due to the part that was left out.
+            # An error of a whole entry may only be due to the part that was removed.
             broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}
             found += [finding for finding in others if finding.place not in broken]
         return None, _with_strange(strange, found)
@@ -367,7 +367,7 @@ def _with_strange(strange: list[Finding], found: list[Finding]) -> list[Finding]
 
 
 def _context(data: Any) -> dict[str, float]:
-    """How plain sizes are read: `base` M in a G, `unit` MB where LSF_UNIT_FOR_LIMITS counts."""
+    """Return the units of bare sizes: `base` M in a G, `unit` MB under LSF_UNIT_FOR_LIMITS."""
     given = data if isinstance(data, dict) else {}
     base = 1000 if given.get("size_base") == 1000 else 1024
     params = given.get("params")

@@ -42,9 +42,9 @@ from .source_text import file_content, plain_data, with_script
 from .units import Clock, size_text
 
 FORMAT = "slotwise-changes/1"
-#: Entries that are looked at where there are very many wrong ones.
+#: Number of entries that are checked together if very many are wrong.
 _TOGETHER = 2_000
-#: Keys of an entry that say what happens; each entry has one of them.
+#: Keys of an entry that name the change; each entry has exactly one of them.
 ACTIONS = (
     *("down", "up", "close", "open", "ok", "load"),
     *("submit", "end", "resize", "release", "bkill", "bmod", "bswitch", "btop", "bbot"),
@@ -52,7 +52,7 @@ ACTIONS = (
 
 
 class LoadEntry(Section):
-    """What a host reports: load indices as numbers, mem, swp and tmp as sizes."""
+    """A load report of a host: load indices as numbers, mem, swp and tmp as sizes."""
 
     host: f.Words
     values: dict[f.Name, f.Number] = Field(default_factory=dict)
@@ -62,28 +62,28 @@ class LoadEntry(Section):
 
 
 class ResizeEntry(Section):
-    """The slots that a running job has from then on."""
+    """The new allocation of a running job."""
 
     job: f.JobId
     allocation: f.Allocation
 
 
 class ReleaseEntry(Section):
-    """The slots that a running job gives back."""
+    """Slots that a running job releases."""
 
     job: f.JobId
     slots: f.Allocation
 
 
 class SwitchEntry(Section):
-    """bswitch."""
+    """A change of queue (bswitch)."""
 
     job: f.JobId
     queue: f.Name
 
 
 class ModifyEntry(Section):
-    """bmod: a line of its options, or fields, or both where they do not overlap."""
+    """A bmod: a line of its options, or fields, or both without overlap."""
 
     job: f.JobId
     bsub: f.Text | None = None
@@ -116,7 +116,7 @@ class ModifyEntry(Section):
 
 
 class ChangeEntry(Section):
-    """One change: when, and what."""
+    """One change with its time."""
 
     at: f.Instant
     down: f.Words | None = None
@@ -146,7 +146,7 @@ class ChangeEntry(Section):
 
     @property
     def action(self) -> str:
-        """The key that says what happens."""
+        """Return the key that names the change."""
         return next(key for key in ACTIONS if getattr(self, key) is not None)
 
 
@@ -188,7 +188,9 @@ def load_changes(path: str | Path, instance: Instance) -> tuple[c.Change, ...]:
 def loads_changes(
     text: str | bytes, instance: Instance, source: str = "", *, format: str | None = None
 ) -> tuple[c.Change, ...]:
-    """The same of a text; format: "yaml", "json" or None for "look at it"."""
+    """Return the changes of a text in order of time; format: "yaml", "json", or None to detect
+    it.
+    """
     from .source_text import compose, lines
 
     data, content = plain_data(text, source, format)
@@ -223,7 +225,7 @@ def _interpret(data: Any, instance: Instance) -> tuple[tuple[c.Change, ...], lis
 
 
 def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Finding]]:
-    """The entries whose form is right, and what is wrong with the others."""
+    """Return the well-formed entries, and the errors of all others."""
     from pydantic import ValidationError
 
     from .finding import explain
@@ -255,7 +257,7 @@ def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Findin
 
 
 def _of_array(given: dict[str, Any]) -> dict[str, Any]:
-    """What -J of bmod says of an array, ``a%5`` or ``a[1-9]%5``: how many may run, %0 for any."""
+    """Return the limit in bmod's -J, ``a%5`` or ``a[1-9]%5``: running elements, %0 for any."""
     spec, (name, mark, limit) = given.get("array"), given.get("name", "").rpartition("%")
     if spec is not None:
         return {"array_limit": spec.limit}
@@ -264,12 +266,12 @@ def _of_array(given: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "array_limit": int(limit) or None}
 
 
-#: Options of bmod that set, or take back, an administrator's part of an absolute priority.
+#: Options of bmod that set or remove an administrator's part of an absolute priority.
 _APS = re.compile(r"""(?<!\S)-aps(?:(n)(?!\S)|\s+("[^"]*"|'[^']*'|\S+)|(?!\S))""")
 
 
 class _ChangeReader:
-    """Turns entries into changes; what is wrong is kept with its place."""
+    """Converter from entries to changes; errors are collected with their places."""
 
     def __init__(self, instance: Instance) -> None:
         self.changes: list[c.Change] = []
@@ -283,11 +285,11 @@ class _ChangeReader:
         self._hosts_known = NamedHosts(instance.cluster)
         self._scale = LimitScale(instance.cluster, instance.queues)
         self._first_host = {item.job.id: list(item.allocation)[:1] for item in instance.running}
-        #: Jobs as they are submitted or changed, and the key of the entry that says so.
+        #: Submitted or changed jobs, each with the key of the entry.
         self._asked: list[tuple[Job, Location]] = []
 
     def read(self, place: Location, entry: ChangeEntry) -> None:
-        """Take an entry; what it means is found at the end, in the order of time."""
+        """Add an entry; it is interpreted at the end, in order of time."""
         clock = Clock(self._origin, self._instance.now)
         try:
             at = clock.seconds(entry.at)
@@ -301,7 +303,7 @@ class _ChangeReader:
         self._entries.append((at, place, entry))
 
     def finish(self) -> list[Finding]:
-        """Everything that is wrong."""
+        """Return all errors."""
         self._submissions()
         for at, place, entry in sorted(self._entries, key=lambda item: item[0]):
             where = (*place, entry.action)
@@ -353,7 +355,7 @@ class _ChangeReader:
             self.changes.append(c.LoadReport(at, host, values))
 
     def _submissions(self) -> None:
-        """New jobs come first: what else happens to them may stand anywhere in the file."""
+        """Convert new jobs first, because other entries may refer to them from any position."""
         instance = self._instance
         findings: list[Finding] = []
         clock = Clock(self._origin, instance.now)
@@ -432,7 +434,7 @@ class _ChangeReader:
         self.changes.append(kind(at, entry.job, hosts))
 
     def _modified(self, at: int, place: Location, entry: ModifyEntry) -> dict[str, Any]:
-        """The fields of a job that bmod gives anew."""
+        """Return the fields of a job that bmod changes."""
         clock = Clock(self._origin, at)
         given: dict[str, Any] = {}
         wrong: Sequence[Problem] = ()
@@ -492,7 +494,7 @@ class _ChangeReader:
         """Why bsub would refuse a job as it is after a change."""
         from .rules import rule_findings
 
-        # Each under a name of its own: a job may be changed several times.
+        # Unique ids, because a job may be changed several times.
         jobs = tuple(replace(job, id=f"job{n}") for n, (job, _) in enumerate(self._asked))
         alone = replace(self._instance, running=(), pending=(), future=jobs)
         found: dict[tuple[str, str], Finding] = {}
@@ -502,7 +504,7 @@ class _ChangeReader:
                     job, place = self._asked[index]
                     message = finding.message.replace(f"job{index}", f"job {job.id}")
                     reported = replace(finding, place=(*place, *rest), message=message)
-                    # What a later change of the same job leaves wrong is said once.
+                    # An error that later changes of a job repeat is reported once.
                     found.setdefault((job.id, message), reported)
         return list(found.values())
 
@@ -656,7 +658,7 @@ _RULES: dict[type, tuple[FieldRule, ...]] = {
 
 @dataclass(slots=True)
 class _Review:
-    """Looks at changes; found: number of the change and what is wrong with it.
+    """Checker of changes; found: number of the change and its error.
 
     asked: jobs as they are submitted or changed, with the number of the change and the change.
     """
@@ -668,7 +670,7 @@ class _Review:
     asked: list[tuple[Any, int, c.Change]] = field(default_factory=list)
 
     def all(self, changes: Iterable[object]) -> None:
-        """Each by itself, then new jobs, then the others in the order of time."""
+        """Check each change alone, then new jobs, then all others in order of time."""
         instance = self.instance
         running = (item.job for item in instance.running)
         self.jobs = {job.id: job for job in (*running, *instance.pending, *instance.future)}
@@ -692,7 +694,7 @@ class _Review:
         self.found.append((number, Problem(message, path=path)))
 
     def _fields_right(self, number: int, change: Any) -> bool:
-        """Whether a change is one, and its fields hold what they may."""
+        """Return whether a change has a valid class and valid fields."""
         rules = _RULES.get(type(change))
         if rules is None:
             known = ", ".join(kind.__name__ for kind in _RULES)
@@ -762,8 +764,8 @@ class _Review:
         self.asked.append((job, number, change))
 
     def _refusals(self) -> None:
-        """What is wrong with the jobs: they are all that an instance like the given one has."""
-        # A job may be changed several times: each time it has a name of its own.
+        """Add the errors of the jobs, checked as all jobs of an instance equal to the given one."""
+        # Unique ids, because a job may be changed several times.
         taken = {job.id for job, _, _ in self.asked if isinstance(job, Job) and _is_text(job.id)}
         names = (name for n in count() if (name := f"job{n}") not in taken)
         jobs = [
@@ -780,7 +782,7 @@ class _Review:
             message = problem.message
             if not isinstance(change, c.NewJob):
                 message = message.replace(jobs[int(match[1])].id, f"job {job.id}")
-                # What a later change of the same job leaves wrong is said once.
+                # An error that later changes of a job repeat is reported once.
                 if (job.id, message) in reported:
                     continue
             reported.add((str(getattr(job, "id", "")), message))
@@ -788,7 +790,7 @@ class _Review:
 
 
 def _place(change: c.Change, place: str) -> str:
-    """What of the change gives the job a field; place: the field's, such as ``.slots``."""
+    """Return the part of the change that gives a field of the job, such as ``.slots``."""
     match change:
         case c.NewJob():
             return f"job{place}"

@@ -277,7 +277,7 @@ class ReservationEntry(Section):
 
 
 class OmissionEntry(Section):
-    """What was left out when the instance was made; without jobs and a scope it touches all."""
+    """An omission of the reader that made the instance; without jobs and a scope it touches all."""
 
     what: f.Line
     where: f.Line = ""

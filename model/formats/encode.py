@@ -1,6 +1,6 @@
-"""From an Instance back to the plain data of an instance file; what is a default is left out.
+"""Conversion of an Instance to the plain data of an instance file, without defaults.
 
-Reading what is written here gives an equal instance, and equal instances give equal data.
+Reading the result gives an equal instance, and equal instances give equal data.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _omission(item: Omission) -> Plain:
 
 
 def _declared(instance: Instance) -> tuple[Queue, ...]:
-    """The queues, none where there is only the one that every instance has."""
+    """Return the queues, none if there is only the default queue."""
     return () if instance.queues == (Queue("default"),) else instance.queues
 
 
@@ -93,12 +93,12 @@ def _unless(value: Any, default: Any) -> Any:
 
 
 def _some(value: Any) -> Any:
-    """None for what is empty."""
+    """Return a value, None if it is empty."""
     return value or None
 
 
 def _number(value: float | None) -> float | int | None:
-    """A whole number without its decimal point."""
+    """Return a whole number as int."""
     return int(value) if value is not None and value == int(value) else value
 
 
@@ -186,7 +186,7 @@ def _host(host: Host) -> Plain:
     return _kept(kept)
 
 
-#: Keys that stand before what a host has.
+#: Keys of hosts that come before resources.
 _HOST_FIRST = ("ncpus", "mxj_defined", "type", "model", "cpu_factor")
 
 
@@ -245,7 +245,7 @@ def _limit(limit: Limit, params: Params) -> Plain:
             entry[key] = " ".join([*scope.names, *(f"~{name}" for name in scope.excluded)])
     entry |= {name.upper(): _number(value) for name, value in counted.items()}
     entry["SLOTS_PER_PROCESSOR"] = _number(limit.slots_per_processor)
-    # With its unit where LSF_UNIT_FOR_LIMITS gives a bare number another one.
+    # Sizes get a unit if LSF_UNIT_FOR_LIMITS changes the meaning of bare numbers.
     bare = params.unit_for_limits == "MB"
     for name, size in sizes.items():
         entry[name.upper()] = None if size is None else _size(size, bare=bare)

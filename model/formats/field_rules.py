@@ -1,8 +1,8 @@
-"""What the fields of the model's classes may hold.
+"""Rules for the fields of the model's classes.
 
-There is no list of rules here: the types that read a key of an instance file (:mod:`.document`) are
-asked about the field in memory. What a file writes in another form than the model keeps it (two
-fields in one key, LSF's own texts) is written first.
+There is no separate list of rules: the types that read a key of an instance file (:mod:`.document`)
+check the field in memory. A value whose form in a file differs (two fields in one key, LSF's own
+texts) is encoded first.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _PLAIN: dict[Any, tuple[Fits, str]] = {
 
 
 def fits(hint: Any) -> Fits:
-    """What says whether a value is of the type; True is no number, 4 is one where 4.0 is."""
+    """Return a predicate for values of a type; True is no number, 4 is one where 4.0 is."""
     if hint in _PLAIN:
         return _PLAIN[hint][0]
     kind, inner = get_origin(hint), get_args(hint)
@@ -130,7 +130,7 @@ def words(hint: Any) -> str:
 
 
 def all_printable(value: Any) -> bool:
-    """Whether every text within a value is surely of printable characters; quick."""
+    """Return whether every text within a value is certainly printable; a fast test."""
     kind = type(value)
     if kind is str:
         return bool(value.isprintable())
@@ -157,30 +157,29 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(getattr(value, part.name))
 
 
-#: What writing a value of the wrong type may raise.
+#: Exceptions that encoding a value of the wrong type may raise.
 _UNWRITABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-#: Types whose values are equal only where they are the same.
+#: Types for which equal values of equal type are identical in meaning.
 _SCALARS = frozenset({str, int, float, bool})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldRule:
-    """What one field may hold, or two that one key of a file tells."""
+    """Rule for one field, or for two that share one key of a file."""
 
     names: tuple[str, ...]
-    #: Values that need no look.
+    #: Values that need no check.
     defaults: tuple[Any, ...]
-    #: What a file's reader makes of the value, ValueError with a sentence where it makes nothing of
-    #: it.
+    #: Reader of the file's form; raises ValueError with a sentence for an invalid value.
     reads: Callable[[Any], Any]
-    #: Whether each field has its declared type, whose name is in `kind`.
+    #: Predicates for the declared types of the fields, whose name is in `kind`.
     fit: tuple[Fits, ...]
     kind: str
-    #: The value as a file has it, None: as it is.
+    #: Encoder of the value for a file, None: unchanged.
     writes: Callable[[Any], Any] | None = None
 
     def complaint(self, item: Any, value: Any) -> str:
-        """What is wrong with the field of `item`, "" for nothing; value: of the first name."""
+        """Return the error of the field of `item`, "" if valid; value: of the first name."""
         if len(self.names) == 1:
             same = value == {} and self.defaults == ({},)
             return "" if same else self._judge(item, (value,))
@@ -227,7 +226,7 @@ class _Special:
 
 
 def _single(name: str, kind: Any, writes: Callable[[Any], Any] | None = None) -> _Special:
-    """A field read by another type than the key of its name, or written first."""
+    """Return the rule of a field with another reader than its key, or that is encoded first."""
     return _Special((name,), reader(kind), writes)
 
 
@@ -355,7 +354,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
 
 
 def _of_fact(section: type[BaseModel], known: KnownField) -> _Special:
-    """How a field is looked at whose kind stands at the field."""
+    """Return the rule of a field by the kind in its fact."""
     kind = KINDS.get(known.fact.kind)
     if kind is None:
         return _Special((known.name,), _factors)
@@ -374,7 +373,7 @@ def _of_fact(section: type[BaseModel], known: KnownField) -> _Special:
     return _Special(known.names, key_reader(section, known.name))
 
 
-#: The section of the document that tells of objects of a class.
+#: Section of the document for each class.
 _SECTIONS: dict[type, type[BaseModel] | None] = {
     Host: d.HostEntry,
     HostGroup: None,
@@ -405,7 +404,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     Instance: d.Document,
 }
 _OF_INSTANCE = frozenset({"name", "description", "origin", "now"})
-#: Fields that hold objects with rules of their own.
+#: Fields that contain objects with rules of their own.
 _OBJECTS: dict[type, frozenset[str]] = {
     Cluster: frozenset({"hosts", "groups", "units", "resources", "shared"}),
     RunningJob: frozenset({"job"}),
@@ -414,7 +413,7 @@ _OBJECTS: dict[type, frozenset[str]] = {
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether equal values of its type are the same value."""
+    """Return whether equal values of its type are identical in meaning."""
     kind = type(value)
     return kind in _SCALARS or (kind is tuple and all(type(part) is str for part in value))
 
@@ -424,16 +423,16 @@ class ClassRules:
     """The rules of one class of the model."""
 
     rules: tuple[FieldRule, ...]
-    #: Default of each field, MISSING where it has none.
+    #: Default of each field, MISSING if it has none.
     usual: Mapping[str, Any]
-    #: Gives all fields with a rule, whose names, defaults and rules stand beside them.
+    #: Function that returns all fields with a rule; names, defaults and rules are in `beside`.
     look: Callable[[Any], tuple[Any, ...]]
     beside: tuple[tuple[str, Any, FieldRule], ...]
 
     def wrong(self, item: Any, sound: set[tuple[FieldRule, type, Any]]) -> dict[FieldRule, str]:
-        """Every rule that `item` breaks, and how; sound: values that have been found right.
+        """Return every rule that `item` breaks, with the error; sound: values found valid before.
 
-        Numbers of numpy in its fields become Python's, which are equal to them.
+        Numbers of numpy in its fields are replaced by equal Python numbers.
         """
         broken: dict[FieldRule, str] = {}
         for value, (_, usual, rule) in zip(self._plain(item), self.beside, strict=True):
@@ -465,9 +464,10 @@ class ClassRules:
 
 
 def without_numpy(value: Any) -> Any:
-    """The same with Python's numbers, also inside tuples and mappings; itself where it has them.
+    """Return a value with numpy's numbers replaced, also inside tuples and mappings.
 
-    A whole number of a column of floats, which a data frame makes of one with gaps, is an int.
+    A whole number in a column of floats, as a data frame makes of a column with gaps, becomes an
+    int.
     """
     if isinstance(value, np.generic):
         number = value.item()
@@ -482,7 +482,7 @@ def without_numpy(value: Any) -> Any:
 
 
 def _complaint(rule: FieldRule, item: Any, value: Any) -> str:
-    """As the rule says; an array, which has no truth value, is none of the values of a field."""
+    """Return the error of a rule; an array, which has no truth value, is never a valid value."""
     try:
         return rule.complaint(item, value)
     except ValueError:
@@ -492,7 +492,7 @@ def _complaint(rule: FieldRule, item: Any, value: Any) -> str:
 
 
 def _holds_array(value: Any) -> bool:
-    """Whether it is an array of numpy or the like, or holds one."""
+    """Return whether a value is or contains an array of numpy or the like."""
     if isinstance(value, Mapping):
         return any(map(_holds_array, value.values()))
     if isinstance(value, (tuple, list)):
@@ -502,7 +502,7 @@ def _holds_array(value: Any) -> bool:
     return hasattr(value, "__array__")
 
 
-#: Made when a class is first looked at.
+#: Rules of each class, made on first use.
 _RULES: dict[type, ClassRules] = {}
 
 

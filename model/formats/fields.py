@@ -281,13 +281,13 @@ Positive: TypeAlias = Annotated[
 YesNo: TypeAlias = Annotated[
     bool, PlainValidator(text.yes_no), WithJsonSchema({"enum": ["Y", "N", "y", "n", True, False]})
 ]
-#: Seconds where a plain number stands.
+#: Duration in seconds if the number has no unit.
 Duration: TypeAlias = Annotated[
     int, PlainValidator(text.positive_duration), WithJsonSchema(_DURATION)
 ]
-#: The same, 0 included.
+#: Duration in seconds if the number has no unit; 0 is allowed.
 Elapsed: TypeAlias = Annotated[int, PlainValidator(_elapsed), WithJsonSchema(_DURATION)]
-#: Minutes where a plain number stands: LSF's own parameters.
+#: Duration in minutes if the number has no unit, for LSF's own parameters.
 Minutes: TypeAlias = Annotated[int, PlainValidator(_minutes), WithJsonSchema(_DURATION)]
 Instant: TypeAlias = Annotated[
     int | datetime, PlainValidator(units.parse_instant), WithJsonSchema(_DURATION)
@@ -635,13 +635,13 @@ def _looks(kind: Hashable) -> tuple[tuple[KnownField, Callable[[Any], Any], Any]
 
 
 def reader(kind: Any) -> Callable[[Any], Any]:
-    """What reads a type of :mod:`.fields`."""
+    """Return the reader for a type of :mod:`.fields`."""
     found: Callable[[Any], Any] = TypeAdapter(kind).validator.validate_python
     return found
 
 
 def key_reader(section: type[BaseModel], key: str, *, many: bool = False) -> Callable[[Any], Any]:
-    """What reads one key of a section of the document; many: a list of its values."""
+    """Return the reader of one key of a section of the document; many: for a list of its values."""
     info = section.model_fields[key]
     kind: Any = info.annotation
     if info.metadata:

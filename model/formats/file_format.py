@@ -1,4 +1,4 @@
-"""What a file format is to the commands: a class that knows its files and reads an instance."""
+"""Protocol of file formats for the commands: recognition of files and reading of instances."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DefaultLimit:
             else:
                 found = cls(text, factor=float(multiple[1]))
             if min(x for x in (found.seconds, found.factor) if x is not None) < 1:
-                raise ValueError("it must be longer than the run")
+                raise ValueError(f"{text!r} is below 1 second or 1x")
         except ValueError as error:
             wrong = f"must be a time such as 12h, or a multiple of the run time such as 2x: {error}"
             raise InputError([Problem(wrong, path=option)]) from None
@@ -50,15 +50,15 @@ class DefaultLimit:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What a user may say about a file; a format names in `takes` what means something to it."""
+    """Options of a user for reading a file; a format names those that it uses in `takes`."""
 
-    #: Over how many equal hosts the processors of a log are spread.
+    #: Number of equal hosts over which the processors of a log are distributed.
     hosts: int | None = None
-    #: An instance whose hosts, queues and parameters run the jobs of a log.
+    #: Instance whose hosts, queues and parameters run the jobs of a log.
     cluster: Instance | None = None
-    #: Malformed records are reported and left out.
+    #: Whether malformed records are reported and skipped.
     keep_going: bool = False
-    #: The requested time of jobs for which a log has none.
+    #: Requested time of jobs without one in the log.
     default_limit: DefaultLimit | None = None
 
 
@@ -91,7 +91,7 @@ class FileFormat(Protocol):
     def takes(self) -> frozenset[str]: ...
 
     def recognises(self, path: Path) -> bool:
-        """Whether a file is of this format, by its name or by how it begins; no error is raised."""
+        """Return whether a file has this format, by its name or first bytes; raises no error."""
 
     def read(self, path: Path, options: ReadOptions) -> Contents:
         """The instance in a file. Raises InputError with everything that is wrong with it."""

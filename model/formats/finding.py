@@ -1,4 +1,4 @@
-"""What a reader finds wrong, before it is known where in the text that stands."""
+"""Findings of a reader, before their lines in the text are known."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong at `place`; a warning does not stop the reader."""
+    """An error or warning at `place`; a warning does not stop the reader."""
 
     place: Location
     message: str
     warning: bool = False
-    #: It says that a name has no definition, so it proves nothing where the definitions themselves
-    #: cannot be read.
+    #: Whether it reports a name without a definition; it is unreliable if definitions are
+    #: unreadable.
     undefined: bool = False
-    #: The same of the value of a key in another entry.
+    #: Whether it depends on a key in another entry; it is unreliable if that entry is unreadable.
     undecided: bool = False
 
     @property
     def rests_on_others(self) -> bool:
-        """Whether it proves nothing where entries that define something cannot be read."""
+        """Return whether it is unreliable if other entries are unreadable."""
         return self.undefined or self.undecided
 
 
@@ -61,20 +61,20 @@ def problems(
     )
 
 
-#: Sections that other sections refer to by name.
+#: Sections to which other sections refer by name.
 _DEFINING = frozenset(
     {"hosts", "host_groups", "compute_units", "resources", "shared_resources", "queues"}
     | {"applications", "job_groups", "service_classes", "users", "user_groups", "params"}
 )
-#: Keys by another name that people write, by section.
+#: Correct key for a frequent wrong one, by section.
 _MEANT = {("resources", "type"): "kind", ("resources", "resourcename"): "name"}
-#: Letters of an entry that a message writes as it should be.
+#: Maximum length of an example in a message, in characters.
 _SHOWN = 80
-#: Keys without which an entry is none.
+#: Keys that are required in an entry.
 _NEEDED = frozenset(
     {"name", "id", "type", "members", "amount", "HOSTS", "USER_SHARES"}
 ) | frozenset({"start", "end", "allocation"})
-#: Keys whose value decides over other entries.
+#: Keys whose value affects the checks of other entries.
 _DECIDING = frozenset({"MXJ", "slots", "ncpus", "PRIORITY", "FAIRSHARE", "HOSTS"})
 
 
@@ -91,7 +91,7 @@ def explain(error: ValidationError, root: type[BaseModel] = Document) -> list[Fi
 
 
 def _place(detail: ErrorDetails) -> Location:
-    """Where it is; behind a wrong key, but not behind an unknown one, pydantic writes ``[key]``."""
+    """Return the place of an error; pydantic appends ``[key]`` to a wrong key."""
     loc = detail["loc"]
     marked = loc[-1:] == ("[key]",) and detail["type"] != "extra_forbidden"
     return loc[:-1] if marked else loc
@@ -136,7 +136,7 @@ def _hint(place: Location, root: type[BaseModel]) -> str:
 
 
 def _as_list(place: Location, given: object, root: type[BaseModel]) -> str:
-    """How the first entry of a mapping of names would be written in a list, "" for others."""
+    """Return the first entry of a mapping rewritten as a list entry, "" if it is no mapping."""
     first = next(iter(given.items()), None) if isinstance(given, dict) else None
     if first is None or not isinstance(first[1], dict) or "name" not in _keys(place, root):
         return ""
@@ -171,11 +171,11 @@ class Rest:
     """A document without its broken parts, so that the remainder can still be checked."""
 
     data: Any
-    #: Entries of a section that had to go whole.
+    #: Indices of removed entries by section.
     removed: Mapping[str, tuple[int, ...]]
-    #: Whether other parts may have referred to what is gone, so that a missing name proves nothing.
+    #: Whether other parts may refer to removed ones, so that a missing name proves nothing.
     defining: bool
-    #: The same of values.
+    #: Whether removed values may affect the checks of other parts.
     deciding: bool
 
     def original(self, finding: Finding) -> Finding:
@@ -189,7 +189,7 @@ class Rest:
 
 
 def rest(data: Any, error: ValidationError) -> Rest:
-    """What remains of the data without what the error is about."""
+    """Return the data without the parts that the error concerns."""
     data = copy.deepcopy(data)
     removed: dict[str, list[int]] = {}
     defining = deciding = False

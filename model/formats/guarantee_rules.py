@@ -1,4 +1,4 @@
-"""What does not fit together in service classes, guaranteed pools and the jobs of them (GUA-01)."""
+"""Consistency of service classes, guaranteed pools and their jobs (GUA-01)."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ from .fields import MOST, given
 from .finding import Finding, Location
 from .names import inner_first, names, unknown_unit_type
 
-#: Names of a ring that are all written out.
+#: Maximum number of names of a cycle that are written out.
 _LONGEST = 12
-#: Names that are looked at for a pattern in the time in which one is made.
+#: Number of names that are compared with a pattern in the time that one name takes to make.
 _LOOKS = 16
 _BEFORE_SIGNS = re.compile(r"[^*?\[]*")
 
@@ -102,7 +102,7 @@ class HostBuilder:
         return self._lists[key]
 
     def home(self, place: Location, words: Iterable[str]) -> tuple[str, ...]:
-        """The same of a part of the cluster that hosts are in but one of."""
+        """Return the hosts of a part of the cluster, of which a host is in at most one."""
         before = len(self._findings)
         found = self.members(place, words)
         if self._take(place, len(found)) and (found or len(self._findings) == before):
@@ -126,7 +126,7 @@ class HostBuilder:
         return tuple(name for name in wanted if name not in excluded)
 
     def _take(self, place: Location, number: int) -> bool:
-        """Whether so many names more may be made; if not that is said."""
+        """Return whether this many more names may be made; if not, report it."""
         try:
             take_names(number)
         except ValueError as error:

@@ -39,11 +39,11 @@ from .units import Clock
 
 
 class NotGiven:
-    """What stands in a column where a job does not give the key."""
+    """Marker in a column for a job that does not give the key."""
 
 
 NOT_GIVEN: Final = NotGiven()
-#: The sections of jobs, with the entries they consist of.
+#: Sections of jobs, each with the class of its entries.
 _SECTIONS: dict[str, type[d.JobEntry]] = {
     "running": d.RunningEntry,
     "pending": d.JobEntry,
@@ -125,12 +125,12 @@ def _columns(rows: Any, entry: type[d.JobEntry]) -> EntryColumns | None:
 
 @cache
 def _reader(entry: type[d.JobEntry], key: str) -> Callable[[Any], list[Any]]:
-    """What reads the values of one key of many entries."""
+    """Return the reader for the values of one key of many entries."""
     return key_reader(entry, key, many=True)
 
 
 def _read(given: Sequence[Any], read: Callable[[Any], list[Any]], shared: bool) -> Sequence[Any]:
-    """What is read of the values; shared: equal ones once."""
+    """Return the values that are read; shared: each different value is read once."""
     kinds = set(map(type, given))
     if shared and kinds <= _TEXTS | _NUMBERS and len(kinds & _NUMBERS) < 2:
         values = [value for value in dict.fromkeys(given) if value is not NOT_GIVEN]
@@ -204,7 +204,7 @@ class JobBuilder:
     def _too_many(
         self, section: str, specs: Sequence[ArraySpec | Any], jobs: int
     ) -> Finding | None:
-        """Of the entry with which there are more elements, or jobs, than are read.
+        """Return the finding of the entry at which elements or jobs exceed the limit.
 
         Counted over all sections before any element is made.
         """
@@ -326,7 +326,9 @@ class JobBuilder:
     def _running_element(
         self, place: Location, entry: d.JobEntry, row: dict[str, Any]
     ) -> dict[str, Any]:
-        """What a running element keeps of the line that submitted its array: how many may run."""
+        """Return the field that a running element takes from its array's line: the limit on
+        elements.
+        """
         spec = row.pop("array", None)
         if spec is None:
             return {}

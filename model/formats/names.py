@@ -15,7 +15,7 @@ from ..errors import nearest
 from ..input_limits import take_hosts, take_names
 from ..job import HostRequest
 
-#: More names than this in one range are taken for a slip of the pen.
+#: Maximum number of names in one range; larger ranges are taken for typing errors.
 MAX_NAMES = 200_000
 #: Slots and shares are fewer: nine digits, as a text of them has at most.
 MAX_COUNTED = 10**9
@@ -79,7 +79,7 @@ def _one_range(text: str) -> tuple[str, ...]:
 
 
 def _weight(text: str) -> int:
-    """As how many names one of a range counts: long ones take more room."""
+    """Return the number of names that one of a range counts for: more if it is long."""
     return 1 + len(text) // _LONG_NAME
 
 
@@ -88,7 +88,7 @@ def _short(text: str) -> str:
 
 
 def range_size(text: str) -> int:
-    """How many names :func:`expand_range` would give, or so many that they are too many."""
+    """Return the number of names of :func:`expand_range`, or one beyond the maximum."""
     size = 1
     for match in _BRACKET.finditer(text):
         size *= sum(_item_size(item.strip()) for item in match[1].split(","))
@@ -235,7 +235,7 @@ def allocation(value: object) -> dict[str, int]:
 
 
 def _plain_allocation(text: str) -> dict[str, int]:
-    """The same of plain words such as ``2*hostA hostB``; {} of what needs a closer look."""
+    """Return slots by host of simple words such as ``2*hostA hostB``; {} if they are not simple."""
     if one := _ONE_HOST.fullmatch(text):
         return {one[2]: int(one[1])}
     found: dict[str, int] = {}
@@ -253,7 +253,7 @@ def _plain_allocation(text: str) -> dict[str, int]:
 
 
 def _allocated_range(text: str) -> dict[str, int]:
-    """The same of one range such as ``2*n[01-03]``."""
+    """Return slots by host of one range such as ``2*n[01-03]``; {} if it is not one range."""
     count, star, word = text.partition("*")
     if not (star and count.isascii() and count.isdigit() and 0 < len(count) < 10 and int(count)):
         return {}

@@ -294,9 +294,9 @@ _DECIDING = frozenset({"slots", "ncpus", "priority", "user_shares", "hosts"})
 def examine_objects(
     instance: object, poll: Poll = never
 ) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """What is wrong with an instance in memory, and what is odd but no error.
+    """Return errors and warnings of an instance in memory.
 
-    poll: called now and then; what it raises ends the look.
+    poll: called now and then; an exception that it raises ends the check.
     """
     if not isinstance(instance, Instance):
         raise InputError(f"must be an Instance, not {type(instance).__name__}")
@@ -361,7 +361,7 @@ class _Survey:
         return self._with_slots(Instance(cluster, **parts))
 
     def related(self, sound: Instance) -> Iterator[Finding]:
-        """What does not fit together in what is right by itself."""
+        """Yield inconsistencies among objects that are valid by themselves."""
         read, found = read_machines(sound, self.poll)
         found += [attribute_place(finding, sound) for finding in rule_findings(read, self.poll)]
         # A complaint about a whole object may only be due to the part that is gone.
@@ -490,7 +490,7 @@ class _Survey:
 
 
 def _no_hosts() -> str:
-    """What the reader of files says of a document without hosts."""
+    """Return the message of the file reader for a document without hosts."""
     from .build import examine
     from .document import FORMAT
 
@@ -591,7 +591,7 @@ def _tuple(name: str, items: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def check(source: Instance | str | Path) -> tuple[Problem, ...]:
-    """What is odd about an instance in memory or in a file, but no error.
+    """Return the warnings for an instance in memory or in a file.
 
     Raises InputError with everything that is wrong with it.
     """

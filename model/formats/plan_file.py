@@ -54,7 +54,7 @@ def plan_record(plan: Mapping[str, Any], instance: Instance) -> dict[str, Any]:
 
 
 def is_sealed(data: Mapping[str, Any]) -> bool:
-    """Whether a saved plan says by a checksum that nobody has changed it."""
+    """Return whether a saved plan has a valid checksum."""
     return "checksum" in data
 
 
@@ -82,10 +82,10 @@ def read_plan(
 
 
 def bare_instance(data: Mapping[str, Any]) -> Instance:
-    """As much of an instance as a plan tells by itself: the hosts that it uses, its jobs, its now.
+    """Return an instance derived from a plan: the hosts that it uses, its jobs, its now.
 
-    A host has as many slots as the plan ever uses there; what runs beside it is not known. What is
-    misshapen is ignored: :func:`read_plan` complains of it.
+    A host has as many slots as the plan ever uses there; running jobs are unknown. Malformed values
+    are ignored: :func:`read_plan` reports them.
     """
     entries, others, moved = (
         [item for item in _list(data.get(key)) if isinstance(item, Mapping)]
@@ -126,7 +126,7 @@ def _peaks(entries: Iterable[Mapping[str, Any]], now: int) -> dict[str, int]:
 
 
 def _is_stamp(value: object) -> bool:
-    """Whether it is an ISO 8601 stamp or nothing."""
+    """Return whether a value is an ISO 8601 stamp or missing."""
     try:
         return value is None or (isinstance(value, str) and bool(datetime.fromisoformat(value)))
     except ValueError:
@@ -323,7 +323,7 @@ class _PlanReader:
         return Unplaced(self._job(entry, place), self._text(entry, "reason", place))
 
     def _change(self, entry: Mapping[str, Any], place: str) -> PlanChange:
-        """What moved, as a planner wrote it; how far follows from the two starts."""
+        """Read a change as a planner wrote it; the difference follows from the two starts."""
         self._known_keys(entry, _CHANGE_KEYS, place)
         found = PlanChange(
             job=self._job(entry, place),
@@ -438,7 +438,7 @@ class _PlanReader:
             self._wrong(f"must be one of {', '.join(known)}, not {data.get(key)!r}", key)
 
     def _known_keys(self, entry: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
-        """Nothing is passed over in silence."""
+        """Reject unknown keys."""
         for key in entry:
             if key not in known:
                 said = f"unknown field {str(key)!r}{nearest(str(key), known)}"

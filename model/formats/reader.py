@@ -60,7 +60,9 @@ def from_document(document: dict[str, Any], source: str = "") -> Instance:
 
 
 def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...]]:
-    """As :func:`load`, with what is odd but no error (MEM-05 and the like)."""
+    """Return the instance of a file, and warnings (MEM-05 and the like); errors as in
+    :func:`load`.
+    """
     if not isinstance(source, (str, Path)):
         raise InputError(f"must be the path of a file, not {type(source).__name__}")
     path = Path(source)
@@ -75,7 +77,7 @@ def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...
 def loads_with_warnings(
     text: str | bytes, source: str = "", *, format: str | None = None
 ) -> tuple[Instance, tuple[Problem, ...]]:
-    """As :func:`loads`, with what is odd but no error; bytes are taken for UTF-8."""
+    """Return the instance of a text, and warnings; bytes are taken for UTF-8."""
     from .source_text import compose, lines
 
     if not isinstance(text, (str, bytes)):
@@ -114,7 +116,7 @@ def _check_jobs(data: Any, source: str) -> None:
 
 
 def _with_scripts(data: dict[str, Any], source: str) -> dict[str, Any]:
-    """The same with the job scripts of entries as seen from here: names count from the file."""
+    """Return the data with paths of job scripts resolved from the folder of the file."""
     folder = Path(source).parent
     found = {}
     for name in _JOBS:

@@ -27,9 +27,9 @@ _PART, _BUFFER = 2**20, 2**16
 
 
 def file_bytes(path: Path, source: str = "") -> bytes:
-    """What is in a file, a device that never ends too; messages call it `source`.
+    """Return the bytes of a file or device, up to the limit; messages call it `source`.
 
-    Raises InputError where it cannot be read, or has more bytes than are read.
+    Raises InputError if it cannot be read or exceeds the limit.
     """
     check_inside(path, source)
     try:
@@ -46,10 +46,10 @@ def standard_input() -> bytes:
 
 
 def stream_bytes(stream: BinaryIO, source: str) -> bytes:
-    """What comes to the end of a stream; InputError if these are more bytes than are read."""
+    """Return the bytes of a stream to its end; raises InputError beyond the limit."""
     most = limits().text
     content = BytesIO()
-    # Asked for all at once, room would be made for so much.
+    # A single read of the whole limit would allocate that much memory.
     while part := stream.read(min(_PART, most + 1 - content.tell())):
         content.write(part)
         if content.tell() > most:
@@ -173,7 +173,7 @@ def check_readable(path: Path) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether something is a pipe or a device: read but once, and maybe without end."""
+    """Return whether a path is a pipe or a device: readable once, possibly without end."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -182,7 +182,7 @@ def is_stream(path: Path) -> bool:
 
 
 def odd_kind(path: Path) -> str:
-    """What stands in place of a file, such as a folder; "" for a file, and for nothing."""
+    """Return the kind of a path that is no file, such as a folder; "" for a file or if missing."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

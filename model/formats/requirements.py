@@ -50,7 +50,7 @@ def of_jobs(
     return [found for index, job in numbered for found in look((section, index), job)]
 
 
-#: All of a job that decides over its requirement.
+#: All fields of a job that affect the check of its requirement.
 _ASKED = attrgetter(
     *(
         "res_req",
@@ -91,7 +91,7 @@ def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
 
 
 def _gpu_levels(instance: Instance) -> Iterator[Finding]:
-    """What is wrong with GPU_REQ of queues and applications, and with LSB_GPU_REQ."""
+    """Yield errors in GPU_REQ of queues and applications, and in LSB_GPU_REQ."""
     queues = ((("queues", n, "GPU_REQ"), q.gpu_req) for n, q in enumerate(instance.queues))
     profiles = (
         (("applications", n, "GPU_REQ"), item.gpu_req)
@@ -124,9 +124,9 @@ class _RequirementReader:
         self.noted = ""
 
     def read(self, place: Location, text: str, *, alone: bool = True) -> list[Finding]:
-        """What is wrong with one string; what LSF would ignore is a warning.
+        """Return the errors of one string; parts that LSF ignores are warnings.
 
-        alone: False for one of several -R options, where another may have what it needs beside it.
+        alone: False for one of several -R options, where another may have the part that it needs.
         """
         key = (text, alone)
         if key not in self._read:
@@ -142,7 +142,7 @@ class _RequirementReader:
         return Finding((), "; ".join(notes), warning=True) if notes else None
 
     def read_job(self, place: Location, job: Job) -> list[Finding]:
-        """What is wrong with the strings of a job."""
+        """Return the errors of the requirement strings of a job."""
         if not job.res_req:
             return []
         alone = len(job.res_req) == 1
@@ -150,9 +150,9 @@ class _RequirementReader:
         return [found for text in job.res_req for found in self.read(where, text, alone=alone)]
 
     def waits(self, place: Location, job: Job) -> list[Finding]:
-        """What is wrong with the strings of a waiting job, else why bsub would refuse it.
+        """Return the errors of a pending job's strings, else the reason why bsub would refuse it.
 
-        One that has run is looked at as those that run.
+        A requeued job is checked as running jobs are.
         """
         look = self.runs if job.requeued else self.submitted
         found = self.read_job(place, job)
@@ -196,7 +196,7 @@ class _RequirementReader:
             yield found if found.place else replace(found, place=("res_req",))
 
     def _merged(self, job: Job, queue: Queue) -> Iterator[Finding]:
-        """The same; those of the merged requirement have no place yet."""
+        """Yield errors of the merged requirement; they have no place yet."""
         try:
             merged = self._merging.requirement(job)
         except InputError as error:

@@ -1,4 +1,4 @@
-"""What must hold across an instance: references, capacities, LSF's validity rules (CFG-02)."""
+"""Rules across an instance: references, capacities, LSF's validity rules (CFG-02)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ from .units import LimitOnHost, format_duration
 
 
 def memory_findings(instance: Instance) -> Iterator[Finding]:
-    """Hosts held by jobs that do not pend, slots borrowed by jobs that do not have them."""
+    """Yield reservations of jobs that are not pending, and backfilled slots that jobs do not
+    use.
+    """
     if instance.held:
         waiting = {job.id for job in instance.pending}
         known = NamedHosts(instance.cluster)
@@ -88,7 +90,7 @@ def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
 
 
 def check_queues(instance: Instance) -> Iterator[Finding]:
-    """What is wrong with the queues and the parameters that govern them."""
+    """Yield errors of the queues and of the parameters that govern them."""
     names = dict.fromkeys(queue.name for queue in instance.queues)
     if instance.params.default_queue not in names:
         message = f"unknown queue {instance.params.default_queue!r}"
@@ -195,7 +197,7 @@ def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
 
 
 def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
-    """What is wrong with the conditions of jobs that wait."""
+    """Yield errors in the dependency conditions of waiting jobs."""
     sections = (("pending", instance.pending), ("future", instance.future))
     asking = [
         (section, index, job)
@@ -225,7 +227,7 @@ def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding
 
 
 def condition_problems(instance: Instance, job: Job) -> Iterator[str]:
-    """What is wrong with the condition of one more job of an instance."""
+    """Yield errors in the condition of one more job of an instance."""
     if job.dependency:
         instance = replace(instance, pending=(*instance.pending, job))
         yield from _problems(JobIndex.of(instance), job)
@@ -246,7 +248,7 @@ def _problems(roster: JobIndex, job: Job) -> Iterator[str]:
 
 
 def _possible(test: StatusTest, total: int) -> bool:
-    """Whether some count of so many elements would do."""
+    """Return whether any count of this many elements fulfils the test."""
     if test.number is None:
         return True
     # Counts on one side of the number are alike; the total is above it where any count is.
@@ -266,7 +268,7 @@ _SUBMITTED = attrgetter(
 
 
 def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
-    """What is wrong with the jobs; a job that is merely too big for the cluster is not wrong."""
+    """Yield errors of the jobs; a job that is only too large for the cluster is valid."""
     waiting = (("pending", instance.pending), ("future", instance.future))
     running = [item.job for item in instance.running]
     yield from _identities((("running", running), *waiting))
@@ -364,7 +366,7 @@ class _References:
                 yield Finding((*place, "hosts"), message, undefined=True)
 
     def admits(self, users: tuple[str, ...], user: str) -> bool:
-        """Whether USERS of a queue lets a user submit; what runs was let in before."""
+        """Return whether USERS of a queue admits a user; running jobs were admitted before."""
         if users not in self._lists:
             named = [name.removesuffix("/") for name in users]
             listed = [name for name in named if not name.startswith("~")]
@@ -401,7 +403,7 @@ def _priority(place: Location, job: Job, most: int) -> Iterator[Finding]:
 
 
 def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Finding]:
-    """What bsub would refuse in this queue."""
+    """Yield reasons for which bsub would refuse the job in this queue."""
     if queue is None:
         return
     if queue.slots is not None:
@@ -463,7 +465,7 @@ def _overfull(
 
 
 def _plain(item: RunningJob, now: int) -> bool:
-    """Whether a running job has started, names no end and holds as many slots as it asked for."""
+    """Return whether a running job has started, has no given end and its requested slots."""
     job = item.job
     plain = item.finish is None and item.start <= now and job.max_slots is None
     return plain and sum(item.allocation.values()) == job.slots
@@ -529,7 +531,7 @@ def _group_limits(instance: Instance) -> Iterator[Finding]:
 
 
 def _names(instance: Instance) -> Iterator[Finding]:
-    """Nothing has its name twice, and a host, group or unit name means one thing."""
+    """Yield duplicate names, and names of several kinds among hosts, groups and units."""
     cluster = instance.cluster
     sections: dict[str, Iterable[str]] = {
         "resources": [item.name for item in cluster.resources],
@@ -774,7 +776,7 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
 
 
 def _on_a_host(job: Job) -> bool:
-    """Whether some limit of the job counts on one host."""
+    """Return whether some limit of the job counts on one host."""
     limits = (job.run_limit, job.run_time, job.cpu_limit, job.estimated_run_time)
     return LimitOnHost in map(type, limits)
 

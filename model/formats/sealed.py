@@ -27,12 +27,12 @@ HEAD = ("format", "version", "checksum")
 class RecordKind:
     """A kind of record."""
 
-    #: Of its format.
+    #: Name of its format.
     name: str
     version: int
-    #: What it is.
+    #: Description of such a record.
     title: str
-    #: Of a damaged one.
+    #: Advice for a damaged record.
     remedy: str
 
 
@@ -109,7 +109,7 @@ def digest(instance: Instance, changes: Iterable[Change] = ()) -> str:
 
 
 def refusal(message: str, source: str) -> InputError:
-    """What is wrong with a record as a whole."""
+    """Return the error for a record as a whole."""
     return InputError([Problem(message, source)])
 
 
@@ -171,7 +171,7 @@ def examine(content: Mapping[str, Any], shape: Any, source: str = "") -> None:
 
 
 def _lone_key(given: Any, other: Any) -> tuple[str | int, ...]:
-    """Where the first key stands that the other does not have, () where it has all."""
+    """Return the path of the first key that the other record lacks, () if it has all."""
     if isinstance(given, Mapping):
         pairs: Iterable[tuple[str | int, Any]] = given.items()
     elif isinstance(given, list | tuple):

@@ -105,7 +105,7 @@ def changed(
 def _blamed(
     findings: Iterable[Finding], places: Mapping[Location, Setting], settings: Sequence[Setting]
 ) -> list[Problem]:
-    """What is wrong with the changed document, each with the setting that made it so."""
+    """Return the errors of the changed document, each with the setting that caused it."""
     problems: list[Problem] = []
     for finding in findings:
         if finding.warning:
@@ -127,7 +127,7 @@ def keys_of(model: type[Section]) -> list[str]:
 
 
 def workload_key(key: str) -> str:
-    """What is wrong with a key of the jobs or times, "" for any other key."""
+    """Return the error for a key of the jobs or times, "" for any other key."""
     first = key.partition(".")[0]
     if first not in _WORKLOAD:
         return ""

@@ -1,4 +1,4 @@
-"""What kind of file something is, by its first lines: so that a wrong one is said in one line."""
+"""Recognition of the kind of a file by its first lines, to report a wrong one in one sentence."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ LOGS = ("swf", "acct", "events")
 class Kind:
     """A kind of file, and what to say of it."""
 
-    #: Of the kind.
+    #: Name of the kind.
     name: str
-    #: What people call it.
+    #: Description of the kind for people.
     text: str
-    #: The command that takes it, "" for none.
+    #: Command that reads such a file, "" if none does.
     use: str
-    #: What to give where none takes it.
+    #: Advice on what to use instead if no command reads it.
     instead: str = ""
 
 
@@ -177,7 +177,7 @@ def _kind_of_json(start: str) -> str:
 
 
 def kind_of(path: str | Path) -> str:
-    """The same for a file, plain or gzipped; "" too where it cannot be read, or but once."""
+    """Return the kind of a file, also gzipped; "" if unknown, unreadable or readable only once."""
     if not is_inside(path) or is_stream(Path(path)):
         return ""
     try:
@@ -187,12 +187,12 @@ def kind_of(path: str | Path) -> str:
 
 
 def begins_as_log(head: bytes) -> bool:
-    """Whether a stream that begins so is a log, plain or gzipped."""
+    """Return whether a stream with this beginning is a log, also gzipped."""
     return head.startswith(GZIP) or _kind_of_head(head) in LOGS
 
 
 def _kind_of_head(head: bytes) -> str:
-    """The same for the first bytes of a file."""
+    """Return the kind of a file by its first bytes."""
     cut = len(head) >= HEAD
     if head.startswith(GZIP):
         try:
@@ -212,7 +212,7 @@ def refuse_other(path: str | Path, *wanted: str) -> None:
 
 
 def other_kind(found: str, *wanted: str) -> str:
-    """That something of kind `found` is not what is wanted; "" where it is, or is not known."""
+    """Return the message that kind `found` is not the wanted one; "" if it is, or is unknown."""
     if not found or found in wanted:
         return ""
     kind = KINDS[found]

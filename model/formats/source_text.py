@@ -133,7 +133,7 @@ _Loader.add_implicit_resolver(
 
 
 def is_json(text: str) -> bool:
-    """Whether a text without a telling suffix is JSON."""
+    """Return whether a text without a known suffix is JSON."""
     return text.lstrip("\ufeff \t\r\n").startswith("{")
 
 
@@ -196,10 +196,10 @@ def _parse_json(text: str) -> Any:
 
 
 def _plain_json(text: str) -> Any:
-    """The same of a large text of plain values, without a look at each; _DOUBTFUL of any other.
+    """Return the data of a large JSON text of simple values, checked fast; else _DOUBTFUL.
 
-    No key stands twice where mappings hold as many as the text has: a colon follows each quotation
-    mark that ends a key at once, and no other mark that ends a text.
+    No key is repeated if mappings have as many keys as the text: a colon follows each quotation
+    mark that ends a key directly, and no other mark that ends a text.
     """
     before_a_colon = (space + ":" in text for space in " \t\r\n")
     if "\\" in text or any(before_a_colon) or not _short(text, limits().value):
@@ -220,7 +220,7 @@ def _plain_json(text: str) -> Any:
 
 
 def _short(text: str, longest: int) -> bool:
-    """Whether no text in quotation marks, none of them escaped, can be longer."""
+    """Return whether no quoted text, none of them escaped, can be longer."""
     at = 0
     while len(text) - at > longest:
         mark = text.rfind('"', at, at + longest + 1)
@@ -238,9 +238,9 @@ def _values(level: Iterable[Any]) -> list[Any]:
 
 
 def surely_printable(json_text: str) -> bool:
-    """Whether no key or value of a text that was read as JSON can hold a strange character.
+    """Return whether a text read as JSON certainly has no invalid characters.
 
-    JSON has no control characters but as escapes, ASCII only one more (DEL) and none of format.
+    JSON has control characters only as escapes, ASCII has one more (DEL) and none of format.
     """
     return json_text.isascii() and "\\" not in json_text and "\x7f" not in json_text
 
@@ -318,7 +318,7 @@ def strange_values(data: Any) -> Iterator[Finding]:
 
 
 def _any_strange(data: Any) -> bool:
-    """Whether there is one at all: quick, as places are needed where something is wrong only."""
+    """Return whether there is any: a fast test, because places are needed only for errors."""
     texts: set[Any] = set()
     level = [data]
     while level:
@@ -338,9 +338,9 @@ def _event_line(event: yaml.Event) -> int | None:
 
 
 def file_content(path: Path) -> tuple[bytes, str | None]:
-    """What is in a file, and its format by its suffix: "json", "yaml" or None for unknown.
+    """Return the bytes of a file, and its format by its suffix: "json", "yaml" or None if unknown.
 
-    Raises InputError where it cannot be read, or has more bytes than are read.
+    Raises InputError if it cannot be read or exceeds the limit.
     """
     suffix = path.suffix.lower()
     return file_bytes(path), {".json": "json", ".yaml": "yaml", ".yml": "yaml"}.get(suffix)

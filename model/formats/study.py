@@ -34,7 +34,7 @@ class GenerateEntry(Section):
 
 
 class CaseEntry(Section):
-    """What is simulated: a site with its own jobs, a log on it, or a generated instance."""
+    """A simulated case: a site with its own jobs, a log on it, or a generated instance."""
 
     name: f.NewName = ""
     site: f.Text | None = None
@@ -89,7 +89,7 @@ def _until(value: Any) -> Any:
 
 
 def _default_limit(value: str | None) -> str | None:
-    """As --default-limit takes it. Raises ValueError for anything else."""
+    """Return a limit in the form of --default-limit; raises ValueError for anything else."""
     if value is not None:
         try:
             DefaultLimit.parse(value)
@@ -187,7 +187,7 @@ def _without(data: dict[str, Any], place: Location) -> dict[str, Any]:
 
 
 def _disagreeing(study: StudyDocument) -> Iterator[Finding]:
-    """What is wrong between entries that are well-formed each."""
+    """Yield inconsistencies between entries that are valid by themselves."""
     for section, names in (
         ("cases", [case.title for case in study.cases]),
         ("policies", [policy.name for policy in study.policies]),

@@ -29,9 +29,9 @@ class Submission:
 
     job: Job
     quiet: tuple[str, ...] = ()
-    #: The elements where the line submits an array, whose fields and id the job has.
+    #: Elements if the line submits an array; `job` then has the id and fields of the array.
     array: ArraySpec | None = None
-    #: What the line says and what does not count, with the reason.
+    #: Ignored parts of the line, with the reason.
     notes: tuple[str, ...] = ()
 
     @property
@@ -54,14 +54,13 @@ def submission(
     script: str | None = None,
     script_name: str = "",
 ) -> Submission:
-    """What a bsub line, or a job in memory, submits now, as the last job of its queue.
+    """Return the submission of a bsub line, or of a job in memory, as the last job of its queue.
 
     line: options with or without the word bsub in front and a command behind, or a job script with
-    ``#BSUB`` lines. script: the text of one that the line reads (``bsub < job.lsf``) or
-    has as its command. The job's id is the next number, or ``asked`` where jobs have names.
-    script_name: what messages call the script. from_host: where it is submitted, "" where nobody
-    knows. Raises InputError with everything that is wrong with the line: syntax, names
-    that do not exist, what its queue would refuse.
+    ``#BSUB`` lines. script: text of a script that the line reads (``bsub < job.lsf``) or has as its
+    command. The job's id is the next number, or ``asked`` if jobs have names. script_name: name of
+    the script in messages. from_host: submission host, "" if unknown. Raises InputError with
+    everything that is wrong with the line: syntax, unknown names, refusals of its queue.
     """
     if isinstance(line, Job):
         return Submission(as_known(instance, _submitted_now(instance, line)))
@@ -132,7 +131,7 @@ def _in_a_queue(
 
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:
-    """What is wrong with a job that would be submitted now; nothing if it would be accepted."""
+    """Yield the errors of a job that would be submitted now; none if it would be accepted."""
     closed = any(queue.name == job.queue and not queue.open for queue in instance.queues)
     waits = closed and any((one.id, one.queue) == (job.id, job.queue) for one in instance.pending)
     if closed and not waits:
@@ -148,7 +147,7 @@ def refusals(instance: Instance, job: Job) -> Iterator[str]:
 
 
 def _shares(alone: Instance) -> Iterator[Finding]:
-    """What fairshare and user groups say of the job, the only one of the instance."""
+    """Yield errors from fairshare and user groups for the job, the only one of the instance."""
     for problem in share_problems(alone):
         if problem.path.startswith("pending"):
             field = "group" if alone.pending[0].group else "user"

@@ -326,7 +326,7 @@ def resource_map(value: str) -> tuple[tuple[float, tuple[str, ...]], ...]:
 
 
 def _closing(value: str, place: int) -> int:
-    """Where the bracket that was opened before `place` is closed, the length where it is not."""
+    """Return the position of the bracket that closes the one before `place`, else the length."""
     depth = 1
     for index in range(place, len(value)):
         depth += (value[index] == "[") - (value[index] == "]")

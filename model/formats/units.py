@@ -147,7 +147,7 @@ def parse_stamp(value: object) -> datetime:
 
 
 def _is_stamp(text: str) -> bool:
-    """Whether a text begins as a date and is no duration such as ``12345678s``."""
+    """Return whether a text begins as a date and is no duration such as ``12345678s``."""
     forms = (_PARTS, _CLOCK, _NUMBER)
     return _STAMP.match(text) is not None and not any(form.fullmatch(text) for form in forms)
 
@@ -208,7 +208,7 @@ class Clock:
 
 
 def _later(moment: datetime, given: int) -> datetime:
-    """The same time of the next day, month or year, as far as `given` fields fix it."""
+    """Return the time on the next day, month or year that agrees with the `given` fields."""
     if given == 0:
         return moment + timedelta(days=1)
     for step in range(1, 97):

@@ -45,6 +45,7 @@ from .syntax import (
     Span,
     Term,
     UsageString,
+    counts_units,
     joined,
 )
 from .vocabulary import ANY, BUILTIN_STATIC, CHANGING, SCALED, UNITS, Vocabulary, canonical
@@ -586,8 +587,11 @@ _TILING = re.compile(
 _NOT_TILED = "stripe and gtile of span[] are read but not modelled"
 #: Text of the note about alternatives in braces.
 _ONLY_FIRST = "plans use alternative 1 only and name the others, tried in order: {}"
-#: Text of the note about affinity[].
-_AFFINITY = "affinity[] is read but not modelled: plans know slots, not processor cores"
+#: Text of the note about an affinity[] that requests more than a number of processor units.
+_AFFINITY = (
+    "of affinity[] plans count the processor units; where they lie, who shares them and what is "
+    "bound to them is read but not modelled"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -719,8 +723,9 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
         seen[keyword] = section
         try:
             if keyword == "affinity":
-                notes.append(_AFFINITY)
-                parts[keyword] = " ".join(section.body.split())
+                parts[keyword] = body = " ".join(section.body.split())
+                if not counts_units(body):
+                    notes.append(_AFFINITY)
             elif keyword != "select":
                 body = section.body
                 if keyword == "span" and (tiling := _TILING.findall(body)):

@@ -208,6 +208,11 @@ _COUNTED = re.compile(rf"{_NUMBER}(?::\s*distribute\s*=\s*any\s*)?")
 _AT_LEAST = re.compile(rf"{_UNIT}\s*(?:\(\s*(\d+))?")
 
 
+def counts_units(affinity: str) -> bool:
+    """Return whether the text of an affinity[] requests only a number of processor units."""
+    return _COUNTED.fullmatch(affinity) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Simple:
     """A simple requirement. An absent section is None (same and affinity: empty)."""
@@ -245,7 +250,7 @@ class Simple:
     @property
     def asks_for_a_number_of_units(self) -> bool:
         """Return whether affinity[] requests only a number of units, without their location."""
-        return _COUNTED.fullmatch(self.affinity) is not None
+        return counts_units(self.affinity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class AcctLog:
     jobs: Sequence[FinishedJob]
     #: The first malformed records (--max-errors), and one that counts the others.
     problems: tuple[Problem, ...]
-    #: Other types, how many.
+    #: Number of records of other types, by type.
     passed_over: dict[str, int] = field(default_factory=dict)
     #: Records whose times were a little out of order, as clocks of two hosts have it.
     repaired: int = 0
@@ -77,7 +77,7 @@ class AcctLog:
 
     @property
     def remarks(self) -> list[str]:
-        """What is odd about the log, a line each."""
+        """Return one line for each repair or omission in the log."""
         lines = [f"warning: {line}" for line in (*report(self.problems), *self.unread)]
         lines += [f"ignored {count} {kind} records" for kind, count in self.passed_over.items()]
         return lines + ([f"{self.repaired} × {SKEWED}"] if self.repaired else [])
@@ -96,7 +96,7 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
 
 
 def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
-    """The same for lines at hand, with ``keep_going``."""
+    """Return the log of these lines; malformed records are skipped (``keep_going``)."""
     jobs = FinishedJobs()
     bad = BadRecords()
     others: dict[str, int] = {}
@@ -217,7 +217,7 @@ def split(text: str) -> list[str]:
 
 
 def _split_plain(text: str) -> list[str] | None:
-    """The same where no quote stands within a string, much quicker; None where it is not so."""
+    """Return the fields of a record without quotes inside strings, fast; None if there are any."""
     parts = text.split('"')
     if not len(parts) % 2:
         return None
@@ -251,7 +251,7 @@ class Fields:
 
     @property
     def more(self) -> bool:
-        """Whether any field is left."""
+        """Return whether any field is left."""
         return self._at < len(self._words)
 
     def rest(self) -> list[str]:
@@ -302,7 +302,7 @@ class Fields:
         return self._length(name, self.whole(name))
 
     def known_count(self, name: str) -> int | None:
-        """The same, None where it cannot be read: nobody knows where the next field is."""
+        """Return the next count, None if unreadable: then the next field cannot be located."""
         number = self.known(name, self.whole, None)
         return None if number is None else self._length(name, number)
 
@@ -383,7 +383,7 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
 
 
 def _last(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
-    """As :func:`_tail`; a record of LSF 5 to 8, which wrote ever more of it, may end earlier."""
+    """Return the last part as :func:`_tail` does; records of LSF 5 to 8 may end earlier."""
     if version >= WHOLE:
         return _tail(fields, version)
     words = fields.rest()
@@ -472,10 +472,10 @@ def _check(number: int, slots: int, submit: int, start: int, end: int) -> None:
 
 
 def of_lava(version: str) -> bool:
-    """Whether a scheduler of Lava's family wrote the record (OpenLava, volclava): ``22``.
+    """Return whether a scheduler of Lava's family wrote the record (OpenLava, volclava): ``22``.
 
-    LSF's versions have a point (``10.1``). The others write fewer fields; which they are is told by
-    volclava's lsbatch/lib/lsb.log.c.
+    LSF's versions have a point (``10.1``). Lava's records have fewer fields; volclava's
+    lsbatch/lib/lsb.log.c lists them.
     """
     return "." not in version
 
@@ -510,7 +510,7 @@ _RUSAGE = (
 
 
 def _untold(instance: Instance) -> re.Pattern[str] | None:
-    """What finds the names of resources of which no host of a cluster tells."""
+    """Return a pattern for names of resources that no host of a cluster reports."""
     hosts = instance.cluster.hosts
     sizes = [name for name in ("mem", "swp", "tmp") if not any(name in h.amounts for h in hosts)]
     words = [rf"\b{name}\b" for name in sizes]
@@ -519,10 +519,10 @@ def _untold(instance: Instance) -> re.Pattern[str] | None:
 
 
 class Requirements:
-    """What of the requirements in a log can be asked of a cluster's hosts.
+    """The parts of requirements in a log that a cluster's hosts can meet.
 
-    cluster: None where the log alone says what hosts there are: then that part is kept which
-    hosts without resources can meet (`hostless`).
+    cluster: None if only the log names hosts: then the part is kept that hosts without resources
+    can meet (`hostless`).
     """
 
     def __init__(self, cluster: Instance | None) -> None:
@@ -544,13 +544,13 @@ class Requirements:
 
     @property
     def hostless(self) -> bool:
-        """Whether nothing is known of hosts but their slots."""
+        """Return whether only slots of hosts are known."""
         return self._options is None
 
     def of(self, text: str, slots: int) -> tuple[str | None, tuple[str, ...]]:
-        """What is kept of the requirement of a job, and the parts that go, by name.
+        """Return the kept part of a job's requirement, and the names of the removed parts.
 
-        slots: of the job. None: nothing of it can be read, so what the job asks for is unknown.
+        slots: of the job. None: the requirement is unreadable, so the request is unknown.
         """
         if not text:
             return "", ()
@@ -602,7 +602,7 @@ class AcctJobs(OnDemand[Job]):
 
     @classmethod
     def of(cls, records: Sequence[FinishedJob], *, cluster: Instance | None) -> AcctJobs:
-        """Of all records those of jobs that ever started, for the hosts of a cluster."""
+        """Return the jobs of the records that ever started, for the hosts of a cluster."""
         places, submits = array("q"), array("q")
         requirements = Requirements(cluster)
         unreadable: Counter[str] = Counter()

@@ -28,16 +28,16 @@ class FinishedJob:
     hosts: dict[str, int]
     res_req: str
     run_limit: int | None
-    #: Seconds.
+    #: CPU time in seconds.
     cpu_time: float
-    #: 64 done, 32 exited.
+    #: Status in lsb.acct: 64 done, 32 exited.
     status: int
     application: str = ""
     #: Path of the share account (``/group/user``), "" where it is not said.
     charged: str = ""
-    #: -t.
+    #: Deadline of -t.
     deadline: int = 0
-    #: Where it was submitted.
+    #: Name of the submission host.
     from_host: str = ""
 
 
@@ -131,7 +131,7 @@ class FinishedJobs(Sequence[FinishedJob]):
         return name if again is None else f"{name}#{again}"
 
     def _later_records(self) -> dict[int, int]:
-        """Of every record that is not the first one of its job, the how many-th it is."""
+        """Return the number, from 2, of each record after the first one of its job."""
         if not len(self):
             return {}
         numbers = np.frombuffer(self._numbers, dtype=np.int64)

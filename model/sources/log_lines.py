@@ -90,9 +90,9 @@ def _decoded(content: IO[bytes], source: str, taken: Callable[[], int] | None) -
 
 
 def _swells(total: int, counted: int, taken: Callable[[], int]) -> str:
-    """What is wrong where `total` bytes are too many for a packed log, or for its size; else "".
+    """Return the error if `total` bytes are too many for a packed log, or for its size; else "".
 
-    counted: the bytes with short lines as long as :data:`_LEAST`.
+    counted: bytes, with short lines counted as :data:`_LEAST`.
     """
     most, ratio = limits().unpacked, limits().ratio
     if total > most:
@@ -110,7 +110,7 @@ def _begun(line: bytes, source: str) -> bytes:
 
 
 def malformed(error: Exception, source: str, line: int) -> Problem:
-    """What is wrong with one record; what it quotes is cut where it is endless."""
+    """Return the problem of one malformed record; a long quotation is truncated."""
     message = str(error)
     if len(message) > _LONGEST:
         message = f"{message[:_LONGEST]} …"
@@ -135,7 +135,7 @@ def check_records(number: int, source: str) -> None:
 
 
 class BadRecords:
-    """What is wrong with a log: the first records in full, the others counted."""
+    """Malformed records of a log: the first in full, the rest counted."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -153,7 +153,7 @@ class BadRecords:
             self.problems.append(problem)
 
     def add_cells(self, messages: Sequence[str], job: int, source: str, line: int) -> None:
-        """What could not be read of the record of a job, and is as if it were not there."""
+        """Add cells of a job's record that could not be read and are treated as missing."""
         self.cell_count += len(messages)
         for message in messages[: max(0, limits().errors - len(self.cells))]:
             what = malformed(ValueError(f"job {job}: {message}: not known"), source, line)

@@ -30,7 +30,7 @@ _DONE, _EXIT = 64, 32
 
 
 def is_header(line: str) -> bool:
-    """Whether a line is the first one of ``sacct -P``."""
+    """Return whether a line is the first one of ``sacct -P``."""
     return SACCT_HEADER.match(line) is not None
 
 

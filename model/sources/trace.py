@@ -192,9 +192,9 @@ class AcctReplay:
     """Finished jobs as jobs to come."""
 
     instance: Instance
-    #: Their real starts.
+    #: Real starts of the jobs, by id.
     recorded: Mapping[str, int] = field(default_factory=dict)
-    #: By reason, how many.
+    #: Number of omitted jobs by reason.
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -1,1 +1,1 @@
-"""Answers for people: the methods compared, why not earlier, and what would start a job sooner."""
+"""Answers for people: comparison of methods, explanations, and changes that start a job earlier."""

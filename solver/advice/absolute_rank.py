@@ -1,4 +1,4 @@
-"""Where a pending job ranks by absolute priority, and which job comes right before it (APS-01)."""
+"""Rank of a pending job by absolute priority, and the job right before it (APS-01)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AbsoluteRank:
 
     #: The queues of the group.
     queues: tuple[str, ...]
-    #: Its place, the first one is 1, and how many are pending there.
+    #: Rank of the job, 1 for the first, and the number of jobs pending in the queue group.
     rank: int
     count: int
     value: AbsoluteValue
@@ -36,7 +36,7 @@ class AbsoluteRank:
         return f"{text}, behind {self.before.id} with {self.value_before.sum}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the rank as JSON data."""
         return {
             "queues": list(self.queues),
             "rank": self.rank,
@@ -49,7 +49,7 @@ class AbsoluteRank:
 
 
 def absolute_rank(instance: Instance, job: Job) -> AbsoluteRank | None:
-    """Where a pending job ranks now, None if no absolute priority decides."""
+    """Return the present rank of a pending job, None if no absolute priority decides."""
     if not any(job.queue in group.queues for group in aps_groups(instance)):
         return None
     for absolute in order_policy(instance).absolute.values():

@@ -1,4 +1,4 @@
-"""When would this bsub line start, and which other way of asking would start sooner?"""
+"""Start of a job submitted by bsub, and other options that would start it earlier."""
 
 from __future__ import annotations
 
@@ -57,22 +57,22 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way of asking: the options that differ from the line, and what it would get."""
+    """One set of submission options: the changed ones, and the start they give."""
 
     #: Option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as text.
     changed: Mapping[str, str]
-    #: All options as text, for a table.
+    #: All options of the choice as text, for a table.
     shown: Mapping[str, str]
     answer: StartAnswer
     #: Why the queue would not take it, or "".
     refused: str = ""
-    #: Its forecast, None if none was asked for.
+    #: Forecast of the choice, None if not requested.
     likely: StartQuantiles | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The line as asked and its alternatives, the earliest start first."""
+    """The requested line and its alternatives, the earliest start first."""
 
     line: Choice
     alternatives: tuple[Choice, ...]
@@ -86,26 +86,26 @@ class Answer:
     origin: str | None = None
     #: Whether a history was given.
     forecast: bool = False
-    #: What was odd about it.
+    #: Remarks on unexpected content of the history.
     remarks: tuple[str, ...] = ()
-    #: What ran the cluster forward for it, in words.
+    #: Name of the simulation for the forecasts.
     run_by: str = ""
-    #: Options of the line that have no say in its start.
+    #: Options of the line without influence on its start.
     passed_over: tuple[str, ...] = ()
-    #: Its conditions that hold on some hosts only.
+    #: Conditions of the job's requirement that hold on some hosts only.
     requirement: tuple[str, ...] = ()
     #: Hosts that are down or closed that would start it sooner.
     suggestions: tuple[Suggestion, ...] = ()
     #: A limit or Ctrl-C came before all was tried.
     refrained: bool = False
-    #: Of a job array its elements that have a start; the line and the alternatives are then those
-    #: of its first element.
+    #: If the line is a job array, its elements with a start; the line and the alternatives are then
+    #: those of the first element.
     array: PlannedArray | None = None
     #: How many it has, 1 for any other job.
     elements: int = 1
-    #: What the line says that does not count, and why.
+    #: Parts of the line that have no effect, and why.
     notes: tuple[str, ...] = ()
-    #: As configured, as LSF would estimate it and as it is possible; of a job array that of its
+    #: Starts as configured, by LSF's estimate and possible; for a job array, that of its
     #: first element.
     outlook: JobOutlook | None = None
 
@@ -116,7 +116,7 @@ class Answer:
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
-        """What was not considered of the line, and its options that do not affect the start."""
+        """The rules not considered for the line, and its options that do not affect the start."""
         what = f"{', '.join(self.passed_over)} (does not affect the start)"
         quiet = (Omission(what, jobs=()),) if self.passed_over else ()
         notes = (Omission(note, jobs=()) for note in self.notes)
@@ -149,7 +149,7 @@ class Answer:
         }
 
     def _array(self) -> dict[str, Any]:
-        """When the elements start: the first, the middle and the last, and each."""
+        """Return the starts of the array's elements: the first, the middle, the last, and each."""
         whole = self.array
         told = {"elements": self.elements, "placed": 0 if whole is None else len(whole.elements)}
         if whole is None:
@@ -192,11 +192,11 @@ class Choices:
 
     #: -n.
     slots: Sequence[int] = ()
-    #: Slots a host, None for no span.
+    #: Slots per host, None without a span.
     ptile: Sequence[int | None] = ()
     #: -W in seconds.
     limit: Sequence[int] = ()
-    #: Contents of cu[], None for none.
+    #: Contents of cu[], None if absent.
     cu: Sequence[str | None] = ()
     #: -q.
     queue: Sequence[str] = ()
@@ -287,7 +287,7 @@ def ask(
 def _submission(
     instance: Instance, line: str | Job, script: str | None, **names: str
 ) -> Submission:
-    """What a line of bsub or sbatch, a script or a job submits."""
+    """Return the jobs that a bsub or sbatch line, a script or a job submits."""
     text = line if isinstance(line, str) else ""
     if text and is_sbatch(text):
         user, script_name = names["user"], names["script_name"]
@@ -305,7 +305,7 @@ def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, .
 
 
 def _tried(bench: _OptionSearch, choices: Choices | None, explore: bool) -> _OptionSearch:
-    """With all that was asked for, or as much as there is time for."""
+    """Return the answer with all requested alternatives, or as many as the time allows."""
     if choices is not None:
         bench.try_all(choices)
     if explore and not bench.forecast.stopped():
@@ -317,14 +317,14 @@ def _tried(bench: _OptionSearch, choices: Choices | None, explore: bool) -> _Opt
 
 
 def _of_forecaster(forecaster: Forecaster | None) -> dict[str, Any]:
-    """What an answer says of the forecasts in it."""
+    """Return the remarks of an answer on its forecasts."""
     if forecaster is None:
         return {}
     return {"forecast": True, "remarks": forecaster.remarks, "run_by": forecaster.run_by}
 
 
 def _with_forecasts(items: list[Choice], forecaster: Forecaster | None) -> list[Choice]:
-    """The same with when each will likely start; one that is refused never does."""
+    """Return the choices with their likely starts; a refused choice has none."""
     if forecaster is None:
         return items
     taken = [item for item in items if not item.refused]
@@ -344,11 +344,11 @@ class _OptionSearch:
     kept: set[tuple[tuple[str, str], ...]] = field(default_factory=set)
 
     def shown(self, choices: Choices | None) -> list[Choice]:
-        """What was tried: all that was asked for, or what is sooner."""
+        """Return the choices to show: all requested ones, or those that start earlier."""
         return self.ranked() if choices is not None else list(self.without_repeats())
 
     def stated(self, choices: Choices | None) -> list[Choice]:
-        """The same, each that has no start with the state that it is in."""
+        """Return the choices, each with its state if it has no start."""
         stated = self.forecast.stated
         return [
             item if item.refused else replace(item, answer=stated(item.answer))
@@ -387,7 +387,7 @@ class _OptionSearch:
                 self.kept.add(_key(item.changed))
 
     def ranked(self) -> list[Choice]:
-        """What is kept, by start, then by how little it changes."""
+        """Return the kept choices by start, then by the number of changed options."""
         kept = [self.found[key] for key in self.kept]
         order = list(self.found)
         return sorted(
@@ -396,7 +396,7 @@ class _OptionSearch:
         )
 
     def without_repeats(self) -> Iterator[Choice]:
-        """Of the same options changed for the same start, the first, which is nearest the line."""
+        """Return one choice for each set of changed options and start: the nearest to the line."""
         seen = set()
         for item in self.ranked():
             sight = (tuple(item.changed), item.answer.start)
@@ -466,7 +466,8 @@ class _OptionSearch:
             limit = FOREVER if start is None else start
             longest = Trials(self.forecast, view, demand, limit).limits()
             limits = [minutes * MINUTE for minutes, _ in longest]
-            # What leaves little of the line only where nothing else of the kind helps.
+            # Changes that keep little of the line are kept only if no other change of their kind
+            # helps.
             found += [n for n in limits if own is None or is_useful(n, own)] or limits
         if own is not None:
             found += [own // part // MINUTE * MINUTE for part in (2, 4)]
@@ -517,7 +518,7 @@ def _shown(instance: Instance, job: Job) -> dict[str, str]:
     try:
         duration = expected_duration(instance, job)
         requirement = effective_requirement(instance, job).requirement
-    except (InputError, KeyError):  # an alternative that will be refused, such as an unknown queue
+    except (InputError, KeyError):  # a choice that LSF would reject, such as an unknown queue
         return shown
     shown["limit"] = "" if duration is None else limit_text(duration)
     if isinstance(requirement, Simple) and requirement.span is not None:

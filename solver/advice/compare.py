@@ -1,4 +1,4 @@
-"""The outlook of every pending job, and beside it what each method would say and reach."""
+"""The outlook of every pending job, with the estimate and simulated start of each method."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_SIMULATED = 100
 #: Share of the seconds left that each step of a comparison may take, in their order; the
 #: simulations by other methods have all that they leave.
 CONFIGURED_SHARE, FORECAST_SHARE, OPTIMAL_SHARE = 0.3, 0.3, 0.6
-#: The same of the plans by greedy and time-based reservation, where they are asked for.
+#: Pending jobs planned by greedy and by time-based reservation, if requested.
 GREEDY_SHARE, TIME_BASED_SHARE = 0.2, 0.3
 
 
@@ -115,7 +115,7 @@ def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Pl
 
 
 def _is_short(likely: Mapping[str, StartQuantiles] | None, instance: Instance) -> bool:
-    """Whether there was no time for all forecasts that were asked for."""
+    """Return whether the time did not suffice for all requested forecasts."""
     if likely is None:
         return False
     return len(likely) < len(instance.pending) or any(item.cut for item in likely.values())
@@ -139,10 +139,10 @@ def _moving(
 
 
 def _simulated(instance: Instance, objective: ObjectiveName) -> tuple[str, ...]:
-    """The methods by which the scheduler is simulated beside the configuration."""
+    """Return the methods to simulate in addition to the configured one."""
     if len(instance.pending) > MAX_SIMULATED:
         return ("greedy",)
-    # What a cycle plans is in priority order, whatever else a plan minimises.
+    # A cycle plans in priority order, regardless of the objective.
     in_order = objective_named(objective).in_order
     return ("greedy", "time-based", "optimal") if in_order else ("greedy", "time-based")
 
@@ -150,7 +150,7 @@ def _simulated(instance: Instance, objective: ObjectiveName) -> tuple[str, ...]:
 def _run_on(
     instance: Instance, methods: Sequence[str], whole: Budget
 ) -> tuple[dict[str, dict[str, PlannedJob]], bool]:
-    """What the scheduler gives by each method, by job, and whether some run was stopped."""
+    """Return the simulated starts by each method, by job, and whether a run was stopped."""
     loop: dict[str, dict[str, PlannedJob]] = {}
     cut = False
     for done, method in enumerate(methods):
@@ -187,14 +187,14 @@ def _rows(
 
 
 def _estimate(item: PlannedJob | None) -> int | None:
-    """What greedy reservation says of a start: now, or no sooner than then."""
+    """Return the greedy estimate of a start: now, or the earliest instant."""
     if item is None:
         return None
     return item.start if item.estimate is None else item.estimate
 
 
 def _no_sooner(item: PlannedJob | None) -> int | None:
-    """What time-based reservation says where it fell back to greedy."""
+    """Return the time-based estimate of a start for which the method fell back to greedy."""
     return item.estimate if item is not None and item.start is None else None
 
 

@@ -1,4 +1,4 @@
-"""What `compare` returns: the outlook of every pending job, and beside it the other methods."""
+"""Result of `compare`: the outlook of every pending job, and the starts by other methods."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ class ComparedJob(JobOutlook):
     #: The queue without BACKFILL in which the scheduler would not give it the possible start, ""
     #: for none.
     needs_backfill: str = ""
-    #: What the possible start hangs on to the second, "" for nothing.
+    #: Reason why the possible start depends on an exact fit, "" if it does not.
     exact_fit: str = ""
-    #: What greedy reservation says now: "no sooner than" (GRD-04); None: no estimate, not asked.
+    #: Greedy estimate: "no sooner than" (GRD-04); None: no estimate, or not requested.
     greedy_estimate: int | None = None
-    #: The start that the simulated scheduler reaches by greedy reservation; None for none.
+    #: Simulated start under greedy reservation; None if it has none.
     greedy_simulated: int | None = None
-    #: The start in the time-based plan; None for none.
+    #: Start in the time-based plan; None if it has none.
     time_based_estimate: int | None = None
     #: "no sooner than" of a job for which time-based reservation fell back to greedy.
     time_based_no_sooner: int | None = None
-    #: The start that the simulated scheduler reaches by time-based reservation; None for none.
+    #: Simulated start under time-based reservation; None if it has none.
     time_based_simulated: int | None = None
     #: The start in the optimal plan, which is the possible one.
     optimal_estimate: int | None = None
-    #: The start that the simulated scheduler reaches by optimal reservation; None for none.
+    #: Simulated start under optimal reservation; None if it has none.
     optimal_simulated: int | None = None
 
     @classmethod
     def of(cls, base: JobOutlook, item: PlannedJob | None, **starts: int | None) -> ComparedJob:
-        """An outlook with the entry of the optimal plan and starts of other methods beside it."""
+        """Return an outlook with its entry in the optimal plan and its starts by other methods."""
         beside: dict[str, Any] = dict(starts)
         if item is not None:
             beside |= {name: getattr(item, name) for name in _OF_THE_PLAN}
@@ -77,7 +77,7 @@ class ComparedJob(JobOutlook):
 
     @property
     def slot_hours(self) -> float | None:
-        """How much sooner the possible start is, times the slots."""
+        """The slots of the job times the time by which the possible start is earlier, in hours."""
         return None if self.sooner_by is None else self.sooner_by * self.slots / HOUR
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
@@ -106,7 +106,7 @@ _KEEPS = "what keeps the scheduler from it: "
 class Cautions:
     """Sentences about estimates, with marks in the table."""
 
-    #: By method (also "configured") and job what stands behind its start, ``[1]`` or ``[1][2]``.
+    #: Marks of a start (``[1]`` or ``[1][2]``), by method (also "configured") and job.
     marks: Mapping[tuple[str, str], str]
     #: A sentence each, the first ones with these numbers.
     lines: tuple[str, ...]
@@ -175,11 +175,11 @@ class Comparison:
     outlook: Outlook
     #: How the cluster reserves as configured, in words.
     configuration: str = ""
-    #: The plans by greedy and time-based reservation, where these methods were asked for.
+    #: Plans by greedy and time-based reservation, if these methods were requested.
     greedy: Plan | None = None
-    #: The plan by time-based reservation, where the methods were asked for.
+    #: Plan by time-based reservation, if the methods were requested.
     time_based: Plan | None = None
-    #: What the scheduler gives by each method by which it was simulated, start and place, by job.
+    #: Start and hosts of each job by each simulated reservation method.
     loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
     #: Rules by which the scheduler starts jobs otherwise than the optimal plan.
     moving: tuple[Omission, ...] = ()
@@ -187,9 +187,9 @@ class Comparison:
     cut: bool = False
     #: When each job will likely start, None if no history was given.
     forecast: Mapping[str, StartQuantiles] | None = None
-    #: What was odd about the history.
+    #: Remarks on unexpected content of the history.
     remarks: tuple[str, ...] = ()
-    #: What ran the cluster forward for the forecasts, in words.
+    #: Name of the simulation for the forecasts.
     run_by: str = ""
 
     @property
@@ -215,7 +215,7 @@ class Comparison:
 
     @property
     def by_methods(self) -> bool:
-        """Whether the other methods were asked for."""
+        """Whether the other methods were requested."""
         return self.greedy is not None
 
     @property
@@ -239,7 +239,7 @@ class Comparison:
         return found
 
     def __len__(self) -> int:
-        """How many jobs are compared."""
+        """Return the number of compared jobs."""
         return len(self.jobs)
 
     def __bool__(self) -> bool:
@@ -264,7 +264,7 @@ class Comparison:
         return list(self._shown(empty) | with_stamps(likely, self.origin, tuple(LIKELY)))
 
     def _shown(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Without the starts of methods that were not asked for."""
+        """Return the record without the starts of methods that were not requested."""
         if self.by_methods:
             return record
         left = {f"{name}{end}" for name in _BY_METHOD for end in ("", "_time")}
@@ -287,11 +287,11 @@ class Comparison:
         }
 
     def summary(self) -> tuple[str, ...]:
-        """What the comparison comes to, in sentences."""
+        """The result of the comparison, in sentences."""
         return outlook_sentences(self.jobs, self.optimal, self.configuration)
 
     def cautions(self) -> Cautions:
-        """What the plans leave out, by the numbers that it touches."""
+        """The rules that the plans omit, with the jobs that they affect."""
         return cautions_of(self.plans, self.moving, self.outlook.unheeded())
 
     def missing_starts(self, text: Callable[[int], str] = str) -> dict[str, dict[str, str]]:
@@ -345,7 +345,7 @@ class Comparison:
         return "not examined" if self.cut else _without(row)
 
     def notes(self) -> tuple[str, ...]:
-        """What else is to be known of the plans, each sentence once."""
+        """Further notes on the plans, each sentence once."""
         estimates: dict[str, list[str]] = {}
         for plan in self.plans[:-1]:
             for note in plan.notes:

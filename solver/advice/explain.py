@@ -1,4 +1,4 @@
-"""Why a job does not start earlier, and what would help."""
+"""Explanations why a job does not start earlier, and changes that would help."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ MAX_LINKS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One job of a critical path: the next one waits for its end, or for its start."""
+    """One job of a critical path; the next job waits for its end, or for its start."""
 
     job: str
-    #: Seconds from the origin, None if nobody knows.
+    #: Start in seconds from the origin, None if unknown.
     start: int | None
-    #: Its end, None if nobody knows.
+    #: End in seconds from the origin, None if unknown.
     finish: int | None
     #: The next waits for its start.
     by_start: bool = False
-    #: It starts when its own condition holds, so that what it waits for decides.
+    #: Whether the job starts as soon as its own condition holds, so that the condition decides.
     at_once: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class _Finder:
         self._known = known
 
     def binding(self, job: Job) -> _Binding | None:
-        """When the condition of a job holds, and which start or end that is."""
+        """Return when the condition of a job holds, and the start or end that decides."""
         try:
             return self._of(parse_dependency(job.dependency), job)
         except DependencyError:
@@ -176,7 +176,7 @@ def _when(binding: _Binding) -> float:
 
 #: How far the formula is followed (seconds), and in which steps: every minute of the first day.
 STEPS = ((DAY, 60), (30 * DAY, 600))
-#: What the times rest on, in a sentence.
+#: Assumption behind the times, in a sentence.
 ASSUMED = (
     "as long as what runs now runs on and nothing else starts; "
     "CPU time as jobs state it, else one second a second and slot"
@@ -187,7 +187,7 @@ ASSUMED = (
 class LostContest:
     """One level of a share tree at which another account with pending jobs comes first."""
 
-    #: Of the level, ``normal/`` or ``Partition1/group2/``.
+    #: Path of the level, ``normal/`` or ``Partition1/group2/``.
     path: str
     account: str
     priority: float
@@ -210,7 +210,9 @@ class LostContest:
 
 
 def lost_contests(moment: Snapshot, job: Job) -> tuple[LostContest, ...]:
-    """Where accounts of others come before those of a pending job, from the top down."""
+    """Return the accounts that come before those of a pending job, from the top of the tree
+    down.
+    """
     found: list[LostContest] = []
     for name, tree in moment.order.trees.items():
         if name in moment.order.absolute:  # shares are a part of the value there
@@ -302,17 +304,19 @@ BETWEEN_CYCLES = Reason.of(
 #: No amount is short, and still it may not start there: jobs before it have a claim.
 KEPT = Reason.of(Pending.POSTPONED, "what is free then is kept for jobs before it")
 UNMET = "Job dependency condition not satisfied: {}"
-#: Of a job that never starts, a week after the last change.
+#: End of the table for a job that never starts: seconds after the last change.
 EVERY_WEEK = "the same again every week, as its windows open and close"
 CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
 OVER = Reason.of(Pending.POSTPONED, "it cannot start so late before its termination time (-t)")
-#: Jobs that are named in one reason.
+#: Maximum number of jobs named in one reason.
 MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What keeps the job from starting from `first` to before `until`, at every instant of it."""
+    """An obstacle that keeps the job from starting at every instant from `first` to before
+    `until`.
+    """
 
     first: int
     #: None if it never ends.
@@ -449,7 +453,7 @@ class BlockingReservations:
             at = end
 
     def _stretch(self, alike: list[BlockedInstant], at: int) -> tuple[int, str]:
-        """Where the stretch from `at` ends, and the jobs that are in the way all along."""
+        """Return the end of the interval that begins at `at`, and the jobs that block all of it."""
         overlapping = self._overlapping(alike[at].time)
         alone = [job for job in overlapping if self._frees(job, alike[at].time)][:MAX_NAMED]
         named, more, end = alone or overlapping, False, at + 1
@@ -489,7 +493,9 @@ class BlockingReservations:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One pending job: its start as planned, what stands before it, what would bring it forward."""
+    """Explanation of one pending job: its planned start, the obstacles before it, and changes that
+    help.
+    """
 
     answer: StartAnswer
     method: str
@@ -501,26 +507,26 @@ class Explanation:
     #: Seconds from the origin, the ISO date of second 0 (None: it has none).
     now: int = 0
     origin: str | None = None
-    #: What bjobs says of the job after this cycle.
+    #: Pending reasons of the job after this cycle, as bjobs prints them.
     reasons: tuple[Reason, ...] = ()
     #: Accounts that come before the job's own by fairshare.
     contests: tuple[LostContest, ...] = ()
-    #: Its place by absolute priority, None if none decides.
+    #: Rank by absolute priority, None if none decides.
     absolute: AbsoluteRank | None = None
-    #: Its conditions that hold on some hosts only.
+    #: Conditions of the job's requirement that hold on some hosts only.
     requirement: tuple[str, ...] = ()
-    #: What LSF itself said of it, None if the instance does not know.
+    #: LSF's own statements on the job, None if the instance has none.
     lsf: SaidByLsf | None = None
     #: A limit or Ctrl-C came before everything had been looked at.
     cut: bool = False
     #: The jobs that decide when its dependency condition (-w) holds, the first one first.
     chain: tuple[ChainLink, ...] = ()
-    #: Where a whole array was asked about, its elements as planned; the job is then the first that
-    #: does not start now.
+    #: Planned elements, if a whole array was requested; the job is then the first element that does
+    #: not start now.
     array: PlannedArray | None = None
-    #: What changes of the configuration would do, None if they were not asked for.
+    #: Effects of changes of the configuration, None if not requested.
     diagnosis: Diagnosis | None = None
-    #: As configured, as LSF estimates it and as it is possible.
+    #: Starts as configured, by LSF's estimate and possible.
     outlook: JobOutlook | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -658,7 +664,7 @@ def explain(
 
 
 def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Explanation:
-    """With what stands before the start, and what would bring it forward."""
+    """Return the answer with the obstacles before the start and the suggestions."""
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
     if asked.dependency:
@@ -686,7 +692,9 @@ def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Expla
 def _obstacles(
     forecast: WhatIfPlanner, view: PlanView, demand: Demand, found: Explanation
 ) -> Iterator[Obstacle]:
-    """What stands before the start; as configured also what becomes of slots that were free."""
+    """Return the obstacles before the start; as configured, also the use of slots that were
+    free.
+    """
     start, stop = found.answer.start, forecast.cancel.is_set
     if start is None and found.method == CONFIGURED and forecast.awaits(demand.job):
         yield Obstacle(found.now, None, UNMET.format(demand.job.dependency), 1)
@@ -728,7 +736,7 @@ def not_kept(instance: Instance, job: Job, fits: int) -> str:
 
 
 def _with_diagnosis(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Explanation:
-    """With what changes of the configuration would do for the job."""
+    """Return the explanation with the effects of changes of the configuration."""
     if forecast.stopped():
         return replace(found, cut=True)
     diagnosis = diagnose(forecast.instance, jobs=(asked.id,), cancel=forecast.cancel)

@@ -1,4 +1,4 @@
-"""When a job will likely start, beside what a plan says: quantiles of its forecast."""
+"""Likely start of a job: quantiles of its forecast, next to its planned start."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..placement.earliest import allocate_start
 from ..problem import PlanningProblem
 
 World = PoolWorld | HostsWorld
-#: The times of a record, and what they are called in tables.
+#: Times of a record, and their titles in tables.
 TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "one_in_ten_by": "1 IN 10 BY"}
 
 
@@ -47,13 +47,13 @@ class StartQuantiles:
 
 #: The name of :class:`StartQuantiles` until 0.2; it goes after the next release.
 Likely = StartQuantiles
-#: Of a job for which there was no time.
+#: Forecast of a job for which there was no time.
 UNKNOWN = StartQuantiles(None, None, None, cut=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How forecasts are drawn: samples, seed, processes, factors of the bounds."""
+    """Settings of the forecasts: samples, seed, processes, factors of the bounds."""
 
     samples: int = SAMPLES
     seed: int = 0
@@ -61,7 +61,7 @@ class Drawing:
     calibration: Calibration = UNCALIBRATED
 
     def __post_init__(self) -> None:
-        """Raises InputError for what makes no sense."""
+        """Raises InputError for invalid values."""
         check_drawing(self.samples, self.seed, self.workers, self.calibration)
 
 
@@ -70,7 +70,7 @@ USUAL = Drawing()
 
 @dataclass(slots=True)
 class Forecaster:
-    """Forecasts of one instance, with the same draws for the same jobs in each."""
+    """Forecasts of one instance; equal jobs have equal samples in each."""
 
     instance: Instance
     history: History
@@ -79,7 +79,7 @@ class Forecaster:
     time_limit: float | None = None
     #: Set it to stop with the samples so far.
     cancel: threading.Event = field(default_factory=threading.Event)
-    #: What ran the last ones forward, in words.
+    #: Name of the simulation for the last forecasts.
     run_by: str = field(default="", init=False)
 
     @classmethod
@@ -104,7 +104,7 @@ class Forecaster:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is odd about the history, and why the bounds mean little, if they do."""
+        """Return remarks on the history, and reasons why the bounds are unreliable."""
         odd = overload_of(self.history, self.instance)
         return (
             *self.history.remarks,
@@ -113,7 +113,9 @@ class Forecaster:
         )
 
     def all(self, time_limit: float | None) -> dict[str, StartQuantiles]:
-        """Of every pending job by name; of those that time was left for (wall seconds of all)."""
+        """Return the forecasts of the pending jobs, by name; jobs without time are absent (wall
+        seconds of all).
+        """
         try:
             world = world_of(self.instance, self.history, "easy")
             self.run_by = run_by(world)
@@ -208,7 +210,7 @@ def free_over_time_of_each(
     A planned job that can never start holds nothing; what runs is entered once.
     """
     drawn = [[item for item in plan if item.start is not None] for plan in plans]
-    names = {item.job for plan in drawn for item in plan}  # of no others is the demand needed
+    names = {item.job for plan in drawn for item in plan}  # only these jobs need a demand
     pending = tuple(job for job in instance.pending if job.id in names)
     problem = PlanningProblem.of(replace(instance, pending=pending), as_lsf=False)
     return tuple(_free(problem, plan) for plan in drawn)
@@ -220,7 +222,7 @@ def _free(problem: PlanningProblem, planned: Iterable[PlannedJob]) -> FreeOverTi
     for item in planned:
         demand = demands.get(item.job)
         if demand is None or demand.impossible:
-            continue  # a plan by somebody else; the judge says so
+            continue  # the plan comes from a caller; the validator reports it
         start = problem.start_of(item)
         if start is not None:
             allocate_start(profile, demand, start)

@@ -1,4 +1,4 @@
-"""What a plan, an outlook or a comparison comes to, in sentences."""
+"""Summaries of plans, outlooks and comparisons, in sentences."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..pending_reasons import counted
 
 #: Jobs, or runs of jobs, that a sentence names; more are counted.
 MAX_NAMED = 4
-#: So many jobs with numbers in a row are named by the first and the last.
+#: Runs of at least this many jobs with consecutive numbers are named by the first and the last.
 _RUN = 3
-#: What the value of an objective is that minimises every start in turn.
+#: Meaning of the value of the objective that minimises every start in turn.
 _VALUE_IN_ORDER = "sum of the seconds from now to each start"
 
 
@@ -37,7 +37,7 @@ def outlook_sentences(
     return (*found, *state_sentences(rows))
 
 
-#: What is said of the jobs of each state that do not start, by state.
+#: Sentence on the jobs that do not start, by state.
 _OF_STATE: Mapping[State, tuple[str, str]] = {
     "impossible": ("cannot start on this cluster", "cannot start on this cluster"),
     "starts if": ("starts only once something else happens", "start only once something happens"),
@@ -50,12 +50,12 @@ _OF_STATE: Mapping[State, tuple[str, str]] = {
 
 
 def state_sentences(rows: Sequence[JobOutlook]) -> tuple[str, ...]:
-    """How many jobs do not start as configured, one sentence for each kind of reason."""
+    """Return how many jobs do not start as configured, one sentence for each kind of reason."""
     return _stated([(row.job, row.state) for row in rows])
 
 
 def _stated(states: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The same of jobs with their states."""
+    """Return these sentences for jobs with their states."""
     found = []
     for state, (one, several) in _OF_STATE.items():
         jobs = [job for job, found_state in states if found_state == state]
@@ -109,7 +109,7 @@ def _in_order(plan: Plan) -> bool:
 
 
 def proof_sentence(plan: Plan) -> str:
-    """How many of the starts are proved, or that the plan is."""
+    """Return how many starts are proved, or that the whole plan is."""
     starts = [item for item in plan if item.start is not None]
     proved = sum(item.proved for item in starts)
     total = len(starts)

@@ -1,4 +1,4 @@
-"""What would start a job sooner: changes that are tried one by one, by planning the job again."""
+"""Changes that would start a job earlier, tried one by one by planning the job again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..availability.usage import FOREVER
 from ..placement.earliest import earliest_start
 from .what_if import PlanView, StartAnswer, WhatIfPlanner
 
-#: Below this share of what was asked a change is hardly what anybody wants.
+#: Minimum share of the request that a change has to keep.
 USEFUL = 0.1
 #: Starts for which a change is looked for, of the useful values.
 MAX_STARTS = 2
@@ -63,7 +63,7 @@ def ladder(number: int) -> list[int]:
 
 
 def is_useful(value: int, asked: int) -> bool:
-    """Whether enough is left of what was asked."""
+    """Return whether enough of the request is left."""
     return value >= asked * USEFUL
 
 
@@ -95,12 +95,12 @@ def _start(answer: StartAnswer, limit: int) -> int:
     return limit if answer.start is None else min(answer.start, limit)
 
 
-#: Sections that a change may put in place of what the job says.
+#: Sections of the requirement that a change may replace.
 SECTIONS = ("span", "cu", "same", "select", "rusage")
 
 
 def section(job: Job, name: str) -> str | None:
-    """What stands in a section of the job's own -R, None if it has none."""
+    """Return the content of a section of the job's own -R, None if it has none."""
     for text in job.res_req:
         if match := re.search(rf"\b{name}\[([^\]]*)\]", text):
             return match[1].strip()
@@ -160,10 +160,10 @@ def limit_text(seconds: int) -> str:
 
 
 def cut_short(instance: Instance, job: Job, queue: str) -> str:
-    """What ends the job in its queue that would let it run on in another, "" for nothing.
+    """Return the limit of a queue that would end the job, "" if there is none.
 
-    queue: where it was meant to go. RUNLIMIT counts where the job has no -W, CPULIMIT against all
-    its slots at work where it has no -c.
+    queue: target of the move. RUNLIMIT counts if the job has no -W; CPULIMIT, divided by its slots,
+    if it has no -c.
     """
     if job.queue == queue:
         return ""
@@ -221,7 +221,7 @@ MAX_OF_A_KIND = 2
 class Suggestion:
     """A change under which the job starts earlier, found by planning it again."""
 
-    #: What would have to be otherwise.
+    #: Change to make.
     change: str
     start: int
     #: Seconds sooner, None if it never started.
@@ -236,12 +236,12 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A change with what it gives."""
+    """A change and its gain."""
 
     kind: str
     change: str
     answer: StartAnswer
-    #: Whether it leaves enough of what was asked.
+    #: Whether it keeps enough of the request.
     useful: bool = True
 
 
@@ -257,7 +257,7 @@ class Trials:
     tried: int = 0
 
     def count(self) -> None:
-        """One more change that is tried."""
+        """Count one tried change."""
         self.tried += 1
 
     def answer(self, edited: Job) -> StartAnswer:
@@ -324,7 +324,9 @@ def suggest(
 def best_of(
     ideas: Iterable[Idea], now_planned: StartAnswer, stopped: Callable[[], bool]
 ) -> tuple[Suggestion, ...]:
-    """Those that start sooner than planned, the best of each kind, the largest gain first."""
+    """Return the suggestions that start earlier than planned: the best of each kind, the largest
+    gain first.
+    """
     limit = FOREVER if now_planned.start is None else now_planned.start
     by_kind: dict[str, list[Idea]] = {}
     for idea in ideas:
@@ -398,7 +400,7 @@ def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
 
 
 def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
-    """(kind, what it is, the job) for every change of the job's own options."""
+    """Yield (kind, description, job) for every change of the job's own options."""
     if not is_compound(job):
         yield from other_shapes(instance, job)
     if job.exclusive and not job.whole_hosts:
@@ -471,7 +473,9 @@ def _other_units(
 def _coarser_units(
     instance: Instance, job: Job, requirement: Simple
 ) -> Iterator[tuple[str, str, Job]]:
-    """One unit of a coarser type in place of few finer ones: still near each other."""
+    """Return a requirement of one coarser unit instead of few finer ones; hosts stay near each
+    other.
+    """
     types, cu = instance.cluster.unit_types, requirement.cu
     if cu is None or cu.maxcus is None:
         return

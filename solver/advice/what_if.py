@@ -1,8 +1,8 @@
-"""What one job would get behind the jobs before it, asked many times with small changes.
+"""Start of one job behind the jobs before it, computed for many small changes.
 
-The jobs before it in priority order keep what the method plans for them. Where the jobs behind it
-have no say, the time-based plan of the jobs before it is made once and asked again and again; else
-the whole next cycle is run for each question.
+The jobs before it in priority order keep their planned starts. If the jobs behind it have no
+influence, the time-based plan of the jobs before it is made once and reused; else the whole next
+cycle is run for each question.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from ..scheduler.next_cycle import NextCycle
 #: cluster is configured, the one in its next cycle by time-based reservation, the possible one.
 Method = Literal["configured", "time-based", "optimal"]
 METHODS = ("configured", "time-based", "optimal")
-#: Wall seconds of one exact plan where nobody says otherwise.
+#: Default wall seconds of one exact plan.
 TIME_LIMIT = 10.0
 #: Running and pending jobs from which on the possible start is examined only within a limit.
 LARGE = 20_000
@@ -74,22 +74,23 @@ class StartAnswer:
     #: The constraint that binds, or why there is no start.
     waits_for: str = ""
     proved: bool = False
-    #: What is said where there is none; "no place" until it is found out why.
+    #: Reason of a missing start; "no place" until the cause is found.
     missing: MissingStart | State = "no place"
     #: A limit or Ctrl-C came before every job of the plan had been looked at.
     cut: bool = False
-    #: What the start hangs on to the second, "" for nothing.
+    #: Reason why the start depends on an exact fit, "" if it does not.
     exact_fit: str = ""
-    #: Where a limit left no start, when the job fits beside what runs and what was planned by then.
+    #: If a limit left no start: when the job fits, given running jobs and the starts planned so
+    #: far.
     earliest_known: int | None = None
-    #: What was not considered and may change the start.
+    #: Rules not considered that may change the start.
     omissions: tuple[Omission, ...] = ()
     #: The jobs that must start where planned for the start to be proved.
     proved_if: tuple[str, ...] = ()
 
     @classmethod
     def unexamined(cls, job: Job, why: str = NOT_EXAMINED) -> StartAnswer:
-        """Of a job that a limit or Ctrl-C came before: nothing is known of it."""
+        """Return the answer for a job that a limit or Ctrl-C left unexamined."""
         return cls(job, None, waits_for=why, missing="not examined", cut=True)
 
     @property
@@ -98,7 +99,7 @@ class StartAnswer:
         return self.earliest_known
 
     def unknown(self) -> dict[str, Any]:
-        """What plain data has besides: what is known of a missing start, a limit, a fit."""
+        """Return additional plain data: the reason of a missing start, a limit, an exact fit."""
         word: dict[str, Any] = {"missing": self.missing} if self.start is None else {}
         fit: dict[str, Any] = {"exact_fit": self.exact_fit} if self.exact_fit else {}
         if self.proved_if:
@@ -123,10 +124,10 @@ NOBODY: Mapping[str, PlannedJob] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run of the scheduler as configured, and what it was asked for."""
+    """A run of the scheduler as configured, and the request for which it was made."""
 
     pending: tuple[Job, ...]
-    #: The job whose start was asked for, "" for all.
+    #: The job whose start was requested, "" for all.
     until: str
     #: The second after which that start was of no interest.
     unless_later: int | None
@@ -145,17 +146,17 @@ class Planned:
     demand: Demand
     item: PlannedJob
     start: Start
-    #: What it keeps from others until its start, None if it keeps nothing.
+    #: Commitment of the job until its start, None if it takes nothing.
     held: JobReservation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """The world that one job sees: what runs and what is planned before it."""
+    """Cluster state that one job sees: running jobs and jobs planned before it."""
 
     problem: PlanningProblem
     profile: Profile
-    #: The jobs before it that have a start, in priority order.
+    #: Jobs with a start among those before it in priority order.
     planned: tuple[Planned, ...]
     #: Whether it may use nothing that they hold until their starts (its queue has no BACKFILL).
     respects_reservations: bool = False
@@ -190,7 +191,9 @@ class PlanView:
         return {item.demand.job.id: (item.start.time, item.item.finish) for item in self.planned}
 
     def released(self, demand: Demand) -> Demand:
-        """A job no earlier than its dependency condition can hold by what is planned before it."""
+        """Return the job with the earliest eligible time that its condition permits in this
+        plan.
+        """
         job, instance = demand.job, self.problem.instance
         if not job.dependency:
             return demand
@@ -223,7 +226,7 @@ def _profile(problem: PlanningProblem, planned: Sequence[Planned], *, guarded: b
 
 
 class WhatIfPlanner:
-    """Asks for the start of single jobs beside one instance, by one method."""
+    """Computes starts of single jobs in one instance by one method."""
 
     def __init__(
         self,
@@ -261,7 +264,7 @@ class WhatIfPlanner:
         self._last: _Run | None = None
 
     def for_instance(self, instance: Instance) -> WhatIfPlanner:
-        """The same way of asking, beside another instance."""
+        """Return the questioner for another instance, with equal settings."""
         other = WhatIfPlanner(
             instance,
             self.method,
@@ -275,7 +278,7 @@ class WhatIfPlanner:
         return other
 
     def _count(self) -> None:
-        """One more question, here or beside another instance."""
+        """Count one more question, of this or another instance."""
         self._asked += 1
         if self.on_progress is not None:
             self.on_progress(Progress(self._asked, None, None, None, monotonic() - self._begun))
@@ -380,7 +383,9 @@ class WhatIfPlanner:
     def _run_on(
         self, pending: tuple[Job, ...], until: str, unless_later: int | None = None
     ) -> ConfiguredRun:
-        """The same with these pending jobs; until: a job whose start is asked for, "" for all."""
+        """Run the scheduler on with these pending jobs; until: job whose start is requested, "" for
+        all.
+        """
         budget = self.budget()
         watched = None if unless_later is None else (until, unless_later)
         world = replace(self.instance, pending=pending)
@@ -412,7 +417,7 @@ class WhatIfPlanner:
         try:
             problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
             reasons = Reasons(world, problem, NOBODY, {job.id: answer.waits_for})
-            if job.dependency:  # then it hangs on what becomes of others
+            if job.dependency:  # then the start depends on other jobs
                 run = self._run(job)
                 reasons = Reasons(world, problem, run.starts, run.waiting)
             state, why = reasons.of(job)
@@ -477,7 +482,7 @@ class WhatIfPlanner:
         )
 
     def answer_with_omissions(self, job: Job) -> StartAnswer:
-        """The start of `job`, with what was not considered and may change it."""
+        """Return the start of `job`, with the rules not considered that may change it."""
         if self.method == "optimal":
             return self.answer(job)
         if self.method == CONFIGURED:
@@ -501,9 +506,10 @@ class WhatIfPlanner:
         return replace(found, omissions=omissions)
 
     def fails(self, found: StartAnswer) -> tuple[str, ...]:
-        """What of the requirement of a job that waits holds on some hosts only, and where not.
+        """Return the requirement parts of a waiting job that hold on some hosts only, and where
+        they fail.
 
-        () if the reason that it waits for has said it.
+        () if the pending reason states it.
         """
         if found.start == self.instance.now or found.cut:
             return ()
@@ -537,7 +543,7 @@ class WhatIfPlanner:
             guarded = not self.instance.queue(job.queue).backfill
             if not job.reservation:
                 return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
-            # Its reservation is known to a cycle that the job is in.
+            # A cycle that contains the job has its reservation.
             cycle = self._next_cycle(replace(self.instance, pending=(*ahead, job)))
             return PlanView.of_cycle(cycle, guarded=guarded, without=job.id)
         part = self._before(job, ahead)
@@ -577,7 +583,7 @@ class WhatIfPlanner:
         return self._cycles[key]
 
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
-        """What the next cycle says of a job, and that cycle."""
+        """Return the result of the next cycle for a job, and that cycle."""
         if not self._behind_count and not (job.dependency or job.reservation):
             cycle = self._cycle(() if first else self.jobs_ahead(job))
             found = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))
@@ -597,7 +603,7 @@ class WhatIfPlanner:
         return cycle
 
     def budget(self) -> Budget:
-        """Of one cycle; without a limit where nobody has asked for one."""
+        """The budget of one cycle; unlimited unless requested."""
         return Budget(self._left() if self._limited else None, cancel=self.cancel)
 
     @cached_property
@@ -660,7 +666,7 @@ class WhatIfPlanner:
 
 
 def answer_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> StartAnswer:
-    """What a cycle has said of a job, as an answer to a question."""
+    """Return the result of a cycle for a job, as an answer."""
     # A cycle is kept and asked again: its time may be over only then.
     late = isinstance(found, PlannedJob) and found.start is None
     cut = cycle.cut or (late and cycle.budget.stopped())

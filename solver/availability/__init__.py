@@ -1,1 +1,1 @@
-"""What is free when: demands, resources, usage, and the profiles over time and at one instant."""
+"""Free resources over time: demands, resources, usage, and profiles of all instants or of one."""

@@ -1,6 +1,6 @@
-"""What one pending job asks of the cluster, resolved to arrays over the hosts, and whom it asks.
+"""Demand of one pending job, resolved to arrays over the hosts, and the protocol of profiles.
 
-:class:`Availability` is all that placement needs to know about what is free.
+:class:`Availability` is all that placement needs to know about free resources.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..alike import Same
 from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_of
 from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
 
-#: Windows repeat every week (seconds).
+#: Time windows, which repeat every week (seconds).
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Windows:
     origin: str | None
 
     def is_open(self, time: int) -> bool:
-        """Whether `time` (seconds) lies inside a window."""
+        """Return whether `time` (seconds) lies inside a window."""
         return bool(open_periods(self.text, self.origin, time, time + 1))
 
     def openings(self, time: int) -> list[int]:
@@ -59,15 +59,15 @@ class Windows:
 class Calendar:
     """Windows that bind one job."""
 
-    #: It starts inside them.
+    #: Windows in which it must start.
     dispatch: Windows | None = None
-    #: It runs wholly inside one of them.
+    #: Windows, inside one of which it must run completely.
     run: Windows | None = None
-    #: (hosts [H], windows) pairs; those hosts take a job only inside the windows.
+    #: Pairs of hosts [H] and windows: these hosts take a job only inside the windows.
     hosts: tuple[tuple[BoolArray, Windows], ...] = ()
-    #: (hosts [H], second) pairs; those hosts take no job before it.
+    #: Pairs of hosts [H] and a second: these hosts take no job before it.
     closed_until: tuple[tuple[BoolArray, int], ...] = ()
-    #: Those of its advance reservation: it starts inside them (ARV-01).
+    #: Periods of its advance reservation, in which it must start (ARV-01).
     reserved: ReservedPeriods | None = None
 
     @classmethod
@@ -86,7 +86,9 @@ class Calendar:
         return cls(dispatch, run, hosts) if dispatch or run or hosts else None
 
     def allows(self, start: int, duration: int | None) -> bool:
-        """Whether a job may start at `start` (seconds) and run for `duration` (None: no end)."""
+        """Return whether a job may start at `start` (seconds) and run for `duration` (None: no
+        end).
+        """
         if self.dispatch is not None and not self.dispatch.is_open(start):
             return False
         if self.reserved is not None and not self.reserved.is_active(start):
@@ -140,14 +142,13 @@ def _windows(text: str, instance: Instance) -> Windows:
     return Windows(text, instance.origin)
 
 
-# Which hosts take no job because they have just taken one, or soon take one (TBR-16).
-#
-# Under JOB_ACCEPT_INTERVAL a host that has accepted a job takes no other for so long; the queue of
-# the other says how long. So a start keeps later jobs off its hosts, and it needs hosts that took
+# Hosts that take no job because they took another one shortly before, or soon will (TBR-16). Under
+# JOB_ACCEPT_INTERVAL a host that has accepted a job takes no other for a time, which depends on the
+# queue of the second job. So a start keeps later jobs off its hosts, and it needs hosts that took
 # nothing shortly before.
 
 
-#: The last acceptance of a host that has not accepted a job yet.
+#: Last acceptance of a host that has not accepted a job yet.
 NEVER_ACCEPTED = -(1 << 60)
 
 
@@ -162,7 +163,7 @@ def last_starts(instance: Instance) -> IntArray:
 
 
 def accepted_of(instance: Instance) -> Accepted | None:
-    """What hosts took of what runs; None where no queue has JOB_ACCEPT_INTERVAL."""
+    """Return the last starts of running jobs by host; None if no queue has JOB_ACCEPT_INTERVAL."""
     return Accepted(last_starts(instance)) if instance.has_accept_interval else None
 
 
@@ -199,10 +200,10 @@ class Accepted:
         self._longest = max(self._longest, interval)
 
     def closed(self, interval: int, time: int) -> BoolArray | None:
-        """Hosts that a job of a queue with this interval may not start on then, [H].
+        """Return the hosts closed at a time to a queue with this interval, [H]; None if none is.
 
-        Either they took a job less than its interval before, or it would keep one that is planned
-        from starting after it. None where there is no such host.
+        Closed hosts took a job less than the interval before, or the start would delay a planned
+        job there.
         """
         mask = time < self._last + interval if interval else np.zeros(len(self._last), dtype=bool)
         low = bisect.bisect_right(self._starts, time - interval)
@@ -231,15 +232,20 @@ class UnitDemand:
     """cu[] resolved: `unit_of[h]` is the unit of host h, -1 for none; in configuration order."""
 
     unit_of: IntArray
-    #: Unit names.
+    #: Names of the units.
     names: tuple[str, ...]
+    #: Preference: config, maxavail, minavail or bestfit.
     pref: str = "config"
+    #: Maximum number of units, None: no limit.
     maxcus: int | None = None
+    #: Minimum of free slots in a unit, None: no minimum.
     usablecuslots: int | None = None
+    #: Whether slots are spread evenly over as few units as possible.
     balance: bool = False
+    #: Whether the job has its units to itself.
     excl: bool = False
-    #: Level of each unit, higher first and before pref: the highest -m preference among its hosts.
-    #: None where all are equal.
+    #: Highest -m preference among the hosts of each unit; units are sorted by it before pref. None
+    #: if all are equal.
     preference: IntArray | None = None
 
 
@@ -247,44 +253,45 @@ class UnitDemand:
 class TermDemand:
     """One term of a requirement (a simple requirement has one)."""
 
-    #: The least it takes (-n min).
+    #: Minimum number of slots (-n min).
     slots: int
-    #: The most it takes (-n max).
+    #: Maximum number of slots (-n max).
     max_slots: int
     #: Host indices in the order they are tried (preference of -m, then order[]).
     candidates: IntArray
-    #: Slots per host, [H], or None where span has none.
+    #: Slots for each host, [H], None if span has no ptile.
     ptile: IntArray | None = None
-    #: A host holds slots in blocks of so many, as many blocks as it has room for; one block may be
-    #: smaller (span[block]); 1 where span has none.
+    #: Size of the blocks of slots (span[block]); a host holds as many blocks as fit, and one block
+    #: may be smaller. 1 without span.
     block: int = 1
-    #: Span[hosts=1].
+    #: Whether all slots are on one host (span[hosts=1]).
     one_host: bool = False
-    #: Label arrays [H], one a way of agreeing; hosts of one placement share one label of one of the
-    #: arrays; empty for no same[] (PLC-04). -1 marks hosts outside.
+    #: Label arrays [H], one for each way to agree by same[]: hosts of one placement share a label
+    #: of one array. Empty without same[] (PLC-04); -1 marks excluded hosts.
     same: tuple[IntArray, ...] = ()
     unit: UnitDemand | None = None
     #: Hosts that may be first in the allocation, [H], None for any (PLC-12).
     first_hosts: BoolArray | None = None
+    #: Alternatives of rusage, in order.
     alternatives: tuple[Alternative, ...] = ()
 
     @property
     def tiled(self) -> bool:
-        """Whether slots come in blocks, so that a smaller one may be left over."""
+        """Return whether slots come in blocks, so that a smaller one may remain."""
         return (self.ptile is not None and not self.one_host) or self.block > 1
 
     @property
     def largest(self) -> int:
-        """The most slots worth trying where the minimum does not fit.
+        """Return the largest number of slots to try if the minimum does not fit.
 
-        More than the minimum unless every placement of more slots holds one of fewer. It does not
-        where a certain host must be first and the slots to give up would be its own: the remainder
-        of a block, or what makes its unit large enough.
+        It exceeds the minimum only if some placement of more slots contains none of fewer. That
+        happens if a certain host must be first and the slots to drop would be its own: the
+        remainder of a block, or those that make its unit large enough.
         """
         if self.max_slots <= self.slots:
             return self.slots
         bound = self.tiled or (self.unit is not None and self.unit.usablecuslots)
-        even = self.unit is not None and self.unit.balance  # the maximum is disregarded
+        even = self.unit is not None and self.unit.balance  # With balance, the maximum is ignored.
         first = self.first_hosts is not None or any(
             use.per is Per.JOB for item in self.alternatives for use in item.host_uses
         )
@@ -295,6 +302,7 @@ class TermDemand:
 class Floor:
     """A host takes the job only while `min_free` [H] of a host resource is free at its start."""
 
+    #: Index of the job in dispatch order.
     index: int
     min_free: FloatArray
 
@@ -304,34 +312,37 @@ class Demand:
     """A pending job, resolved."""
 
     job: Job
+    #: Its queue.
     queue: Queue
+    #: Terms of its requirement; a simple one has one.
     terms: tuple[TermDemand, ...]
-    #: Seconds, None when unknown (it then holds its place indefinitely).
+    #: Duration in seconds, None if unknown (then it keeps its allocation for ever).
     duration: int | None
-    #: No start before this second (-b, now).
+    #: Earliest start in seconds (-b, now).
     earliest: int
+    #: Whether it has its hosts to itself.
     exclusive: bool = False
-    #: Why no start can exist at all, "" if one may.
+    #: Reason if no start can exist, else "".
     impossible: str = ""
-    #: Windows that bind it, None for none.
+    #: Windows that apply to it, None if there are none.
     calendar: Calendar | None = None
     notes: tuple[str, ...] = field(default=())
-    #: Places the terms of a compound requirement jointly where they do not fit one after another.
-    #: None: only in order (REQ-14).
+    #: Function that places the terms of a compound requirement jointly if they do not fit one after
+    #: another. None: only in order (REQ-14).
     joint_placer: TermPlacer | None = None
     #: Amounts that must be free on a host before the job starts there (loadSched).
     floors: tuple[Floor, ...] = ()
-    #: Seconds of the duration that are kept free behind the job's own end.
+    #: Seconds of the duration that are kept free after the job's own end.
     margin: int = 0
-    #: Seconds that a host takes no job of its queue after another job (JOB_ACCEPT_INTERVAL), None
-    #: where no queue has such a rule.
+    #: Seconds for which a host takes no job of its queue after another job (JOB_ACCEPT_INTERVAL),
+    #: None if no queue has this rule.
     interval: int | None = None
-    #: No start after this second, since it could not run for its limit before -t; None: any.
+    #: Latest start in seconds, because later it could not run for its limit before -t; None: any.
     latest: int | None = None
-    #: -t, where it may end the job before its duration does; None elsewhere.
+    #: -t in seconds, if it may end the job before its duration; else None.
     killed: int | None = None
-    #: When its dependency condition (-w) can hold, by the starts of pending jobs; None where it can
-    #: by `earliest`.
+    #: When its dependency condition (-w) can hold, by the starts of pending jobs; None if it can by
+    #: `earliest`.
     after: Event | None = None
 
     @property
@@ -348,7 +359,9 @@ class Demand:
 
     @property
     def may_be_killed(self) -> bool:
-        """Whether -t or the end of its advance reservation may end it before its duration does."""
+        """Return whether -t or the end of its advance reservation may end it before its
+        duration.
+        """
         of_reservation = None if self.calendar is None else self.calendar.reserved
         return self.killed is not None or (of_reservation is not None and not of_reservation.open)
 
@@ -385,11 +398,11 @@ def known_kills(demand: Demand) -> set[int]:
     return ends
 
 
-#: All fields of a demand but whose it is and what is said of it.
+#: All fields of a demand except the identity of the job and notes on it.
 _OF_KIND: Callable[[Demand], tuple[object, ...]] = attrgetter(
     *(item.name for item in fields(Demand) if item.name not in ("job", "notes"))
 )
-#: What is compared by value; all else is the same object for jobs that are alike.
+#: Types that are compared by value; values of other types are shared objects for equal jobs.
 _VALUES = (int, str, NoneType, Known, After, Several)
 
 
@@ -404,9 +417,9 @@ def with_deadline(instance: Instance, demand: Demand) -> Demand:
 
 
 def with_eligible_time(demand: Demand, starts: Mapping[str, int]) -> Demand:
-    """The job as it may start once others start at these seconds: it is `impossible` where none.
+    """Return the demand given the starts of other jobs; `impossible` if its condition never holds.
 
-    starts: by job id, of those that have one.
+    starts: in seconds, by job id.
     """
     if demand.after is None or demand.impossible:
         return demand
@@ -419,7 +432,9 @@ def with_eligible_time(demand: Demand, starts: Mapping[str, int]) -> Demand:
 
 
 def keeps_order(demands: Iterable[Demand], starts: Mapping[str, int]) -> bool:
-    """Whether every job starts when its dependency condition can hold by these starts (seconds)."""
+    """Return whether each job starts only when its dependency condition can hold by these
+    starts.
+    """
     return all(
         demand.after is None
         or demand.job.id not in starts
@@ -456,12 +471,12 @@ class GroupCap:
 
 @dataclass(frozen=True, slots=True)
 class TermCapacity:
-    """What there is for one term over one window.
+    """Free slots for one term over one window.
 
-    caps: most slots that the job can hold on each host, [H], 0 outside the candidates.
-    groups: caps over sets of hosts. idle: hosts with no other job over the window, [H] (excl).
-    free_now: free slots per host as pref=maxavail|minavail counts them, [H]. first: hosts that have
-    what the job takes on its first host alone (PER_JOB), [H]; None where it takes nothing so.
+    caps: maximum slots of the job on each host, [H], 0 outside the candidates. groups: caps over
+    sets of hosts. idle: hosts with no other job over the window, [H] (excl). free_now: free slots
+    of each host as pref=maxavail|minavail counts them, [H]. first: hosts that have the amounts of
+    the first host only (PER_JOB), [H]; None if there are none.
     """
 
     caps: IntArray
@@ -472,9 +487,9 @@ class TermCapacity:
 
 
 class Availability(Protocol):
-    """What is free at the instants that it knows: over time (a profile), or at present only.
+    """Protocol for free resources at the instants it covers: over time (a profile), or now only.
 
-    Times are seconds. An instant that it does not know is refused with a ValueError.
+    Times are seconds. Other instants raise a ValueError.
     """
 
     @property
@@ -506,7 +521,9 @@ class Availability(Protocol):
         """The least of a pool that is free at any of `points`."""
 
     def open_for(self, demand: Demand, time: int) -> bool:
-        """Whether the job may start at `time` as far as this availability minds its windows."""
+        """Return whether the job may start at `time` by the windows that this availability
+        obeys.
+        """
 
     def just_accepted(self, demand: Demand, time: int) -> BoolArray | None:
         """Hosts that JOB_ACCEPT_INTERVAL closes to a start at `time`, [H]; None for none."""
@@ -514,7 +531,7 @@ class Availability(Protocol):
     def capacity(
         self, demand: Demand, term: TermDemand, alternative: Alternative, start: int
     ) -> TermCapacity:
-        """What one term of a job finds over its window from `start`."""
+        """Return the free slots for one term of a job over its window from `start`."""
 
     def copy(self) -> Availability:
         """One in which more can be held, this one unchanged."""
@@ -531,5 +548,5 @@ class Availability(Protocol):
         """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
 
 
-#: One allocation a term of a job that starts at an instant (seconds), or None.
+#: Function that returns an allocation for each term of a job that starts at an instant, or None.
 TermPlacer: TypeAlias = Callable[[Availability, Demand, int], tuple[Allocation, ...] | None]

@@ -27,13 +27,13 @@ from ...model.resreq.pool_hosts import named_hosts
 from ...model.resreq.syntax import Span
 from ...model.service_class import GuaranteedPool
 
-#: States in which a host is a member of its pool, in lower case.
+#: Host statuses, in lower case, in which a host counts for its pool.
 MEMBERS = frozenset({"ok", "closed_busy", "closed_excl", "closed_cu_excl", "closed_full"})
-#: Up to this number of classes each subset has a limit, whether they have jobs or not.
+#: Number of classes up to which each subset has a limit, with or without jobs.
 FEW = 3
-#: More packages than jobs of a class count, rounded up job by job.
+#: Number of packages above any use by jobs of a class, each rounded up.
 MANY = 1e6
-#: The number of classes with jobs up to which each subset has one.
+#: Number of classes with jobs up to which each subset has a limit.
 MOST = 6
 
 
@@ -42,16 +42,16 @@ class MeasuredPool:
     """A guaranteed pool at an instance's now."""
 
     pool: GuaranteedPool
-    #: Its hosts, [H]; of a shared resource all.
+    #: Hosts of the pool, [H]; for a shared resource all.
     mask: NDArray[np.bool_]
-    #: Slots, hosts, packages or units of the resource.
+    #: Total slots, hosts, packages or units of the resource.
     total: float
-    #: Class to amount, in the order of DISTRIBUTION.
+    #: Guaranteed amount by class, in the order of DISTRIBUTION.
     guaranteed: Mapping[str, float]
 
     @property
     def limit(self) -> float:
-        """What all jobs together may use; a pool may guarantee more than it has."""
+        """Return the maximum for all jobs together; a pool may guarantee more than it has."""
         return max(self.total, sum(self.guaranteed.values()))
 
     @property
@@ -118,7 +118,7 @@ class Packages:
 
     by_host: int
     by_slot: int
-    #: Whether it takes exactly these, with all that is in them.
+    #: Whether it takes exactly these packages, with all their resources.
     exact: bool
 
 
@@ -155,16 +155,18 @@ def packages_taken(
 class GuaranteeRow:
     """One limit that follows from a pool's guarantees, or the count of what a class uses."""
 
+    #: Key that identifies the row.
     key: str
     pool: MeasuredPool
+    #: Capacity of the row.
     capacity: float
-    #: Counts of classes, each with its capacity less the guarantee: availability of the count above
+    #: Counts of classes, each with its capacity less the guarantee. Availability of the count above
     #: that is unused guarantee, and the sum of these is always available here.
     unused: tuple[tuple[GuaranteeRow, float], ...] = ()
-    #: For whose classes it keeps something free; () for a count, which never binds.
+    #: Classes for which it keeps resources free; () for a count, which never restricts.
     kept_for: tuple[str, ...] = ()
-    #: It binds loans alone: capacity less the use of classes, less RETAIN of what each has unused
-    #: (`unused`), or IDLE_BUFFER if that is more.
+    #: Whether it restricts loans only: capacity less the use of classes, less RETAIN of what each
+    #: has unused (`unused`), or IDLE_BUFFER if that is more.
     of_loans: bool = False
     retained: float = 0.0
     idle: float = 0.0
@@ -180,16 +182,16 @@ class GuaranteeRows:
         self.instance = instance
         self.pools = measured(instance)
         self.members = ServiceClasses(instance)
-        #: Rules of each pool, by number, that nothing obeys, once they are known.
+        #: Omitted rules of each pool, by number, once computed.
         self.omitted: dict[int, tuple[str, ...]] = {}
         self._relevant = [_relevant(pool, instance, self.members) for pool in self.pools]
         every = range(len(self.pools)) if settled else ()
-        #: Numbers of the pools of which nothing binds but the policy of their loans.
+        #: Numbers of the pools that restrict nothing except by their loan policy.
         self.settled = frozenset(number for number in every if self._is_settled(number))
         self._rows: dict[tuple[int, str], tuple[GuaranteeRow, ...]] = {}
 
     def rows(self, job: Job) -> Iterator[GuaranteeRow]:
-        """Those that a job counts in, pool by pool; counts before limits."""
+        """Yield the rows in which a job counts, pool by pool; counts before limits."""
         own = self.members.of(job) if self.pools else ""
         for number in range(len(self.pools)):
             yield from self.of_class(number, own)
@@ -204,7 +206,9 @@ class GuaranteeRows:
         return self._rows[number, own]
 
     def _is_settled(self, number: int) -> bool:
-        """Whether every pending job that may reach a pool may have a loan, and no owner waits."""
+        """Return whether every pending job that may use a pool may have a loan, and no owner
+        waits.
+        """
         policy = self.pools[number].pool.loans
         if policy is None or (policy.exempt and (policy.retain or policy.idle_buffer)):
             return False
@@ -218,7 +222,7 @@ class GuaranteeRows:
         )
 
     def may_reach(self, number: int, job: Job) -> bool:
-        """Whether HOSTS of its queue and -m leave a job some host of a pool."""
+        """Return whether HOSTS of its queue and -m leave a job some host of a pool."""
         pool, cluster = self.pools[number], self.instance.cluster
         if not pool.pool.has_hosts:
             return True
@@ -234,16 +238,16 @@ class GuaranteeRows:
         return self.members.of(job), loans
 
     def loan_of(self, number: int, job: Job) -> bool:
-        """Whether the loan policy of a pool takes a job."""
+        """Return whether the loan policy of a pool admits a job."""
         return takes(self.instance, self.pools[number].pool, job)
 
     def has_too_many(self, number: int) -> bool:
-        """Whether not every subset of the classes with jobs has its limit."""
+        """Return whether some subset of the classes with jobs has no limit."""
         return len(self._relevant[number]) > MOST
 
 
 def _relevant(pool: MeasuredPool, instance: Instance, members: ServiceClasses) -> tuple[str, ...]:
-    """Classes with a guarantee; of many those that have jobs."""
+    """Return the classes with a guarantee; if there are many, those that have jobs."""
     named = tuple(name for name, amount in pool.guaranteed.items() if amount > 0)
     if len(named) <= FEW:
         return named
@@ -299,7 +303,7 @@ def _loan_rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Itera
 
 
 def takes(instance: Instance, pool: GuaranteedPool, job: Job) -> bool:
-    """Whether a job may have a loan of a pool: its queue may, and it runs for DURATION at most."""
+    """Return whether a job may have a loan: by its queue, and by its run time (DURATION)."""
     policy = pool.loans
     if policy is None or not policy.takes(job.queue):
         return False
@@ -311,27 +315,27 @@ def takes(instance: Instance, pool: GuaranteedPool, job: Job) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GuaranteedUse:
-    """What is in use of a pool at an instant, and what its classes have unused."""
+    """Use of a pool at an instant, and the unused guarantees of its classes."""
 
     pool: MeasuredPool
-    #: By class.
+    #: Used amount by class.
     used: Mapping[str, float]
-    #: By all jobs without a guarantee.
+    #: Amount used by jobs without a guarantee.
     others: float
 
     @property
     def free(self) -> float:
-        """What no job uses."""
+        """Return the amount that no job uses."""
         return self.pool.total - self.others - sum(self.used.values())
 
     @property
     def unused(self) -> dict[str, float]:
-        """What each class has unused of its guarantee."""
+        """Return the unused guarantee of each class."""
         pairs = self.pool.guaranteed.items()
         return {name: max(0.0, amount - self.used.get(name, 0.0)) for name, amount in pairs}
 
     def loan(self, queue: str, *, demanded: bool) -> float:
-        """What jobs of a queue may have as loans; demanded: owners with unused guarantees wait."""
+        """Return the amount available as loans; demanded: owners with unused guarantees wait."""
         policy = self.pool.pool.loans
         if policy is None or (demanded and policy.close_on_demand and queue not in policy.exempt):
             return 0.0

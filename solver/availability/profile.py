@@ -1,9 +1,9 @@
-"""What is free when: the availability profile, the one source for every method.
+"""The availability profile: free resources over time, the one source for every method.
 
 Usage of a job never rises after its start, so availability falls only at *starts*. With running
-jobs alone it never falls at all, and what holds at an instant holds ever after. With planned jobs
-a window must be checked at its first instant and at every later start inside it: the
-*checkpoints*. Times are integer seconds; a job with start s and finish f uses over [s, f).
+jobs alone it never falls, and a fit at an instant is a fit at any later one. With planned jobs a
+window must be checked at its first instant and at every later start inside it: the *checkpoints*.
+Times are integer seconds; a job with start s and finish f uses over [s, f).
 """
 
 from __future__ import annotations
@@ -33,23 +33,22 @@ from .resources import (
 )
 from .usage import FOREVER, RowList, Usage
 
-# Windows over which hosts leave so few slots free that no larger job fits, whoever asks.
-#
-# Within a cycle places are only added, so what was too crowded for a job is so for every later job
-# of as many slots whose window reaches over the same instants.
+# Windows over which hosts leave so few free slots that no larger job fits. Within a cycle
+# allocations are only added, so a window that is too full for a job is too full for every later job
+# of as many slots whose window covers it.
 
 
-#: Windows that are kept; when there are more, it is begun anew.
+#: Maximum number of windows; when it is exceeded, the list is cleared.
 MAX_WINDOWS = 4096
-#: Later than every instant.
+#: An instant after every other.
 MAX_INSTANT = np.iinfo(np.int64).max
 
 
 class _Windows:
-    """Windows in the order of their beginnings, as columns.
+    """Windows in order of start, as arrays.
 
-    Each has its first and last instant (seconds), the slots that are free on all hosts all the
-    while, and until when the reservations last that were heeded (seconds).
+    Each has its first and last instant (seconds), the free slots on all hosts throughout, and the
+    latest end of the reservations that were subtracted (seconds).
     """
 
     __slots__ = ("_arrays", "_columns")
@@ -72,9 +71,9 @@ class _Windows:
         self._arrays = None
 
     def soonest_end(self, at: IntArray, slots: int, until: int) -> IntArray:
-        """By instant the first at which a window that begins no earlier has been reached over.
+        """Return by instant the earliest end among windows that begin no earlier.
 
-        Only windows that leave less than `slots`, and heed no more than is held until `until`.
+        Only windows with less than `slots` free slots whose subtracted reservations end by `until`.
         """
         if self._arrays is None:
             self._arrays = tuple(np.array(column, dtype=np.int64) for column in self._columns)
@@ -87,10 +86,10 @@ class _Windows:
 
 
 class FullWindows:
-    """What is known of a profile to which places and reservations are added, and none given back.
+    """Windows without enough free slots in a profile to which allocations are only added.
 
-    To be asked for those who heed only what is held until a certain instant, or all of it: who
-    heeds more finds no more.
+    Queries state the end of the reservations that they subtract: with more subtracted, no more is
+    free.
     """
 
     __slots__ = ("_below", "_until", "_windows")
@@ -106,13 +105,17 @@ class FullWindows:
         return twin
 
     def up_to(self, until: int) -> FullWindows:
-        """For those who heed reservations that end by `until`; shares what is known."""
+        """Return the windows with reservations that end by `until`; the underlying data is
+        shared.
+        """
         twin = FullWindows()
         twin._windows, twin._until, twin._below = self._windows, until, self._below
         return twin
 
     def add(self, begin: int, last: int, slots: int) -> None:
-        """Over all of [begin, last] only so many slots are free on all hosts."""
+        """Add a window: over all of [begin, last] only this number of slots is free on all
+        hosts.
+        """
         self._windows.add(begin, last, slots, self._until)
 
     def clear(self) -> None:
@@ -120,7 +123,9 @@ class FullWindows:
         self._windows.clear()
 
     def infeasible_mask(self, at: IntArray, duration: int | None, slots: int) -> BoolArray:
-        """At which instants a job of so many slots reaches over a crowded window."""
+        """Return the instants from which a job of this many slots covers a window that is too
+        full.
+        """
         soonest = self._windows.soonest_end(at, slots, self._until)
         found = soonest < (MAX_INSTANT if duration is None else at + duration)
         return np.asarray(
@@ -130,12 +135,12 @@ class FullWindows:
         )
 
 
-# The room of one term of a job over one window, from what is free at the instants that count.
+# Free slots for one term of a job over one window, from the free resources at its checkpoints.
 
 
-#: Amounts are compared with this slack.
+#: Tolerance for amounts.
 SLACK = 1e-6
-#: A cap that does not bind, small enough to be summed over all hosts.
+#: A cap without effect, small enough to be summed over all hosts.
 UNBOUND = 1 << 30
 
 
@@ -146,9 +151,9 @@ def find_capacity(
     alternative: Alternative,
     points: Sequence[int],
 ) -> TermCapacity:
-    """What one term of a job finds over a window.
+    """Return the free slots for one term of a job over a window.
 
-    points: the start of the window, then every instant inside it at which less may be free.
+    points: the start of the window, then every later instant inside it at which less may be free.
     """
     hosts, table = availability.hosts, availability.table
     caps: FloatArray | None = None
@@ -195,7 +200,7 @@ def constant_amount(use: Use) -> float | None:
 def uses_and_min_free(
     availability: Availability, use: Use, points: Sequence[int]
 ) -> Iterator[tuple[float, FloatArray]]:
-    """What a use holds over a window and the least that is free meanwhile, [H]."""
+    """Yield each amount of a use over a window with the minimum free meanwhile, [H]."""
     constant = constant_amount(use)
     if constant is not None:
         if constant > 0:
@@ -206,7 +211,7 @@ def uses_and_min_free(
 
 
 def stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int]]]:
-    """What a use holds, and the points of the window that it holds it over."""
+    """Yield each amount of a use with the points of the window at which it applies."""
     pairs = [(use.reservation.planned_at(point - points[0]), point) for point in points]
     for held, same in itertools.groupby(pairs, key=lambda pair: pair[0]):
         if held > 0:
@@ -226,7 +231,7 @@ def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> 
 
 
 def _pool_times(availability: Availability, use: Use, points: Sequence[int]) -> float:
-    """How often a pool can give over a window what one count of a use takes."""
+    """Return the number of counts of a use that a pool can provide over a window."""
     constant = constant_amount(use)
     if constant is not None:
         if constant <= 0:
@@ -267,7 +272,7 @@ def _slots_taken(table: ResourceTable, alternative: Alternative) -> list[int]:
     return [index for index in table.slot_indices if index in taken]
 
 
-#: From so many hosts on a use is held as columns, not row by row.
+#: Number of hosts from which a use is stored in arrays, not row by row.
 MANY_HOSTS = 8
 
 
@@ -286,9 +291,9 @@ class Profile:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._finishes: list[int] = []
-        #: Windows known to be too crowded, where nothing is ever given back: its owner knows.
+        #: Windows without enough free slots, if nothing is ever released from this profile.
         self.full_windows: FullWindows | None = None
-        #: What hosts took and will take, where JOB_ACCEPT_INTERVAL counts.
+        #: Past and planned starts by host, if JOB_ACCEPT_INTERVAL applies.
         self.accepted: Accepted | None = None
 
     def copy(self) -> Profile:
@@ -303,7 +308,7 @@ class Profile:
         return twin
 
     def precompute(self) -> None:
-        """Reckon once what each of many copies, if they are asked, would have to reckon."""
+        """Compute once the results that each of many copies would need."""
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
             usage.precompute(self.now)
 
@@ -367,7 +372,7 @@ class Profile:
         end: int,
         whole_hosts: Iterable[int],
     ) -> None:
-        """What the job does not use itself on the hosts that it shares with no other."""
+        """Add the rest of hosts that a job has to itself, beyond its own use."""
         capacity = self.table.host_resources[SLOTS].capacity
         for host in whole_hosts:
             slots = alternative.host_uses[0]
@@ -432,7 +437,7 @@ class Profile:
             self._usage(index).add_constant(hosts, self.now, FOREVER, away[hosts])
 
     def open_for(self, demand: Demand, time: int) -> bool:
-        """Whether -t and the windows that bind the job let it start at `time`."""
+        """Return whether -t and the windows of the job allow a start at `time`."""
         if demand.latest is not None and time > demand.latest:
             return False
         return demand.calendar is None or demand.calendar.allows(time, demand.duration_from(time))
@@ -449,7 +454,7 @@ class Profile:
         return sorted({*times, *(time for time in openings if time >= times[0])})
 
     def has_accept_interval(self, demand: Demand) -> bool:
-        """Whether some host may be closed to the job because of another's start."""
+        """Return whether some host may be closed to the job because of another's start."""
         return demand.interval is not None and self.accepted is not None
 
     def accept(self, demand: Demand, start: int, hosts: Iterable[int]) -> None:
@@ -472,9 +477,9 @@ class Profile:
         return self.min_free_in_pool(index, [time])
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """The least of what is free at an instant and at all starts behind it up to the last, [H].
+        """Return the minimum free at an instant and at all later starts up to the last, [H].
 
-        points: ascending; the first, and what :meth:`checkpoints` has behind it.
+        points: ascending; the first, then the later :meth:`checkpoints`.
         """
         capacity = self.table.host_resources[index].capacity
         usage = self._host_usage.get(index)
@@ -499,7 +504,7 @@ class Profile:
         return capacity if usage is None else capacity - float(usage.at(at)[0])
 
     def in_use(self, time: int) -> Amounts:
-        """What is in use at `time`."""
+        """Return the amounts in use at `time`."""
         return Amounts(
             {index: usage.at(time).copy() for index, usage in self._host_usage.items()},
             {index: float(usage.at(time)[0]) for index, usage in self._pool_usage.items()},
@@ -567,23 +572,23 @@ class Profile:
     def capacity(
         self, demand: Demand, term: TermDemand, alternative: Alternative, start: int
     ) -> TermCapacity:
-        """What one term of a job finds over its window from `start`."""
+        """Return the free slots for one term of a job over its window from `start`."""
         return find_capacity(
             self, demand, term, alternative, self.checkpoints(start, demand.duration_from(start))
         )
 
 
 class ReservationView(Profile):
-    """A profile beside what reservations hold until their starts, as one job finds it.
+    """A profile with reservations subtracted until their starts, for one job.
 
-    shown: with all that is held; none of it starts anything. plain: what runs and is planned.
-    A job that may use what is held for later: from `until` on nothing is held back from it, and
-    `lent`, what is held until then or longer, is free all the while.
-    A job that may use nothing that is held: a reservation holds of its place what does not come
-    free by its start, so whoever uses no more than what is free at all times from its start on uses
-    nothing of that, however long it runs. It finds on each host what it would if it never gave its
-    slots back in `firm`, which is `plain` without places of which less may be held than has to be
-    kept. What is taken of this is taken of all of them: take it of a copy.
+    shown: with all reservations; none of them starts anything. plain: running and planned jobs
+    only. For a job that may use slots reserved for later: from `until` on no reservation is
+    subtracted, and `lent`, reserved until then or longer, is free throughout. For a job that may
+    not: a reservation covers the part of its allocation that is not released by its start, so a job
+    that uses only slots that are always free from its start on uses none of it, however long it
+    runs. On each host it gets the slots that it would get without ever releasing them in `firm`,
+    which is `plain` without allocations that may be reserved in part only. Changes apply to all of
+    them: use a copy.
     """
 
     def __init__(
@@ -636,7 +641,7 @@ class ReservationView(Profile):
         self._starts, self._ends, self._finishes = self._shown.times()
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """The least of what is free over a window; of slots in `firm` also behind it, [H]."""
+        """Return the minimum free over a window; for slots in `firm` also after it, [H]."""
         base, cut = self._plain, bisect.bisect_left(points, self._until)
         if not cut:
             return base.min_free(index, points)

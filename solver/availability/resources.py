@@ -39,23 +39,20 @@ FloatArray = NDArray[np.float64]
 Allocation = dict[int, int]
 
 
-# What a job takes of host resources and pools, and how often it counts.
-#
-# Everything a host or the cluster can run out of is one of two things, so that slots, memory,
-# licences and slot limits are treated alike:
-#
-# * a **host resource**: a capacity per host (slots, mem, a limit PER_HOST, JL/U, …);
-# * a **pool**: one capacity shared by a set of hosts (a floating licence, a queue's QJOB_LIMIT,
-#   …).
+# Use of host resources and pools by a job, and the multiplicity of each use. Everything of which a
+# host or the cluster can run short is one of two things, so that slots, memory, licences and slot
+# limits are treated alike: * a **host resource**: a capacity per host (slots, mem, a limit
+# PER_HOST, JL/U, …); * a **pool**: one capacity shared by a set of hosts (a floating licence, a
+# queue's QJOB_LIMIT, …).
 
 
 class Per(Enum):
-    """How often a use counts (RSV-08)."""
+    """Multiplicity of a use (RSV-08)."""
 
     SLOT = "slot"
     HOST = "host"
     JOB = "job"
-    WHOLE = "whole"  #: the whole capacity of each host (-x, PLC-13)
+    WHOLE = "whole"  # The whole capacity of each host (-x, PLC-13).
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,58 +61,62 @@ class Use:
 
     index: int
     per: Per
-    #: Amounts over the life of the job; the amounts are counted once per `per`.
+    #: Amounts over the life of the job, counted once per `per`.
     reservation: Reservation
-    #: Counted once a job (on each host, in a pool) however many of its terms have the use: a limit
-    #: on jobs, or a host that an exclusive job has whole.
+    #: Whether it counts once for each job (on each host, in a pool) even if several terms have the
+    #: use: a limit on jobs, or a host that an exclusive job has whole.
     once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What one rusage alternative takes (RSV-07): uses of host resources and of pools."""
+    """One rusage alternative: its uses of host resources and of pools (RSV-07)."""
 
+    #: Uses of host resources.
     host_uses: tuple[Use, ...]
+    #: Uses of pools.
     pool_uses: tuple[Use, ...] = ()
     #: Why it can never be granted ("no host has licX"), "" if it can.
     missing: str = ""
-    #: Those that have or reach all it names, [H], the only ones that may take it; None for all.
+    #: Hosts that have all its resources, the only ones that may take it, [H]; None for all.
     hosts: BoolArray | None = None
 
 
 #: Index of the job slots in every table.
 SLOTS = 0
-#: The processor units of hosts, which jobs with affinity[] take beside slots, in words.
+#: Processor units of hosts, which jobs with affinity[] take in addition to slots, in words.
 UNIT_NAMES = {"core": "cores", "thread": "threads", "socket": "sockets", "numa": "NUMA nodes"}
-#: The slots of hosts that are no advance reservation's, which jobs without -U take too (ARV-01).
+#: Name of the slots outside all advance reservations, which jobs without -U take too (ARV-01).
 UNRESERVED = "slots outside advance reservations"
-#: The slots of one are called so, and by its name.
+#: Start of the name of the slots of one advance reservation.
 RESERVED = "advance reservation "
 
 
 @dataclass(frozen=True, slots=True)
 class HostResource:
-    """A capacity on each host, [H]; infinite where it does not bind. `reason` names it."""
+    """A capacity on each host, [H]; infinite if it does not restrict. `reason` names it."""
 
+    #: Name of the resource.
     name: str
     capacity: FloatArray
     reason: str
-    #: LSF's reason for a job that finds too little of it, subject: what that reason names.
+    #: LSF's pending reason for a job that lacks the resource.
     short: Pending
+    #: Name in LSF's reason.
     subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LoanLimit:
-    """What LOAN_POLICIES of a guaranteed pool keeps back from loans (GUA-01)."""
+    """Part of a guaranteed pool that LOAN_POLICIES protects against loans (GUA-01)."""
 
     #: Capacity of the counts of owners.
     limit: float
-    #: From the unused guarantee of each class (RETAIN).
+    #: Amount kept of the unused guarantee of each class (RETAIN).
     retained: float
-    #: From the pool (IDLE_BUFFER).
+    #: Amount kept of the pool (IDLE_BUFFER).
     idle: float
-    #: Guarantees of classes that have no count, and RETAIN of these.
+    #: Guarantees of classes without a count, and RETAIN of these.
     uncounted: float = 0.0
     kept: float = 0.0
 
@@ -124,23 +125,25 @@ class LoanLimit:
 class Pool:
     """One capacity shared by the hosts of `mask` [H]."""
 
+    #: Name of the pool.
     name: str
     capacity: float
     mask: BoolArray
+    #: Text for pending reasons.
     reason: str
-    #: LSF's reason for a job that finds too little of it.
+    #: LSF's reason for a job that lacks it.
     short: Pending
-    #: What that reason names.
+    #: Name in LSF's reason.
     subject: str = ""
-    #: Counts of owners, by index, each with its capacity less the guarantee: availability above it
+    #: Counts of owners, by index, each with its capacity less the guarantee. Availability above it
     #: is unused guarantee, and the sum of these is always available here (GUA-01).
     unused: tuple[tuple[int, float], ...] = ()
-    #: A limit of loans: with these counts, what is kept back of the unused guarantees.
+    #: Limit of loans: the parts of the unused guarantees in these counts that are kept.
     loans: LoanLimit | None = None
 
     @property
     def is_fixed(self) -> bool:
-        """Whether its availability follows from its own use alone."""
+        """Return whether its availability follows from its own use alone."""
         return not self.unused and self.loans is None
 
     def left(self, free: float, free_of: Callable[[int], float]) -> float:
@@ -152,7 +155,7 @@ class Pool:
             return max(free, sum(unused))
         used = sum(self.loans.limit - free_of(index) for index, _ in self.unused)
         kept = sum(min(self.loans.retained, amount) for amount in unused) + self.loans.kept
-        no_loan = sum(unused) + self.loans.uncounted  # a start that leaves this free is none
+        no_loan = sum(unused) + self.loans.uncounted  # A start with this much free is no loan.
         return free - used - min(no_loan, max(kept, self.loans.idle))
 
 
@@ -160,21 +163,22 @@ class Pool:
 class LimitRow:
     """One counter of a Limit section: `index` of a host resource (on_hosts), else of a pool."""
 
+    #: The Limit section.
     limit: Limit
     resource: str
     index: int
     on_hosts: bool
-    #: Whose it is, "" where the section counts all users together.
+    #: User that it counts, "" if the section counts all users together.
     user: str = ""
-    #: The same of queues.
+    #: Queue that it counts, "" if the section counts all queues together.
     queue: str = ""
-    #: The same of projects.
+    #: Project that it counts, "" if the section counts all projects together.
     project: str = ""
-    #: Likewise for application profiles.
+    #: Application profile that it counts, "" if the section counts all together.
     app: str = ""
 
 
-#: What an amount of 10.1 may be for, mem=50/task.
+#: Units of an amount in LSF 10.1, mem=50/task.
 _PER = {"host": Per.HOST, "task": Per.SLOT, "job": Per.JOB}
 
 
@@ -214,7 +218,7 @@ class ResourceTable:
     instance: Instance
     host_resources: list[HostResource] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
-    #: Counters of Limit sections that have joined.
+    #: Counters of Limit sections, added when first needed.
     limit_rows: list[LimitRow] = field(default_factory=list)
     _host_index: dict[str, int] = field(default_factory=dict)
     _pool_index: dict[str, list[int]] = field(default_factory=dict)
@@ -224,9 +228,9 @@ class ResourceTable:
     _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
-    #: Plans count on loans where every pending job may have one.
+    #: Whether plans may use loans: only if every pending job may have one.
     settled: bool = False
-    #: Limits of guaranteed pools, if there are any.
+    #: Limits of guaranteed pools, None if there are none.
     guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
     _distinguished: tuple[bool, bool] = (False, False)
@@ -251,7 +255,7 @@ class ResourceTable:
         running = [item.job for item in self.instance.running]
         self._arrays.update(running_limits((*self.instance.pending, *running)))
         if any(job.array_limit is None and job.array_id is not None for job in running):
-            # Elements still to come may say how many of those that run may.
+            # The limit of an array may come from elements that are still to be submitted.
             for array, most in running_limits(self.instance.future).items():
                 self._arrays.setdefault(array, most)
         slots = np.array([host.slots for host in hosts], dtype=float)
@@ -285,7 +289,7 @@ class ResourceTable:
             self._host_index.update(dict.fromkeys(GPU_NAMES, index))
 
     def _add_units(self) -> None:
-        """The processor units of hosts that have said how many: affinity[] takes them (AFF-01)."""
+        """Add the processor units of hosts with known numbers, which affinity[] takes (AFF-01)."""
         for kind, words in UNIT_NAMES.items():
             counts = [host.units(kind) for host in self.instance.cluster.hosts]
             if any(count is not None for count in counts):
@@ -295,9 +299,9 @@ class ResourceTable:
 
     @property
     def unreserved(self) -> int:
-        """Index of the slots that reservations take away: all, or those that jobs without -U take.
+        """Return the index of the slots that reservations take: all, or those for jobs without -U.
 
-        The latter are there if jobs may be in reservations.
+        The latter exist if jobs may be in reservations.
         """
         return self._host_index.get(UNRESERVED, SLOTS)
 
@@ -307,7 +311,7 @@ class ResourceTable:
         return (SLOTS,) if self.unreserved == SLOTS else (SLOTS, self.unreserved)
 
     def is_slots(self, index: int) -> bool:
-        """Whether a host resource is slots of hosts, all of them or those of a reservation."""
+        """Return whether a host resource is slots: all slots or those of a reservation."""
         return index in self.slot_indices or self.host_resources[index].name.startswith(RESERVED)
 
     def slots_taken(self, job: Job) -> tuple[int, ...]:
@@ -328,10 +332,11 @@ class ResourceTable:
         return self._host_index[name]
 
     def reported_used(self) -> dict[int, FloatArray]:
-        """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
+        """Return the use of mem, swp and tmp before any job by the hosts' reports, [H] by index
+        (RSV-01).
 
-        The reported amount is what is available to jobs; what of the configured amount is not
-        among it is gone until the host reports anew.
+        The reported amount is available to jobs; the rest of the configured amount is used until
+        the next report.
         """
         found: dict[int, FloatArray] = {}
         hosts = self.instance.cluster.hosts
@@ -353,11 +358,11 @@ class ResourceTable:
         first: bool = True,
         simple: Simple | None = None,
     ) -> Alternative:
-        """Everything that `job` uses when it holds `reservations` besides its slots.
+        """Return all uses of `job` when it has `reservations` in addition to its slots.
 
         first: for the first term of a requirement; a limit on jobs over the whole cluster counts
-        the job once, not once a term.
-        simple: the term, whose affinity[] says how many units each of its slots takes.
+        the job once, not once for each term. simple: the term, whose affinity[] gives the units of
+        each slot.
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
         one_each = flat("slots", 1.0)
@@ -405,13 +410,13 @@ class ResourceTable:
         )
 
     def counted_per(self, reservation: Reservation) -> Per:
-        """How often a reserved amount counts: as it says itself, else as its resource does."""
+        """Return the multiplicity of a reserved amount: its own, else that of its resource."""
         if reservation.per:
             return _PER[reservation.per]
         return self.method(reservation.resource)
 
     def method(self, resource: str) -> Per:
-        """How often a rusage amount counts that does not say so itself (RSV-08)."""
+        """Return the multiplicity of a rusage amount without a unit of its own (RSV-08)."""
         if resource in self._methods:
             return self._methods[resource]
         if self.instance.params.reserve_per_slot:
@@ -438,17 +443,19 @@ class ResourceTable:
         return flat(item.resource, item.initial) if static else item
 
     def limited_array(self, job: Job) -> str | None:
-        """The array of which a job is an element and no more than so many may run, or None."""
+        """Return the array of which the job is an element if it has a limit on running ones,
+        else None.
+        """
         if job.array_limit is None and not self._arrays:
             return None
         array = job.array_id
         return array if job.array_limit is not None or array in self._arrays else None
 
     def learns_limit(self, job: Job, among: Iterable[Job]) -> bool:
-        """Take over how many elements of a job's array may run; False where it is too late.
+        """Set the limit on running elements of a job's array; return False if it is too late.
 
-        It is where another number is known, or where elements run that nobody counted. among: what
-        runs.
+        It is too late if another limit is set, or if elements run that are not counted. among:
+        running jobs.
         """
         array, most = job.array_id, job.array_limit
         if array is None or most is None or self._arrays.get(array) == most:
@@ -459,9 +466,9 @@ class ResourceTable:
         return True
 
     def whose(self, job: Job) -> tuple[Hashable, ...]:
-        """Whose a job is to the limits: user, project, array, service class, and its loans.
+        """Return the identity of a job for limits: user, project, array, service class, loans.
 
-        "" where none distinguishes.
+        "" for each that no limit distinguishes.
         """
         by_user, by_project = self._distinguished
         return (
@@ -512,7 +519,7 @@ class ResourceTable:
     def _guarantee_uses(
         self, job: Job, span: Span | None, held: Mapping[str, tuple[Reservation, Per]]
     ) -> Iterator[Use]:
-        """What a job counts for in guaranteed pools and in the limits that follow (GUA-01)."""
+        """Yield the uses of a job in guaranteed pools and in the limits that follow (GUA-01)."""
         assert self.guarantees is not None
         for row in self.guarantees.rows(job):
             kind, name = row.pool.pool.kind, row.pool.pool.arguments.get("name", "")
@@ -602,9 +609,9 @@ class ResourceTable:
                 elif resource != "slots" and resource not in held:
                     continue
                 elif amount < 0 and resource not in ("slots", *self._host_index):
-                    continue  # percent of what no host has
+                    continue  # A percentage of an amount that no host has.
                 elif each and per is Per.JOB and resource in self._pool_index:
-                    per = Per.HOST  # what is shared is in use on every host of the job
+                    per = Per.HOST  # A shared resource is in use on every host of the job.
                 index = self._limit_index(limit, resource, amount, key, job)
                 (hosts if each else pools).append(Use(index, per, item, once=resource == "jobs"))
         return hosts, pools
@@ -612,7 +619,8 @@ class ResourceTable:
     def _limit_amounts(self, limit: Limit) -> list[tuple[str, float]]:
         amounts = list(limit.amounts.items())
         each = limit.hosts is not None and limit.hosts.each
-        if limit.slots_per_processor is not None and each:  # LSF ignores it without PER_HOST
+        # LSF ignores SLOTS_PER_PROCESSOR without PER_HOST.
+        if limit.slots_per_processor is not None and each:
             amounts.append(("slots", -limit.slots_per_processor))
         return [*amounts, *((name, -percent) for name, percent in limit.percentages.items())]
 
@@ -646,7 +654,7 @@ class ResourceTable:
         if resource == "slots":
             return np.ceil(amount * self._processors - 1e-9)
         capacity = self.host_resources[self._host_index[resource]].capacity
-        # 10 % of 249 MB is 25 MB (10.1).
+        # 10 % of 249 MB is rounded up to 25 MB (10.1).
         return np.where(capacity < 0, np.inf, np.floor(capacity * amount / 100 + 0.5))
 
     def _queue_and_user_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
@@ -723,13 +731,13 @@ class ResourceTable:
         return "/".join(parts)
 
     def _covers(self, scope: Scope, value: str) -> bool:
-        # A job without an application profile is under no limit of profiles.
+        # No limit by profiles applies to a job without an application profile.
         if not value or any(value in self.members(name) for name in scope.excluded):
             return False
         return any(name == "all" or value in self.members(name) for name in scope.names)
 
     def members(self, name: str) -> frozenset[str]:
-        """Users that a user or group name stands for (itself where it is no group)."""
+        """Return the users of a user or group name (itself if it is no group)."""
         if name not in self._members:
             groups = {group.name: group for group in self.instance.groups}
             reached: set[str] = set()

@@ -1,8 +1,8 @@
-"""What running jobs use, now and later, kept up to date as jobs start and end.
+"""Use by running jobs, now and later, updated as jobs start and end.
 
-Rows of all jobs lie in growing columns; the rows of a job that ends are switched off and swept out
-when half of all rows are off. A cycle takes a :meth:`RunningProfile.copy`, which costs no more than
-a few array views, and plans in it.
+Rows of all jobs are in growing arrays; the rows of a finished job are switched off and removed when
+half of all rows are off. A cycle takes a :meth:`RunningProfile.copy`, which costs only a few array
+views, and plans in it.
 """
 
 from __future__ import annotations
@@ -33,25 +33,27 @@ from .usage import FOREVER, OFF, RunningUsage, Usage
 
 @dataclass(slots=True)
 class HeldPart:
-    """What a job holds of one host resource (hosts, times: [k]) or of one pool (times: [1])."""
+    """Use of one host resource (hosts, times: [k]) or of one pool (times: [1]) by a job."""
 
     pool: bool
+    #: Index of the resource or pool.
     index: int
     hosts: IntArray
     times: FloatArray
+    #: Amounts over the life of the job.
     reservation: Reservation
-    #: Of `reservation`, held now, counted `times` times.
+    #: Amount of `reservation` in use now, counted `times` times.
     amount: float
 
     @property
     def falls(self) -> bool:
-        """Whether the amount changes while the job runs."""
+        """Return whether the amount changes while the job runs."""
         phases = self.reservation.phases
         return len(phases) > 1 or phases[0].end is not None
 
     @property
     def decays(self) -> bool:
-        """Whether some phase falls linearly."""
+        """Return whether some phase falls linearly."""
         return any(phase.decay for phase in self.reservation.phases)
 
 
@@ -60,7 +62,7 @@ class FreeNow:
 
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
-        #: What hosts report to be gone before any job, by index of the amount, [H].
+        #: Use before any job by the hosts' reports, by index of the amount, [H].
         self.away = table.reported_used()
         self._hosts: list[FloatArray] = []
         self._pools: list[float] = []
@@ -73,7 +75,7 @@ class FreeNow:
         return self._hosts[index]
 
     def reported(self, index: int) -> FloatArray:
-        """What hosts report of an amount as it would be without jobs, [H]; not to be changed."""
+        """Return the amount that hosts report as free of jobs, [H]; not to be changed."""
         capacity = self.table.host_resources[index].capacity
         return capacity - self.away[index] if index in self.away else capacity
 
@@ -99,14 +101,14 @@ class FreeNow:
         elapsed: int = 0,
         whole_hosts: Iterable[int] = (),
     ) -> list[HeldPart]:
-        """Take what a job uses `elapsed` seconds after its start; give back what is returned."""
+        """Set the use of a job `elapsed` seconds after its start; release the difference."""
         parts = list(parts_of(self.table, alternative, allocation, whole_hosts))
         for part in parts:
             self.change(part, part.reservation.at(elapsed))
         return parts
 
     def take_from_pool(self, index: int, amount: float) -> None:
-        """Take an amount of a pool that nobody gives back."""
+        """Take an amount of a pool that is never released."""
         self.pool(index)
         self._pools[index] -= amount
 
@@ -136,7 +138,7 @@ class FreeNow:
             self.host(index)[host] += slots
 
     def report(self, index: int, host: int, amount: float) -> None:
-        """A host reports what it has of an amount, as it would be without jobs."""
+        """Set the amount that a host reports as free of jobs."""
         free = self.host(index)
         away = self.away.setdefault(index, np.zeros_like(free))
         gone = float(self.table.host_resources[index].capacity[host]) - amount
@@ -159,7 +161,7 @@ class FreeNow:
 
 
 class FallingUse:
-    """What running jobs hold that falls while they run, by job: amounts, and loads they reserve."""
+    """Uses of running jobs that fall while they run, by job: amounts and reserved load."""
 
     __slots__ = ("_loads", "_parts")
 
@@ -175,7 +177,7 @@ class FallingUse:
         parts: Iterable[HeldPart],
         loads: Iterable[Reservation],
     ) -> None:
-        """A job runs from `start` with these parts and loads; those that never fall are no matter.
+        """Add a job that runs from `start` with these parts and loads; constant ones are ignored.
 
         Times in seconds.
         """
@@ -194,12 +196,12 @@ class FallingUse:
 
     @property
     def has_any(self) -> bool:
-        """Whether anything falls before its job ends."""
+        """Return whether any use falls before its job ends."""
         return bool(self._parts or self._loads)
 
     @property
     def amounts(self) -> bool:
-        """Whether an amount does, not only a load."""
+        """Return whether any amount falls, not only a load."""
         return bool(self._parts)
 
     def bring_to(self, now: int, free_now: FreeNow) -> None:
@@ -231,7 +233,7 @@ class FallingUse:
 
 
 def _settled(reservation: Reservation, elapsed: int) -> bool:
-    """Whether a reservation never changes again."""
+    """Return whether a reservation never changes again."""
     last = reservation.phases[-1]
     return elapsed >= (last.start if last.end is None else last.end)
 
@@ -242,7 +244,7 @@ def parts_of(
     allocation: Allocation,
     whole_hosts: Iterable[int] = (),
 ) -> Iterator[HeldPart]:
-    """What one term of a job uses, with nothing held yet."""
+    """Yield the uses of one term of a job, with nothing in use yet."""
     hosts = np.fromiter(allocation, np.int64, len(allocation))
     slots = np.fromiter(allocation.values(), float, len(allocation))
     ones = np.ones(len(hosts))
@@ -277,14 +279,14 @@ class Residual:
     def __init__(self, free_now: FreeNow, now: int, held: Amounts) -> None:
         self.free_now = free_now
         self.now = now
-        #: What others hold.
+        #: Reservations of other jobs.
         self.held = held
         self.table = free_now.table
         self.hosts = len(free_now.table.instance.cluster.hosts)
         self.later_starts: tuple[int, ...] = ()
-        #: Hosts that take no such job now, [H], None where all are open.
+        #: Hosts closed to this job now, [H], None if all are open.
         self.closed: BoolArray | None = None
-        #: Least availability of pools, by index, that loans of guaranteed pools bring.
+        #: Minimum availability of pools, by index, when loans of guaranteed pools are used.
         self.loans: Mapping[int, float] = {}
         #: Slots that an advance reservation keeps on each host during the job, [H], or None.
         self.blocked: FloatArray | None = None
@@ -295,9 +297,9 @@ class Residual:
             raise ValueError(f"what is free at {time} s is not known at {self.now} s")
 
     def free(self, index: int, time: int) -> FloatArray:
-        """Free amount of a host resource beside what is held, [H].
+        """Return the free amount of a host resource less reservations, [H].
 
-        Raises ValueError for any other instant than now, as all its questions do.
+        Any instant other than now raises a ValueError, as for all methods here.
         """
         self._at(time)
         amounts = self.free_now.host(index)
@@ -311,11 +313,11 @@ class Residual:
     def most_slots(self) -> float:
         """Slots that are free on all hosts together; no job can have more."""
         free = self.free(SLOTS, self.now)
-        # Half a slot more than all that rounding can gain.
+        # Half a slot covers any rounding error.
         return float(np.maximum(free, 0).sum()) + 0.5
 
     def free_in_pool(self, index: int, time: int) -> float:
-        """Free amount of a pool beside what is held."""
+        """Return the free amount of a pool less reservations."""
         self._at(time)
         left = self.table.pools[index].left(self.free_of_capacity(index), self.free_of_capacity)
         return max(left, self.loans[index]) if index in self.loans else left
@@ -348,7 +350,9 @@ class Residual:
     def capacity(
         self, demand: Demand, term: TermDemand, alternative: Alternative, start: int
     ) -> TermCapacity:
-        """What the job finds now; free_now as pref[] counts it: all slots that no job runs on."""
+        """Return the free slots for the job now; free_now, for pref[], has all slots without a
+        job.
+        """
         capacity = find_capacity(self, demand, term, alternative, [start])
         if self.closed is not None:
             capacity.caps[self.closed] = 0
@@ -377,30 +381,29 @@ class Residual:
         self.free_now.take(alternative, allocation, whole_hosts=whole_hosts)
 
 
-#: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
+#: Whole and partial terms of one job: uses, allocation, and hosts it has to itself (cu[excl]).
 Hold = tuple[Alternative, Allocation, Iterable[int]]
 
-#: The owner of what hosts report to be gone.
+#: Owner number of the use that hosts report before any job.
 REPORTED = -2
 
 
 class RunningProfile(Profile):
-    """Running jobs by number: what is free at present, and the finish expected of each."""
+    """Running jobs by number: current use, and the expected finish of each."""
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         super().__init__(table, now)
-        #: The present, exact to the second; `now` is its instant.
+        #: Free resources now, exact to the second; `now` is its instant.
         self.free_now = FreeNow(table)
-        #: What each job holds of it, but for jobs whose rows were entered all at once.
+        #: Parts of each job in that use, except for jobs whose rows were entered in bulk.
         self.parts: dict[int, list[HeldPart]] = {}
-        #: What of that falls over time.
+        #: Parts of that use that fall over time.
         self.falls = FallingUse()
-        #: Of the jobs whose use is known to end, or not to.
+        #: Finish of the jobs whose use ends at a known time, or never.
         self.finish: dict[int, int] = {}
-        #: When each host took its last job, [H]. The profile of :meth:`copy` begins with the
-        #: present, and is good until the next job ends. A suspended job keeps its amounts, and its
-        #: finish is unknown; one that is preempted keeps all but its slots, and no profile counts
-        #: with it.
+        #: Time at which each host took its last job, [H]. The profile of :meth:`copy` begins now,
+        #: and is valid until the next job ends. A suspended job keeps its amounts, and its finish
+        #: is unknown; a preempted job keeps all but its slots, and no profile counts it.
         self.last_accepted = np.full(self.hosts, NEVER_ACCEPTED, dtype=np.int64)
         self._owner = -1
         self.enter_reported()
@@ -413,9 +416,9 @@ class RunningProfile(Profile):
         finish: int | None,
         loads: Iterable[Reservation] = (),
     ) -> None:
-        """A job runs from `start` and is expected to end at `finish` (None: unknown).
+        """Add a job that runs from `start` and is expected to end at `finish` (None: unknown).
 
-        loads: what it reserves of load indices.
+        loads: its reservations of load indices.
         """
         parts: list[HeldPart] = []
         for alternative, allocation, whole_hosts in holds:
@@ -442,9 +445,9 @@ class RunningProfile(Profile):
         amounts: Sequence[float],
         loads: Iterable[Reservation],
     ) -> None:
-        """A job runs, as a checkpoint has it; the present counts its amounts already.
+        """Restore a running job from a checkpoint; current use includes its amounts already.
 
-        finish: FOREVER if unknown, None where no profile counts with the job.
+        finish: FOREVER if unknown, None if no profile counts the job.
         """
         parts: list[HeldPart] = []
         for alternative, allocation, whole_hosts in holds:
@@ -471,7 +474,7 @@ class RunningProfile(Profile):
         self._set_slots(job, 1.0)
 
     def ended(self, job: int) -> None:
-        """A job is gone; of one entered at once its rows say what is free now."""
+        """Remove a finished job; the rows of a job entered in bulk determine its current use."""
         parts = self.parts.pop(job, None)
         if parts is None:
             self._give_rows_back(job)
@@ -523,7 +526,7 @@ class RunningProfile(Profile):
         *,
         pool: bool,
     ) -> None:
-        """What many jobs, ascending by number, hold of a host resource or of a pool."""
+        """Add rows of many jobs, ascending by number, in a host resource or a pool."""
         usage = self._pool(index) if pool else self._usage(index)
         assert isinstance(usage, RunningUsage)
         if pool:
@@ -533,7 +536,7 @@ class RunningProfile(Profile):
         usage.enter(owners, where, begin, end, amounts)
 
     def _leave(self, job: int) -> None:
-        # Of many pools a job is in few: most of them are passed by without a call.
+        # A job is in few of many pools: pools without a row of the job cost no call.
         for usage in map(_running, (*self._host_usage.values(), *self._pool_usage.values())):
             if usage.holds_for(job):
                 usage.remove(job)
@@ -562,7 +565,7 @@ class RunningProfile(Profile):
     def _after_now(self, times: IntArray) -> list[int]:
         """Known instants after now, ascending, each once."""
         later = np.sort(times[(times > self.now) & (times < FOREVER)])
-        first = np.ones(len(later), dtype=bool)  # a table of hashes takes four times as long
+        first = np.ones(len(later), dtype=bool)  # A hash table would take four times as long.
         np.not_equal(later[1:], later[:-1], out=first[1:])
         found: list[int] = later[first].tolist()
         return found
@@ -601,7 +604,7 @@ class RunningProfile(Profile):
             self.hold_reported(index, away)
 
     def hold_reported(self, index: int, away: FloatArray) -> None:
-        """What hosts report to be gone of an amount from now on, [H]; in place of the last word."""
+        """Set the use before any job by the hosts' reports from now on, [H]."""
         usage = self._usage(index)
         assert isinstance(usage, RunningUsage)
         usage.remove(REPORTED)
@@ -615,7 +618,7 @@ class RunningProfile(Profile):
         return self._ascending(SLOTS)
 
     def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """As slots_by_finish, without jobs in advance reservations."""
+        """Return slots_by_finish without jobs in advance reservations."""
         return self._ascending(self.table.unreserved)
 
     def when_freed(self, index: int, host: int, amount: float, now: int) -> int | None:

@@ -1,6 +1,6 @@
-"""What jobs use over time, as rows and as columns: the sums behind the availability profile.
+"""Use by jobs over time, as rows and as arrays: the sums behind the availability profile.
 
-A use holds an amount over [begin, end), integer seconds, and never rises after its start.
+A use has an amount over [begin, end), integer seconds, and never rises after its start.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from ...model.reservation import DECAY_STEP
 from .resources import BoolArray, FloatArray, IntArray, Use
 
-#: "For ever": the finish of a job whose end is unknown.
+#: The finish of a job whose end is unknown: later than any instant.
 FOREVER = 1 << 60
 
 
@@ -39,7 +39,7 @@ class Block:
         self.end: IntArray = np.array([row.end for row in rows], dtype=np.int64)
         self.amount: FloatArray = np.array([row.amount for row in rows], dtype=float)
         fall = [(i, row.amount - row.floor) for i, row in enumerate(rows) if row.decay]
-        #: Positions of the rows that fall over time, and by how much in all.
+        #: Positions of the rows that fall over time, and the total by which they fall.
         self.decaying = (
             np.array([i for i, _ in fall], dtype=np.int64),
             np.array([drop for _, drop in fall], dtype=float),
@@ -150,20 +150,19 @@ class RowList:
         )
 
 
-# Where the use of something may rise, so that the most that is used over a window is found fast.
-#
-# Rows only fall after they have begun. So over a window a host has the most in use at the first
-# instant or where some row begins on it: these are few, however many instants there are.
+# Instants at which the use of a resource may rise, to find a maximum fast. Rows only fall
+# after they have begun. So over a window a host has its maximum use at the first instant or when
+# some row begins on it: these are few, even with many instants.
 
 
-#: Places and instants at which rows begin.
+#: Positions and instants at which rows begin.
 Beginnings = tuple[IntArray, IntArray]
 
 
 class Rises:
-    """Beginnings of rows in the order of time, and what is in use on their hosts then.
+    """Beginnings of rows in order of time, with the use on their hosts then.
 
-    Nothing is changed in place, so copies may share one.
+    It is immutable, so copies may share one.
     """
 
     __slots__ = ("_begin", "_used", "_where")
@@ -196,7 +195,7 @@ class Rises:
     def with_beginnings(
         self, fresh: Sequence[Beginnings], since: int, at: Callable[[int], FloatArray]
     ) -> Rises:
-        """With more beginnings, those after `since`; at: what is in use at an instant, [H]."""
+        """Return the rises with further beginnings after `since`; at: use at an instant, [H]."""
         where = np.concatenate([part[0] for part in fresh])
         begin = np.concatenate([part[1] for part in fresh])
         later = begin > since
@@ -219,12 +218,12 @@ class Rises:
         return twin
 
     def raise_to(self, most: FloatArray, after: int, last: int) -> None:
-        """Raise amounts, [H], to what is in use where rows begin after `after`, up to `last`."""
+        """Raise amounts, [H], to the use when rows begin after `after`, up to `last`."""
         low, high = np.searchsorted(self._begin, (after, last), side="right")
         np.maximum.at(most, self._where[low:high], self._used[low:high])
 
 
-#: Amounts of what runs (hosts times instants) that are kept for asking again.
+#: Maximum size of cached amounts of running jobs (hosts times instants).
 MAX_KNOWN = 2_000_000
 
 
@@ -248,12 +247,12 @@ class Usage:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        #: Rows that are in no column yet.
+        #: Rows that are not in the arrays yet.
         self.recent: list[Row] = []
         self._base: Block | None = None
         self._added: list[Block] = []
         self._known: dict[int, FloatArray] = {}
-        #: The beginnings and rows that the rises do not have yet; these are made once asked for.
+        #: Beginnings and rows that the rises lack; the rises are completed on demand.
         self._new_blocks: list[Beginnings] = []
         self._uncounted: list[Block] = []
         self._rises: Rises | None = None
@@ -269,7 +268,7 @@ class Usage:
             amount, floor = phase.amount * times, phase.floor * times
             decay = phase.decay and phase.end is not None
             if decay and end < full_end:
-                # Cut short: keep the slope by ending at the amount that the line reaches there.
+                # A truncated row keeps its slope: it ends at the amount that it has then.
                 floor = amount - (amount - floor) * (end - begin) / (full_end - begin)
             self.recent.append(Row(where, begin, end, amount, floor, decay))
 
@@ -309,9 +308,9 @@ class Usage:
         return total
 
     def most(self, time: int, last: int, since: int) -> FloatArray:
-        """The most in use at `time` or at a beginning after it, up to `last`, [size].
+        """Return the maximum use at `time` or at a beginning after it, up to `last`, [size].
 
-        since: no earlier instant is ever asked about.
+        since: no earlier instant is ever queried.
         """
         found = self.at(time)
         if last > time:
@@ -336,7 +335,7 @@ class Usage:
         return rises
 
     def _shared(self, time: int) -> FloatArray:
-        """What the shared rows come to at `time`, [size]; kept."""
+        """Return the total of the shared rows at `time`, [size]; cached."""
         if self._base is None:
             self.freeze()
         assert self._base is not None
@@ -368,7 +367,7 @@ class Usage:
 
 
 _FIRST = 64
-#: The end of a row that is switched off.
+#: End of a row that is switched off.
 OFF = -(1 << 62)
 
 
@@ -396,16 +395,16 @@ class RunningUsage(Usage):
         self._off = 0
         self._columns = _columns(_FIRST)
         self._rows_of: dict[int, list[int]] = {}
-        #: Owners that are not in `_rows_of`: their rows lie between two neighbours of `_edges`,
-        #: the first of which is here.
+        #: First positions of owners that are not in `_rows_of`: their rows lie between two
+        #: neighbours of `_edges`.
         self._entered: dict[int, int] = {}
         self._edges: IntArray = np.zeros(1, np.int64)
         self._falling: dict[int, float] = {}
-        #: Owners of which some row ends before they do.
+        #: Owners with a row that ends before they do.
         self._odd: set[int] = set()
-        #: So many of the rows are looked at, and these of them are on, ascending by their ends.
+        #: Number of rows examined, and those of them that are on, ascending by end.
         self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
-        #: The same as columns, None where they have changed.
+        #: These rows as arrays, None after a change.
         self._ascending: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
@@ -457,7 +456,7 @@ class RunningUsage(Usage):
         self._by_owner()
 
     def _known_rows(self) -> dict[int, list[int]]:
-        """The rows of each owner, also of those that were entered at once."""
+        """Return the rows of each owner, including those entered in bulk."""
         edges = self._edges.tolist() if self._entered else []
         for owner, place in self._entered.items():
             self._rows_of[owner] = [*range(edges[place], edges[place + 1])]
@@ -511,7 +510,7 @@ class RunningUsage(Usage):
             self._falling[at] = row.amount - row.floor
 
     def holds_for(self, owner: int) -> bool:
-        """Whether a job has rows here."""
+        """Return whether a job has rows here."""
         return owner in self._rows_of or owner in self._entered
 
     def remove(self, owner: int) -> None:
@@ -616,7 +615,7 @@ class RunningUsage(Usage):
 
     @property
     def ends_with_jobs(self) -> bool:
-        """Whether every row ends when its owner does."""
+        """Return whether every row ends with its owner."""
         return not self._odd
 
     def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
@@ -630,7 +629,7 @@ class RunningUsage(Usage):
         return ends
 
     def _shared(self, time: int) -> FloatArray:
-        """What all rows come to at `time`, [size]."""
+        """Return the total of all rows at `time`, [size]."""
         return self.by_end().at(time, self.size)
 
     def copy(self, without: Collection[int] = ()) -> Usage:

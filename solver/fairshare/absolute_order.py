@@ -30,14 +30,14 @@ from .waiting_jobs import QueueTraversal, Rank
 class AbsoluteValue:
     """The absolute priority of one job at one time."""
 
-    #: The value of the formula, with the administrator's part; without a system priority it
-    #: decides.
+    #: Value of the formula, with the administrator's part; it decides if there is no system
+    #: priority.
     value: float
-    #: A system priority, which stands above all values; None if there is none.
+    #: System priority, which ranks above all values; None if there is none.
     system: float | None = None
-    #: What each metric adds, before the limits of whole factors; the administrator's part as ADMIN.
+    #: Amount that each metric adds, before factors are limited; the administrator's part is ADMIN.
     terms: Mapping[str, float] | None = None
-    #: Sorts the highest first.
+    #: Sort key, highest first.
     key: tuple[bool, float] = (True, 0.0)
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class AbsoluteValue:
 
     @property
     def sum(self) -> str:
-        """The value and what it is made of: ``350.00 (JPRIORITY 50, QPRIORITY 300)``."""
+        """Return the value and its parts: ``350.00 (JPRIORITY 50, QPRIORITY 300)``."""
         if self.system is not None or not self.terms:
             return str(self)
         return f"{self} ({', '.join(f'{name} {part:g}' for name, part in self.terms.items())})"
@@ -61,17 +61,17 @@ class AbsoluteOrder:
         self._instance = instance
         self._queues: Mapping[str, Queue] = {queue.name: queue for queue in instance.queues}
         self._fixed: dict[str, tuple[Job, dict[str, float]]] = {}
-        #: Values that time does not change.
+        #: Values that do not change with time.
         self._settled: dict[str, tuple[Job, AbsoluteValue]] = {}
         grows = instance.params.grows_priorities and "JPRIORITY" in group.formula.metrics
-        #: Dynamic priorities by user and group, within one ordering.
+        #: Dynamic priorities by user and group, cached for one ordering.
         self._priorities: dict[tuple[str, str], float] = {}
         self._moves = grows or self.moves_always
         self._longest_delay = max(group.formula.delays.values(), default=0)
 
     @property
     def moves_always(self) -> bool:
-        """Whether values change from second to second: dynamic priorities count."""
+        """Return whether values change every second, because dynamic priorities count."""
         return self.tree is not None and "FS" in self.group.formula.metrics
 
     def account(self, job: Job, now: float) -> Account | None:
@@ -83,7 +83,7 @@ class AbsoluteOrder:
         return min(found, key=lambda account: tree.key(account, now))
 
     def _value(self, job: Job, now: int) -> AbsoluteValue:
-        """What a job stands at; kept once time does not change it any more."""
+        """Return the value of a job; cached if it no longer changes with time."""
         known = self._settled.get(job.id)
         if known is not None and known[0] is job:
             return known[1]
@@ -152,7 +152,7 @@ class AbsoluteOrder:
         return min((end for end in ends if end > now), default=math.inf)
 
     def _fixed_metrics(self, job: Job) -> dict[str, float]:
-        """Those that time does not change."""
+        """Return the metrics of a job that do not change with time."""
         instance = self._instance
         makes: dict[str, Callable[[], float]] = {
             "PROC": lambda: job.most_slots,
@@ -230,6 +230,6 @@ class AbsoluteTraversal(QueueTraversal):
         return None if rank is None else self._order.account(self._jobs[rank], self._now)
 
     def value(self) -> AbsoluteValue | None:
-        """What the first job stands at."""
+        """Return the value of the first job."""
         rank = self.first()
         return None if rank is None else self._values[rank]

@@ -19,16 +19,15 @@ from ...model.errors import InputError
 from ...model.share_rules import ADJUSTMENTS, unknown_adjustment
 from ...model.shares import Path, ShareLookup, ShareNode
 
-# The dynamic priority of a share account, and the meters that feed it (FSH-02, FSH-03).
-#
-# Everything is kept in seconds; the formula works in hours. Decay is continuous: what counts one
-# hour now counts 0.1 hours after HIST_HOURS, that is, a factor of ``10 ** (-t / HIST_HOURS)``;
-# HIST_HOURS of 0 means no decay.
+# Dynamic priority of a share account, and the meters of its inputs (FSH-02, FSH-03). Amounts are
+# kept in seconds; the formula uses hours. Decay is continuous: an amount of one hour counts 0.1
+# hours after HIST_HOURS, that is, a factor of ``10 ** (-t / HIST_HOURS)``; HIST_HOURS of 0 means no
+# decay.
 
 
-#: A denominator below this counts as this: the priority is at most 100 times the shares.
+#: Minimum of the denominator: the priority is at most 100 times the shares.
 MIN_DENOMINATOR = 0.01
-#: Binary digits of a priority that count, 13 decimal ones: behind them there is rounding noise.
+#: Number of binary digits of a priority that count (13 decimal digits), to exclude rounding noise.
 SIGNIFICANT_BITS = 44
 
 
@@ -36,18 +35,23 @@ SIGNIFICANT_BITS = 44
 class Factors:
     """Weights and switches of the formula, of one policy."""
 
+    #: Weight of CPU time.
     cpu_time: float = 0.7
+    #: Weight of run time.
     run_time: float = 0.7
+    #: Weight of committed run time.
     committed_run_time: float = 0.0
+    #: Weight of slots in use.
     run_job: float = 3.0
+    #: Weight of the adjustment.
     adjustment: float = 0.0
     #: Hours in which a decaying value falls to a tenth.
     hist_hours: float = 5.0
-    #: Finished run time counts (ENABLE_HIST_RUN_TIME).
+    #: Whether run time of finished jobs counts (ENABLE_HIST_RUN_TIME).
     hist_run_time: bool = False
-    #: The run time of running jobs decays too (RUN_TIME_DECAY).
+    #: Whether run time of running jobs decays (RUN_TIME_DECAY).
     run_time_decay: bool = False
-    #: Run time counts slot-seconds, not seconds of a job.
+    #: Whether run time counts slot-seconds instead of seconds of a job.
     run_time_in_slots: bool = False
 
     @classmethod
@@ -75,33 +79,33 @@ class Factors:
 
 
 class Consumption(NamedTuple):
-    """What an account has used, as the formula and the adjustment plug-ins see it.
+    """Use of an account, as inputs of the formula and of adjustment plug-ins.
 
     Times in seconds: cpu_time decayed; run_time of running jobs; historical_run_time decayed, of
-    finished jobs; committed_run_time of running jobs (for one without -W or RUNLIMIT its run time,
-    so that the difference is nothing).
+    finished jobs; committed_run_time of running jobs (without -W and RUNLIMIT equal to the run
+    time).
     """
 
     cpu_time: float = 0.0
     run_time: float = 0.0
     historical_run_time: float = 0.0
     committed_run_time: float = 0.0
-    #: In use.
+    #: Slots in use.
     slots: int = 0
-    #: Held for pending jobs.
+    #: Slots reserved by pending jobs.
     reserved: int = 0
-    #: MB held by started jobs.
+    #: MB in use by running jobs.
     memory: float = 0.0
-    #: Average MB for a slot of the cluster.
+    #: Average MB for each slot of the cluster.
     slot_memory: float = 0.0
 
 
 def dynamic_priority(
     shares: int, usage: Consumption, factors: Factors, adjustment: float = 0.0
 ) -> float:
-    """The dynamic priority of an account with `shares` (FSH-02).
+    """Return the dynamic priority of an account with `shares` (FSH-02).
 
-    adjustment: what the plug-in says, weighted by FAIRSHARE_ADJUSTMENT_FACTOR.
+    adjustment: result of the plug-in, weighted by FAIRSHARE_ADJUSTMENT_FACTOR.
     """
     run_time = usage.run_time / HOUR
     denominator = (
@@ -124,10 +128,9 @@ def significant(value: float) -> float:
 
 
 class Meter:
-    """An amount that grows at a constant rate and decays, evaluated only when asked.
+    """An amount that grows at a constant rate and decays, evaluated on demand.
 
-    Between two changes ``value' = rate - decay * value``; so a change costs O(1) whatever the time
-    since the last one.
+    Between two changes ``value' = rate - decay * value``; so a change costs O(1) for any interval.
     """
 
     __slots__ = ("rate", "stamp", "value")
@@ -153,7 +156,7 @@ class Meter:
             self.value = self.at(now, decay)
             self.stamp = max(self.stamp, now)
         else:
-            self.stamp = now  # An empty meter has no past, not even one after `now`.
+            self.stamp = now  # An empty meter has no past, so it may be set to an earlier time.
         self.value += add
         self.rate += rate
 
@@ -179,17 +182,17 @@ class Meter:
 
 
 class FairshareAdjustment(Protocol):
-    """What a plug-in is: what an account has used in, the adjustment out (any finite number)."""
+    """Signature of a plug-in: the use of an account in, the adjustment out (any finite number)."""
 
     def __call__(self, usage: Consumption, /) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryAdjustment:
-    """The documents' example: jobs that take more memory than their slots stand for weigh more.
+    """Example of LSF's documentation: jobs with much memory for their slots weigh more.
 
-    ``(1 + slots) * ((memory / slots) / (slot_memory * threshold))`` over the started jobs of the
-    account; 0 where none runs or the cluster's memory is unknown.
+    ``(1 + slots) * ((memory / slots) / (slot_memory * threshold))`` over the running jobs of the
+    account; 0 if there are none or the cluster's memory is unknown.
     """
 
     threshold: float = 1.0
@@ -207,13 +210,14 @@ memory_adjustment = MemoryAdjustment()
 
 @dataclass(frozen=True, slots=True)
 class InstalledAdjustment:
-    """A plug-in by name: what it gets wrong is reported as an InputError, not as a traceback."""
+    """A plug-in by name, whose failures are reported as an InputError without traceback."""
 
     name: str
+    #: The plug-in.
     plugin: FairshareAdjustment
 
     def __call__(self, usage: Consumption, /) -> float:
-        """The adjustment of one account; InputError where the plug-in fails."""
+        """Return the adjustment of one account; raises InputError if the plug-in fails."""
         try:
             value = float(self.plugin(usage))
         except Exception as error:
@@ -228,9 +232,9 @@ class InstalledAdjustment:
 
 
 def load_adjustment(name: str) -> FairshareAdjustment | None:
-    """The plug-in of that name, None for "".
+    """Return the plug-in of that name, None for "".
 
-    Raises InputError where none, or more than one, is registered so, or it cannot be loaded.
+    Raises InputError if none, or several, are registered, or it cannot be loaded.
     """
     if not name:
         return None
@@ -259,22 +263,31 @@ def load_adjustment(name: str) -> FairshareAdjustment | None:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to add to an account and to those above it; times in seconds, memory in MB.
+    """Amounts to add to an account and its ancestors; times in seconds, memory in MB.
 
-    The ``…_rate`` fields change how much a meter grows a second.
+    The ``…_rate`` fields change the growth of a meter in one second.
     """
 
-    #: Running jobs counted here.
+    #: Number of running jobs.
     jobs: int = 0
+    #: Slots in use.
     slots: int = 0
+    #: Slots reserved by pending jobs.
     reserved: int = 0
     memory: float = 0.0
+    #: CPU time.
     cpu: float = 0.0
+    #: Rate of CPU time.
     cpu_rate: float = 0.0
+    #: Run time of running jobs.
     run: float = 0.0
+    #: Rate of run time.
     run_rate: float = 0.0
+    #: Rest of the committed run time.
     rest: float = 0.0
+    #: Rate of the rest.
     rest_rate: float = 0.0
+    #: Run time of finished jobs.
     history: float = 0.0
 
 
@@ -303,25 +316,25 @@ class Account:
     ) -> None:
         self.name = name
         self.shares = shares
-        #: Shares of each user who gets an account below it as he comes, None if nobody does.
+        #: Shares of each user who gets an account on first submission, None without ``default``.
         self.default = default
         self.parent = parent
-        #: Place among its siblings.
+        #: Index among its siblings.
         self.index = len(parent.children) if parent else 0
         self.children: dict[str, Account] = {}
-        #: CPU time; it decays.
+        #: Decaying CPU time.
         self.cpu = Meter()
         #: Run time of running jobs.
         self.run = Meter()
-        #: Run time of finished jobs; it decays.
+        #: Decaying run time of finished jobs.
         self.history = Meter()
-        #: What is left of the committed run time of running jobs.
+        #: Rest of the committed run time of running jobs.
         self.rest = Meter()
-        #: Running ones counted here, whether they hold slots here now or not.
+        #: Number of running jobs of the account, with and without slots.
         self.jobs = 0
         #: Slots in use.
         self.slots = 0
-        #: Slots held for pending jobs.
+        #: Slots reserved by pending jobs.
         self.reserved = 0
         self.memory = 0.0
         if parent:
@@ -366,15 +379,15 @@ class ShareTree:
         adjustment: FairshareAdjustment | None = None,
         slot_memory: float = 0.0,
     ) -> None:
-        #: Of the queue, the master queue or the host partition.
+        #: Name of the queue, the master queue or the host partition.
         self.name = node.name
         self.factors = factors
-        #: Rate a second at which what is past decays.
+        #: Rate per second at which past use decays.
         self.decay = factors.decay
-        #: Rate a second at which the run time of running jobs does.
+        #: Rate per second at which the run time of running jobs decays.
         self.run_decay = factors.decay if factors.run_time_decay else 0.0
         self.adjustment = adjustment
-        #: Average MB for a slot of the cluster, for the adjustment plug-in.
+        #: Average MB for each slot of the cluster, an input of the adjustment.
         self.slot_memory = slot_memory
         self.root = _accounts(node, None)
         self._lookup = ShareLookup(node)
@@ -422,14 +435,15 @@ class ShareTree:
                 at.clear_running()
 
     def correct(self, account: Account, now: float, cpu: float, history: float) -> None:
-        """Add to what is past of the account alone, and of none above it, at time `now`."""
+        """Add to the past use of one account, without its ancestors, at time `now`."""
         account.cpu.change(now, self.decay, cpu)
         account.history.change(now, self.decay, history)
 
     def usage(self, account: Account, now: float) -> Consumption:
-        """What the account and all below it have used by `now`."""
+        """Return the use of the account and its descendants until `now`."""
         decay = self.decay
-        # By place, and empty meters unasked: this is asked of every account in every cycle.
+        # Positional and without calls for empty meters, because every cycle evaluates every
+        # account.
         cpu, run, history, rest = account.cpu, account.run, account.history, account.rest
         run_time = run.at(now, self.run_decay) if run.value or run.rate else 0.0
         return Consumption(

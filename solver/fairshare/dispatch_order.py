@@ -84,7 +84,7 @@ def held_memory(instance: Instance) -> dict[str, float]:
 
 
 def outside(instance: Instance, partitions: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
-    """Hosts in no partition; None, for all, where there are no partitions."""
+    """Return the hosts in no partition; None, for all, if there are no partitions."""
     if not partitions:
         return None
     inside = frozenset().union(*partitions.values())
@@ -110,11 +110,9 @@ def share_trees(instance: Instance) -> dict[str, ShareTree]:
     return trees
 
 
-# Accounts and pools that begin with what an instance says of the past (FSH-02, FSH-03, QBF-07).
-#
-# What is stated holds at its stamp for finished and running jobs together; so what the instance's
-# own running jobs have booked by then is part of it and not counted twice. From there on it
-# decays, and the running jobs go on.
+# Initial use of accounts and pools from an instance (FSH-02, FSH-03, QBF-07). A statement covers
+# finished and running jobs until its stamp; so the use of the instance's running jobs until then is
+# part of it and is not counted again. After that it decays, and the running jobs add to it.
 
 
 def stamps(instance: Instance) -> list[int]:
@@ -130,9 +128,9 @@ def state(
     instance: Instance,
     stamp: int,
 ) -> None:
-    """Bring accounts and pools to what is stated for `stamp`.
+    """Set accounts and pools to the statements for `stamp`.
 
-    They must have come to that time: jobs started later are not booked yet.
+    Their meters must have reached that time: jobs started later are not charged yet.
     """
     for name, tree in trees.items():
         usages = [item for item in instance.share_usage if item.policy == name]
@@ -157,13 +155,15 @@ def _account(tree: ShareTree, usage: ShareUsage) -> Account:
 def _settle(
     tree: ShareTree, usages: dict[Account, ShareUsage], stated: Iterable[Account], now: int
 ) -> None:
-    """Make each account what its usage says; a group without a statement moves with those below."""
+    """Set each account to its stated usage; a group without a statement is the sum of its
+    accounts.
+    """
     moved: dict[Account, tuple[float, float]] = {}
     for account in reversed(list(tree.root.walk())):
         if account in usages:
             moved[account] = _missing(tree, account, usages[account], now)
         elif account in stated:
-            continue  # Its own statement is of another time, and includes those below it.
+            continue  # A statement for another time includes the accounts below it.
         else:
             below = [moved[child] for child in account.children.values() if child in moved]
             if not below:
@@ -180,7 +180,7 @@ def _missing(tree: ShareTree, account: Account, usage: ShareUsage, now: int) -> 
     return usage.cpu_time - counted.cpu_time, history - counted.historical_run_time
 
 
-#: The arrival of jobs that come after all others.
+#: Arrival number of jobs that come after all others.
 _LAST = 1 << 60
 
 
@@ -211,24 +211,25 @@ def order_policy(
 
 @dataclass(slots=True)
 class OrderRules:
-    """What the configuration says of the order."""
+    """Configuration that determines the order."""
 
-    #: Of each queue.
+    #: Priority of each queue.
     priority: dict[str, int]
-    #: By which job priorities grow.
+    #: Parameters of the cluster, for growing job priorities.
     params: Params
-    #: QJOB_LIMIT of each queue, in slots, None for none.
+    #: QJOB_LIMIT of each queue in slots, None if not set.
     limit: dict[str, int | None]
-    #: The stages of a cycle.
+    #: Stages of a cycle.
     plan: Sequence[StagePlan]
     #: Hosts of each host partition.
     partitions: dict[str, frozenset[str]]
-    #: The names of hosts of each queue, and what they stand for.
+    #: Names of the hosts of each queue, as in HOSTS.
     queue_hosts: dict[str, tuple[str, ...]]
+    #: Look-up of the hosts that these names denote.
     known: NamedHosts
-    #: Those outside of all partitions, None where there are none.
+    #: Hosts outside all partitions, None if there are no partitions.
     free_hosts: frozenset[str] | None
-    #: The share tree of a queue under fairshare.
+    #: Name of the share tree of each queue under fairshare.
     policy_of: dict[str, str]
 
     @classmethod
@@ -256,26 +257,27 @@ class OrderRules:
 class CycleOffers:
     """The turns of the cycle at hand."""
 
-    #: The jobs that have them.
+    #: Pending jobs, and running jobs with growth requests.
     waiting: WaitingJobs
-    #: Ids of those that run and would grow.
+    #: Ids of running jobs with growth requests.
     growing: set[str] = field(default_factory=set)
     #: Ranks that were offered, with the number of stages made by then (stages_made).
     offered: dict[Rank, int] = field(default_factory=dict)
+    #: Number of stages made in the cycle.
     stages_made: int = 0
-    #: The accounts that a job was offered under, by policy.
+    #: Accounts under which each job was offered, by policy.
     under: dict[str, dict[str, Account]] = field(default_factory=dict)
-    #: Slots that the jobs of each queue of a slot pool still ask for.
+    #: Slots that the pending jobs of each queue of a slot pool request.
     pending_slots: dict[str, int] = field(default_factory=dict)
-    #: The stages to come.
+    #: Stages to come, each with its hosts.
     script: Iterator[tuple[Stage, frozenset[str] | None]] = iter(())
-    #: The one at hand.
+    #: Current stage.
     stage: Stage | None = None
-    #: Its hosts, None for all.
+    #: Hosts of the current stage, None for all.
     mask: frozenset[str] | None = None
-    #: Jobs that no stage hands out.
+    #: Jobs that no stage offers.
     ineligible: Iterator[Offer] = iter(())
-    #: The offer that is not answered yet.
+    #: Offer without an answer yet.
     last: Offer | None = None
 
 
@@ -285,7 +287,7 @@ class DispatchOrder:
     def __init__(self, instance: Instance, cpu_per_slot: float = 1.0) -> None:
         self.instance = instance
         self.trees = share_trees(instance)
-        #: The APS groups by their parent queues.
+        #: APS groups by their parent queues.
         self.absolute = {
             order.group.parent: order for order in absolute_orders(instance, self.trees)
         }
@@ -314,9 +316,9 @@ class DispatchOrder:
     def begin(
         self, now: int, pending: Sequence[Job], slots: Mapping[str, int] | None = None
     ) -> None:
-        """Start a cycle at `now` (seconds) with these jobs alone.
+        """Start a cycle at `now` (seconds) with these jobs only.
 
-        slots: of each host that can run jobs, where that is not what is configured (host down).
+        slots: of each host that can run jobs, if different from the configuration (host down).
         """
         waiting = WaitingJobs(self._rules.priority, self._rules.params)
         waiting.grow(now)
@@ -327,7 +329,7 @@ class DispatchOrder:
     def begin_cycle(
         self, now: int, more: Sequence[Job] = (), slots: Mapping[str, int] | None = None
     ) -> None:
-        """Start a cycle with the jobs that :meth:`submitted` told of; more: in this cycle too."""
+        """Start a cycle with the jobs given by :meth:`submitted`; more: jobs of this cycle only."""
         for job in self._more:
             self.queued.leave(job)
         self._more = {item.id for item in more}
@@ -368,7 +370,7 @@ class DispatchOrder:
         self.queued.enter(job, arrival, kind)
 
     def withdrawn(self, job: Job) -> None:
-        """The job waits no more, or not where it did."""
+        """Remove a job that is no longer pending, or not at its previous position."""
         self.queued.leave(job.id)
 
     def next(self) -> Offer | None:
@@ -472,7 +474,7 @@ class DispatchOrder:
         }
 
     def load_state(self, state: Mapping[str, Any], jobs: Mapping[str, Job]) -> None:
-        """Take over what :meth:`to_state` gave; jobs: those that run, by id."""
+        """Restore the result of :meth:`to_state`; jobs: the running jobs by id."""
         for name, accounts in state["policies"].items():
             self.trees[name].load_state(accounts)
         for name, use in state["pools"].items():
@@ -523,7 +525,7 @@ class DispatchOrder:
             job = jobs[rank]
             if job.id not in self._turns.growing:
                 return tree.accounts(job.user, job.group)
-            # A running job that would grow has one account: the one it is charged to.
+            # A growth request has one account: the one to which the running job is charged.
             charged = [at for policy, at in self.ledger.charged(job.id) if policy is tree]
             return tuple(charged[:1]) or tree.accounts(job.user, job.group)[:1]
 
@@ -531,7 +533,7 @@ class DispatchOrder:
         return TreeTraversal(tree, lines, gone, self.now)
 
     def _gone_or_offered(self) -> Callable[[Rank], bool]:
-        """Whether a job has started, or was offered by a stage made before this one."""
+        """Return a predicate: a rank's job has started, or was offered by an earlier stage."""
         turns = self._turns
         turns.stages_made += 1
         made, offered, gone = turns.stages_made, turns.offered, turns.waiting.gone
@@ -564,12 +566,15 @@ class DispatchOrder:
                 stage = self._pool_stage(queue, order)
                 yield stage
                 served = served or stage.served > 0
-        # The limit is soft: jobs larger than their queue's part take what nobody else can.
+        # The limit is soft: jobs larger than their queue's part take slots that no other job can
+        # use.
         stages = {queue: self._pool_stage(queue, order, entitled=False) for queue in order}
         yield LeftOverStage(stages, use)
 
     def _by_priority(self, use: PoolUse) -> PoolStage:
-        """USE_PRIORITY_IN_POOL: what is left goes by job priority, whatever the queue."""
+        """Return the stage of USE_PRIORITY_IN_POOL: the rest goes by job priority, for all
+        queues.
+        """
         jobs = self._turns.waiting.jobs
         ranks = filterfalse(self._gone_or_offered(), self._turns.waiting.of_queues(use.pool.queues))
         ordered = sorted(ranks, key=lambda rank: (rank[1], jobs[rank].submit, rank))
@@ -657,7 +662,7 @@ def _who(job: Job) -> str:
 
 
 def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]) -> None:
-    """Book what runs, and what is stated of the past, in the order of time."""
+    """Charge running jobs and stated past use, in order of time."""
     waiting = deque(sorted(instance.running, key=lambda item: item.start))
     for stamp in (*stamps(instance), math.inf):
         while waiting and waiting[0].start <= stamp:
@@ -666,7 +671,7 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
             order.started(running.job, running.allocation, running.start, held)
         if stamp < math.inf:
             state(order.trees, order.ledger, order.pools, instance, int(stamp))
-    # What is said of the present comes after all starts: the accounts' meters never go back.
+    # Statements for now are applied after all starts, because meters never go back in time.
     for running in instance.running:
         if running.job.cpu_time is not None and not stamps(instance):
             order.ledger.cpu_stated(running.job.id, running.job.cpu_time, instance.now)

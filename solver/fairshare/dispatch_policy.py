@@ -22,17 +22,17 @@ from .dispatch_order import DispatchOrder, order_policy
 from .queue_order import UNKNOWN, JobKind, SkipFilter, has_policy, queue_key
 from .stages import Offer
 
-#: Place of a job in the order.
+#: Position of a job in the order.
 Key = tuple[int, ...]
-#: So many newcomers are put in one by one, and so many places of jobs that are gone are kept.
+#: Number of new jobs that are inserted one by one, and of positions of removed jobs that are kept.
 FEW = 64
 
 
 class FirstCome:
-    """Queue priority, job priority, submission, id, place in the input (FSH-16, LOP-04).
+    """Order by queue priority, job priority, submission, id, input position (FSH-16, LOP-04).
 
-    Newcomers join the list when somebody looks at it, many at once; a job that leaves is marked,
-    and its place is given up with those of others.
+    New jobs are inserted together on the next access; a removed job is marked, and its position is
+    dropped together with further ones.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -40,9 +40,9 @@ class FirstCome:
         self._keys: list[Key] = []
         self._offers: dict[int, Offer] = {}
         self._key_of: dict[str, Key] = {}
-        #: The kind of each job of the list, in its order: number and limit.
+        #: Kind of each job of the list, in order: number and limit.
         self._kinds: IntArray = np.zeros((2, FEW), dtype=np.int64)
-        #: Which places of the list are of jobs that are gone, and how many these are.
+        #: Mask of positions of removed jobs, and their number.
         self._gone: BoolArray = np.zeros(FEW, dtype=bool)
         self._lost = 0
         self._arrivals: list[tuple[Key, JobKind]] = []
@@ -108,7 +108,7 @@ class FirstCome:
         self.withdrawn(job)
 
     def withdrawn(self, job: Job) -> None:
-        """The job waits no more, or not where it did."""
+        """Remove a job that is no longer pending, or not at its previous position."""
         key = self._key_of.pop(job.id, None)
         if key is None:
             return
@@ -118,7 +118,7 @@ class FirstCome:
         del self._offers[key[-1]]
 
     def _take_in(self) -> None:
-        """Newcomers at their places; the job at hand is the one so many places from the head."""
+        """Insert new jobs; the current job is the one at this offset from the head."""
         if not self._arrivals:
             return
         arrivals, self._arrivals = self._arrivals, []
@@ -137,7 +137,7 @@ class FirstCome:
             self._keys.insert(place, key)
 
     def _take_in_many(self, arrivals: list[tuple[Key, JobKind]]) -> None:
-        """The same where no place is of a job that is gone."""
+        """Insert many new jobs into a list without removed jobs."""
         count = len(self._keys)
         self._kinds[:, count : count + len(arrivals)] = np.array([kind for _, kind in arrivals]).T
         keys = [*self._keys, *(key for key, _ in arrivals)]
@@ -146,7 +146,7 @@ class FirstCome:
         self._keys = [keys[place] for place in order]
 
     def _widen(self, count: int) -> None:
-        """Room for so many places."""
+        """Enlarge the arrays to `count` positions."""
         more = max(count, 2 * len(self._gone)) - len(self._gone)
         if count > len(self._gone):
             self._kinds = np.pad(self._kinds, ((0, 0), (0, more)))
@@ -170,7 +170,7 @@ class FirstCome:
         """Past use counts for nothing here."""
 
     def infeasibility(self, job: Job) -> str:
-        """Nobody needs a share here."""
+        """Return "": without fairshare no job is excluded by its share."""
         return ""
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:

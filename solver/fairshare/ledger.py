@@ -16,24 +16,26 @@ from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from .accounts import Account, Change, Meter, ShareTree
 
-#: The account that a job is considered under, by the name of the policy.
+#: Accounts of a job by the name of the policy.
 Under = Mapping[str, Account]
 
 
 @dataclass(slots=True)
 class Charge:
-    """What one job has on one account."""
+    """Part of one job in the use of one account."""
 
+    #: Share tree of the account.
     tree: ShareTree
     account: Account
+    #: Slots in use.
     slots: int = 0
-    #: Of its slots, those that the policy counts.
+    #: Slots that the policy counts.
     part: float = 0.0
-    #: The job's own part of the run time of its account.
+    #: Part of the job in the run time of its account.
     run: Meter = field(default_factory=Meter)
-    #: The same of what is left of its committed run time.
+    #: Part of the job in the rest of the committed run time.
     rest: Meter = field(default_factory=Meter)
-    #: The same of its CPU time.
+    #: Part of the job in the CPU time.
     cpu: Meter = field(default_factory=Meter)
 
     def book(self, now: int, change: Change) -> None:
@@ -45,7 +47,7 @@ class Charge:
 
     @property
     def weight(self) -> float:
-        """What a second of run time counts: one, or one a slot; nothing where it has no slot."""
+        """Return the weight of a second of run time: one, or the slots; 0 without slots."""
         in_slots = self.tree.factors.run_time_in_slots
         return float(self.slots if in_slots else self.slots > 0)
 
@@ -81,21 +83,25 @@ class Entry:
     """One running job."""
 
     job: Job
+    #: Slots by host.
     allocation: dict[str, int]
-    #: MB it holds.
+    #: MB in use.
     memory: float
-    #: Seconds of -W or RUNLIMIT.
+    #: Run limit in seconds (-W or RUNLIMIT).
     committed: int | None
+    #: CPU seconds per second.
     cpu_rate: float
     #: CPU seconds assumed or measured so far.
     cpu: Meter
-    #: Seconds it has run without suspensions.
+    #: Seconds of run time without suspensions.
     ran: Meter
+    #: Parts in the use of accounts.
     charges: list[Charge] = field(default_factory=list)
+    #: Whether the job is suspended.
     suspended: bool = False
 
     def rates(self, charge: Charge, sign: float) -> Change:
-        """How fast the job's meters of one account run, times `sign`."""
+        """Return the rates of the job's meters of one account, times `sign`."""
         run = 0.0 if self.suspended else sign * charge.weight
         cpu = 0.0 if self.suspended else sign * self.cpu_rate * charge.part
         return Change(run_rate=run, rest_rate=0.0 if self.committed is None else -run, cpu_rate=cpu)
@@ -115,14 +121,14 @@ class Ledger:
         tree_of_host: Mapping[str, str],
         cpu_per_slot: float = 1.0,
     ) -> None:
-        #: Every policy by name.
+        #: Share trees by the name of the policy.
         self.trees = trees
         self.entries: dict[str, Entry] = {}
         self._reserved: dict[str, list[tuple[ShareTree, Account, int]]] = {}
         self._instance = instance
-        #: The policy that counts the jobs of a queue, by name.
+        #: Name of the policy that counts the jobs of a queue, by queue.
         self.tree_of_queue = tree_of_queue
-        #: The policy that counts the slots of a host, by name.
+        #: Name of the policy that counts the slots of a host, by host.
         self.tree_of_host = tree_of_host
         self._cpu_per_slot = cpu_per_slot
         self._averages = {
@@ -258,7 +264,8 @@ class Ledger:
         for name, slots in counts.items():
             tree = self.trees[name]
             accounts = (under[name],) if name in under else tree.accounts(job.user, job.group)
-            # A job that ran here before the policy gave its user a share is nobody's.
+            # A job may run here from before the policy gave its user a share; no account is
+            # charged.
             if accounts:
                 found.append((tree, accounts[0], slots))
         return found
@@ -309,10 +316,10 @@ class Ledger:
         return 0.0 if entry.committed is None else max(0.0, entry.committed - entry.ran.at(now))
 
     def _cpu_rate(self, job: Job, slots: int) -> float:
-        """CPU seconds a second: the job's own average where it is known.
+        """Return the CPU seconds per second: the job's own average if it is known.
 
-        Of a job that ran at first, until then; of one that starts later, over its run time. One
-        whose CPU time in all is known, but not its run time, is charged at its end.
+        For a job that ran at the beginning, until then; for a later start, over its run time. A job
+        with known total CPU time but unknown run time is charged at its end.
         """
         if job.id in self._averages:
             average = self._averages[job.id]

@@ -42,9 +42,9 @@ def _by_priority(instance: Instance) -> tuple[Job, ...]:
 
 
 def first_in_order(instance: Instance, count: int) -> Instance:
-    """The instance with the first jobs of :func:`priority_order` alone pending.
+    """Return the instance with only the first jobs of :func:`priority_order` pending.
 
-    In one cycle nobody behind a job has a say in what it gets.
+    Within one cycle, later jobs have no effect on them.
     """
     if count >= len(instance.pending):
         return instance
@@ -74,18 +74,18 @@ def _dispatch_sequence(instance: Instance) -> tuple[Job, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What the policies say of one pending job."""
+    """Result of the policies for one pending job."""
 
-    #: Sets of host names, of which a start may use one; None for all hosts.
+    #: Sets of host names, of which a start uses one; None for all hosts.
     hosts: tuple[frozenset[str], ...] | None = None
-    #: Why the job has no share anywhere, "" if it has.
+    #: Reason if the job has no share anywhere, "" if it has one.
     refused: str = ""
-    #: Whether a slot pool decides how many slots its queue may have at any time.
+    #: Whether a slot pool limits the slots of its queue.
     pooled: bool = False
 
 
 def admissions(instance: Instance) -> dict[str, Admission]:
-    """What the policies say of the pending jobs, by id; {} where nothing but the queues decides."""
+    """Return the results of the policies by job id; {} if only queues determine the order."""
     if not has_policy(instance) or not instance.pending:
         return {}
     order = order_policy(instance)
@@ -110,12 +110,10 @@ def admissions(instance: Instance) -> dict[str, Admission]:
     return found
 
 
-# When time alone brings the jobs that wait into another order.
-#
-# Dynamic priorities move from second to second, but what counts is who comes before whom: as long
-# as the accounts of every level of a share tree stand in one order, the walk through the jobs is
-# the same. Where all jobs wait under one account there is nothing to compare: among themselves
-# they are first come, first served.
+# Time at which the order of the waiting jobs changes without an event. Dynamic priorities change
+# every second, but only their order matters: while the accounts of every level of a share tree keep
+# their order, the walk through the jobs is unchanged. If all jobs wait under one account, they are
+# first come, first served.
 
 
 #: Accounts of one level of a share tree with waiting jobs below them.
@@ -123,10 +121,10 @@ Level = tuple[ShareTree, tuple[Account, ...]]
 
 
 def next_reordering(order: DispatchOrder, now: int, step: int, before: int) -> int | None:
-    """The first of `now` + step, `now` + 2 step, … before some time with another order than `now`.
+    """Return the first of `now` + step, `now` + 2 step, … before `before` with another order.
 
-    Nothing happens meanwhile. None where the order stays. What pools and partitions leave hangs on
-    more than priorities: there the order may be another at once.
+    It assumes that no event happens. None if the order stays. With pools and partitions the order
+    depends on more than priorities: then it may change immediately.
     """
     times = range(now + step, before, step)
     if not times or order.pools or order.partitions:
@@ -154,12 +152,13 @@ class _AbsolutePlaces:
 
     order: AbsoluteOrder
     jobs: Mapping[Rank, Job]
+    #: Ranks of the jobs in order.
     places: tuple[Rank, ...]
     #: When a value next changes in a step.
     next_change: float
 
     def stays(self, time: int) -> bool:
-        """Whether they stand so at a later time too, as long as no job priority grows."""
+        """Return whether the order is unchanged at a later time, if no job priority grows."""
         if not self.order.moves_always and time < self.next_change:
             return True
         return tuple(self.order.ordered(self.places, self.jobs, time)) == self.places
@@ -188,7 +187,7 @@ def _levels(order: DispatchOrder) -> Iterator[Level]:
         yield from ((tree, tuple(level)) for level in below.values() if len(level) > 1)
 
 
-#: The accounts of a level in order, and whether each is level with the one before it.
+#: Accounts of a level in order, each with whether it equals the one before.
 AccountRanking = tuple[ShareTree, list[Account], list[bool]]
 
 
@@ -199,7 +198,7 @@ def _standing(tree: ShareTree, level: tuple[Account, ...], now: int) -> AccountR
 
 
 def _same_order(tree: ShareTree, ranked: list[Account], level: list[bool], time: int) -> bool:
-    """Whether the accounts are in that order at a time."""
+    """Return whether the accounts are in that order at a time."""
     keys = [tree.key(account, time) for account in ranked]
     return all(
         one == other if even else one < other

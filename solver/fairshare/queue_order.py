@@ -26,12 +26,12 @@ def queue_key(job: Job, priority: int, job_priority: int | None = None) -> tuple
 
 
 def has_slot_pools(instance: Instance) -> bool:
-    """Whether some queue shares its hosts by a slot pool."""
+    """Return whether some queue shares its hosts by a slot pool."""
     return any(queue.slot_pool for queue in instance.queues)
 
 
 def has_policy(instance: Instance) -> bool:
-    """Whether anything but the queues' own order decides, or job priorities grow.
+    """Return whether shares, partitions, slot pools, APS or growing priorities affect the order.
 
     That is shares, partitions, slot pools or absolute priorities.
     """
@@ -41,27 +41,26 @@ def has_policy(instance: Instance) -> bool:
     return decided or bool(instance.partitions) or instance.params.grows_priorities
 
 
-# Jobs that need no turn: told by their kind and limit that they cannot start.
-#
-# Whoever walks through the pending jobs for a second time in a cycle knows of most of them that a
-# turn would be in vain; with thousands of them that has to cost less than a question a job.
+# Filter for jobs that cannot start, by their kind and limit. A second pass through the pending jobs
+# of a cycle knows for most of them that a dispatch attempt would fail; with thousands of jobs, this
+# has to cost less than a call for each job.
 
 
-#: The limit of a job that never uses what others hold.
+#: Limit of a job that never uses reserved slots.
 UNLIMITED = 1 << 60
 
 
 class JobKind(NamedTuple):
     """Which jobs are alike in what they ask for."""
 
-    #: Equal for jobs that ask for the same of the same hosts.
+    #: Equal for jobs with equal requests on equal hosts.
     number: int
-    #: Seconds after which the job has given back what it uses of others, UNLIMITED where it may use
-    #: nothing of theirs.
+    #: Seconds after which the job releases reserved slots of other jobs, UNLIMITED if it may use
+    #: none.
     limit: int
 
 
-#: The kind of a job that nobody asks about.
+#: Kind of a job that is not in the filter.
 UNKNOWN = JobKind(0, UNLIMITED)
 
 
@@ -69,7 +68,7 @@ class SkipFilter(Protocol):
     """Says of which jobs a turn would be in vain."""
 
     def must_skip(self, job: Job) -> bool:
-        """Whether that is so of one job."""
+        """Return whether a dispatch attempt of the job must fail."""
 
     def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
-        """The same of many jobs, by their kinds."""
+        """Return for many jobs, by their kinds, whether a dispatch attempt must fail."""

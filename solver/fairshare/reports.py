@@ -25,16 +25,18 @@ class ShareRow:
     """One account: cpu_time and run_time in seconds."""
 
     account: str
+    #: Shares of the account.
     shares: int
+    #: Dynamic priority.
     priority: float
     #: Slots in use.
     started: int
-    #: Slots held for pending jobs.
+    #: Slots reserved by pending jobs.
     reserved: int
     cpu_time: float
-    #: Of running jobs and what is left of the historical one, without what is only committed.
+    #: Run time of running jobs and the rest of the historical one, without committed run time.
     run_time: int
-    #: What the plug-in says.
+    #: Result of the adjustment plug-in.
     adjust: float
 
 
@@ -42,8 +44,9 @@ class ShareRow:
 class ShareLevel:
     """Accounts that are compared with each other."""
 
-    #: ``Partition1/group2/``.
+    #: Path of the level, such as ``Partition1/group2/``.
     path: str
+    #: Accounts of the level.
     rows: tuple[ShareRow, ...]
 
 
@@ -51,8 +54,11 @@ class ShareLevel:
 class PartitionView:
     """One host partition."""
 
+    #: Name of the partition.
     name: str
+    #: Hosts of the partition.
     hosts: tuple[str, ...]
+    #: Levels of its share tree.
     levels: tuple[ShareLevel, ...]
 
 
@@ -60,8 +66,11 @@ class PartitionView:
 class GroupView:
     """One user group: members as configured (groups end in ``/``), and its share list."""
 
+    #: Name of the group.
     name: str
+    #: Users of the group.
     users: tuple[str, ...]
+    #: Pairs of a name and its shares.
     shares: tuple[tuple[str, int], ...]
 
 
@@ -151,17 +160,17 @@ def _group_view(group: UserGroup, names: set[str]) -> GroupView:
     return GroupView(group.name, users, group.user_shares)
 
 
-#: Seconds by which a printed run time may lag behind: daemons report now and then.
+#: Delay in seconds that a printed run time may have, because daemons report at intervals.
 LAG = 120
 
 
 class PrintedShares:
-    """Printed accounts beside the share trees of an instance that has no past usage yet."""
+    """Comparison of printed accounts with the share trees of an instance without past usage."""
 
     def __init__(self, instance: Instance, accounts: Iterable[PrintedAccount]) -> None:
         self.instance = instance
         self.order = order_policy(replace(instance, share_usage=()))
-        #: Printed accounts that the instance does not have.
+        #: Notes on printed accounts that the instance does not have.
         self.notes: list[str] = []
         masters = {name: item.master for item in queue_sets(instance) for name in item.queues}
         masters |= {partition.name: partition.name for partition in instance.partitions}
@@ -174,14 +183,14 @@ class PrintedShares:
             except KeyError:
                 self.notes.append(f"{_place(item)}: the instance has no such share account")
                 continue
-            # Every queue of a cross-queue set prints the same accounts.
+            # Every queue of a cross-queue set prints equal accounts.
             self.found.setdefault(account, item)
 
     def instance_with_usage(self, *, infer: bool = False) -> Instance:
-        """The instance whose accounts have used what was printed at its now.
+        """Return the instance with the printed usage of its accounts at its now.
 
-        Run time beyond that of the running jobs is historical. infer: where that is so but nothing
-        says ENABLE_HIST_RUN_TIME, it is set.
+        Run time beyond that of the running jobs is historical. infer: if there is some without
+        ENABLE_HIST_RUN_TIME, that parameter is set.
         """
         past = {account: self._past(account, item) for account, item in self.found.items()}
         params = self.instance.params
@@ -203,9 +212,9 @@ class PrintedShares:
         return replace(self.instance, share_usage=usage, params=params)
 
     def differences(self) -> Iterator[str]:
-        """Where what is printed does not follow from the formula or from the running jobs.
+        """Yield differences of printed values from the formula or from the running jobs.
 
-        A sentence each, with the line of the print.
+        One sentence for each, with the line of the listing.
         """
         for account, item in self.found.items():
             tree = self._tree(account)
@@ -239,7 +248,7 @@ def _by_formula(tree: ShareTree, usage: Consumption, item: PrintedAccount, sign:
     printed = Consumption(
         cpu_time=max(0.0, item.cpu_time + 0.05 * sign),
         run_time=run_time,
-        # What is committed is not printed: as the running jobs have it.
+        # Committed run time is not printed; it is taken from the running jobs.
         committed_run_time=run_time + usage.committed_run_time - usage.run_time,
         slots=item.started,
         reserved=item.reserved,
@@ -253,11 +262,9 @@ def _place(item: PrintedAccount) -> str:
     return f"{line}{item.path}/{item.account}"
 
 
-# Past usage of share accounts and slot pools, summed up from a log of finished jobs.
-#
-# Each job's CPU time was used evenly while it ran and has decayed since; its run time became
-# historical when it ended (FSH-03). Memory is that of the accounts, whatever the length of the
-# log.
+# Past usage of share accounts and slot pools, from a log of finished jobs. CPU time of a job was
+# used evenly while it ran and has decayed since; its run time became historical at its end
+# (FSH-03). Memory depends on the number of accounts, not on the length of the log.
 
 
 class PastUsage:
@@ -265,9 +272,9 @@ class PastUsage:
 
     def __init__(self, instance: Instance, zero: int) -> None:
         self.instance = instance
-        #: Seconds since 1970 of the instance's second 0.
+        #: Unix time of the instance's second 0, in seconds.
         self.zero = zero
-        #: Finished jobs that had an account.
+        #: Number of finished jobs that had an account.
         self.counted = 0
         self.order: DispatchOrder = order_policy(replace(instance, share_usage=(), pool_usage=()))
         self._policy_of = self.order.ledger.tree_of_queue
@@ -368,20 +375,20 @@ def _account(tree: ShareTree, job: FinishedJob) -> Account | None:
 class SharePoint:
     """One account, or one queue of a slot pool, at one time."""
 
-    #: Seconds.
+    #: Time in seconds from the origin.
     time: int
-    #: Queue, partition or pool.
+    #: Name of the queue, partition or pool.
     policy: str
-    #: ``policy/group/user``.
+    #: Path of the account, ``policy/group/user``.
     account: str
-    #: Dynamic priority; for a queue of a pool, accumulated slot-seconds for each percent of its
-    #: share (there the least goes first).
+    #: Dynamic priority. For a queue of a pool: accumulated slot-seconds for each percent of its
+    #: share (the least goes first).
     priority: float
-    #: In use.
+    #: Slots in use.
     slots: int
-    #: Of the policy's slots in use, 0 when none is.
+    #: Part of the policy's slots in use, 0 if none is in use.
     share: float
-    #: What shares alone would give it among its siblings, times the target of the group above.
+    #: Part that shares alone would give it among its siblings, times the target of its parent.
     target: float
 
 
@@ -389,7 +396,7 @@ class ShareSeries:
     """Collects points; give it the order once a cycle."""
 
     def __init__(self, depth: int | None = None) -> None:
-        #: Levels of the share trees to look at, None for all.
+        #: Maximum number of levels of the share trees, None for all.
         self.depth = depth
         self.points: list[SharePoint] = []
 

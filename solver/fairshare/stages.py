@@ -24,32 +24,29 @@ from .absolute_order import AbsoluteValue
 from .accounts import Account, Meter, ShareTree, significant
 from .waiting_jobs import Contest, Rank, Traversal
 
-# Queue-based fairshare: what each queue of a slot pool is entitled to (QBF-02 … QBF-08).
-#
-# The queues of a pool share its slots: those its queues have in use and those that are free, up to
-# the slot limit of each host. Each cycle the queues are put in order and entitled in that order; a
-# queue with no job to run leaves its part to the others.
-#
-# The order is that of priority, which rounding favours: 15 slots at 50, 30 and 20 percent are 8, 5
-# and 2. What each queue has accumulated (slots times seconds, decayed like CPU time by HIST_HOURS)
-# takes over as soon as a queue is behind by more than rounding explains, or behind at all for long
-# (about a quarter of HIST_HOURS, an hour at most of the whole pool's use): then the one that has
-# used least of its share goes first, until all that use has decayed.
+# Queue-based fairshare: entitlement of each queue of a slot pool (QBF-02 … QBF-08). The queues of a
+# pool share its slots: those in use by its queues and the free ones, up to the slot limit of each
+# host. Each cycle orders the queues and entitles them in that order; a queue without a job to run
+# leaves its part to the next ones. The order is that of priority, which rounding favours: 15 slots
+# at 50, 30 and 20 percent are 8, 5 and 2. Accumulated use of the queues (slots times seconds,
+# decayed like CPU time by HIST_HOURS) decides if a queue is behind by more than rounding explains,
+# or behind at all for long (about a quarter of HIST_HOURS, at most an hour of the whole pool's
+# use): then the queue that has used least of its share goes first, until all that use has decayed.
 
 
-#: Seconds for which slots in use now count in advance, when accumulated use orders the queues.
+#: Seconds of future use by slots in use now that count when accumulated use orders the queues.
 OUTLOOK = 600
-#: Slots, on average, by which a queue may be behind its share at first. Rounding explains a little
-#: over one of a queue that has not run, and of others what stands empty between an end and the next
-#: cycle too. Later it is excused no longer.
+#: Average slots by which a queue may be behind its share at first. Rounding explains a little over
+#: one for a queue that has not run; slots that are empty between an end and the next cycle add to
+#: it. After LATER_HOURS no difference is tolerated.
 ROUNDING = 1.25
 UNEVEN = 1.5
 TOLERANCE = 0.1
-#: Later: when the use that is remembered is that of so many hours of the whole pool, or this part
-#: of all that decay lets it remember.
+#: Remembered use, in hours of the whole pool or as a part of the maximum under decay, from which no
+#: difference is tolerated.
 LATER_HOURS = 1.0
 LATER_PART = 0.45
-#: Slot-seconds of a whole pool that count as nothing.
+#: Slot-seconds of a whole pool that are treated as no use.
 FORGOTTEN = 60
 
 
@@ -60,11 +57,11 @@ def entitlements(
     *,
     redistribute: bool = True,
 ) -> list[int]:
-    """Slots each queue of a pool may use, out of `total`.
+    """Return the slots each queue of a pool may use, out of `total`.
 
-    shares: percent, of each queue in order. wanted: the most slots each can use, 0 for a queue with
+    shares: percent, of each queue in order. wanted: maximum slots each can use, 0 for a queue with
     no jobs; None for no bound. In order, each gets its share of the total, rounded up, while slots
-    last; what is left goes round again by the same rule until all is given or nobody wants more.
+    last; the rest is distributed again by this rule until it is used up or no queue wants more.
     """
     most = [math.inf] * len(shares) if wanted is None else list(wanted)
     given = [0] * len(shares)
@@ -72,7 +69,8 @@ def entitlements(
     while left > 0:
         base, before = left, left
         for index, share in enumerate(shares):
-            # Rounding away from a binary fraction: 21 * 10 / 100 must not become 3 for 2.0000001.
+            # Rounding first removes binary noise: 21 * 10 / 100 must not become 3 because of
+            # 2.0000001.
             portion = math.ceil(round(base * share / 100, 9))
             more = int(min(portion, left, most[index] - given[index]))
             given[index] += max(0, more)
@@ -83,7 +81,7 @@ def entitlements(
 
 
 def host_slots(instance: Instance) -> dict[str, int]:
-    """Slots of each host: MXJ, or less where a Limit section on that host alone says so."""
+    """Return the slots of each host: MXJ, or less if a Limit section for that host says so."""
     found = {host.name: host.slots for host in instance.cluster.hosts}
     for names, slots in _slot_limits(instance):
         if len(names) == 1:
@@ -122,15 +120,15 @@ def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 class PoolUse:
-    """One pool at work: what its queues have in use, and have accumulated."""
+    """Use of one pool: slots in use and accumulated use of its queues."""
 
     def __init__(
         self, pool: SlotPool, capacity: Mapping[str, int], decay: float, surplus: int = 0
     ) -> None:
         self.pool = pool
-        #: Of what is accumulated, a second.
+        #: Rate per second at which accumulated use decays.
         self.decay = decay
-        #: Of those, how many a limit forbids.
+        #: Number of free slots that a limit forbids.
         self.surplus = surplus
         self._shares = dict(zip(pool.queues, pool.shares, strict=True))
         #: Slots of each host.
@@ -155,7 +153,7 @@ class PoolUse:
             self.foreign += sum(count for host, count in slots.items() if host in self.capacity)
 
     def set_accumulated(self, queue: str, slot_seconds: float, now: float) -> None:
-        """What a queue has accumulated at `now` is so much, whatever was counted so far."""
+        """Set the accumulated use of a queue at `now` (slot-seconds)."""
         meter = self.accumulated[queue]
         meter.change(now, self.decay, add=slot_seconds - meter.at(now, self.decay))
 
@@ -204,7 +202,7 @@ class PoolUse:
         shares = sum(self._shares[queue] for queue in active)
         total = sum(used[queue] for queue in active)
         behind = {queue: total * self._shares[queue] / shares - used[queue] for queue in active}
-        # Seconds for which the whole pool would have had to work for all that use.
+        # Seconds of the whole pool's work that the use amounts to.
         remembered = everything / max(1, self.total)
         later = LATER_HOURS * HOUR
         if self.decay:
@@ -273,13 +271,13 @@ class StagePlan:
     """One place in the order of queues."""
 
     queues: tuple[str, ...]
-    #: Of user fairshare, "" for none.
+    #: Name of the user fairshare policy, "" if none.
     policy: str = ""
-    #: The slot pool of the one queue served here, "" for none.
+    #: Slot pool of the one queue served here, "" if none.
     pool: str = ""
-    #: No other of it follows.
+    #: Whether it is the last stage of its pool.
     last: bool = False
-    #: The parent queue of the APS group served here, "" if none.
+    #: Parent queue of the APS group served here, "" if none.
     absolute: str = ""
 
 
@@ -326,23 +324,23 @@ class Offer:
     """A job whose turn it is."""
 
     job: Job
-    #: Its position in the queue order of the cycle.
+    #: Position in the queue order of the cycle.
     rank: Rank
-    #: The only ones it may start on now, None for all its own.
+    #: Hosts on which it may start now, None for all of its queue.
     hosts: frozenset[str] | None = None
-    #: The fairshare that chose it, "" where none did.
+    #: Fairshare policy that chose it, "" if none did.
     policy: str = ""
-    #: Whose share it is in that policy.
+    #: Account in that policy.
     account: str = ""
-    #: Dynamic priority of the account when it was chosen, None where no fairshare chose.
+    #: Dynamic priority of the account when it was chosen, None if no fairshare chose.
     priority: float | None = None
-    #: The most slots it may take (a pool's limit), None for no bound.
+    #: Maximum number of slots (limit of a pool), None for no bound.
     max_slots: int | None = None
-    #: Why it may not start in this cycle at all, "" if it may; a plan for later is allowed.
+    #: Why it is ineligible in this cycle, "" if it is eligible; a plan for later is allowed.
     ineligibility: str = ""
-    #: The comparisons that led to the account, from the top of the share tree down.
+    #: Comparisons that led to the account, from the top of the share tree down.
     contests: tuple[Contest, ...] = ()
-    #: Its absolute priority, None if none decides.
+    #: Absolute priority, None if none counts.
     absolute: AbsoluteValue | None = None
 
     @property
@@ -379,7 +377,7 @@ class PlainStage:
         self.walk.done(rank)
 
     def weigh(self, tree: ShareTree, account: Account) -> None:
-        """What an account of `tree` has in use has changed."""
+        """Update the order after an account of `tree` has changed its use."""
         if self.tree is tree:
             self.walk.update(account)
 
@@ -426,9 +424,10 @@ class PoolStage(PlainStage):
 
 
 class LeftOverStage:
-    """What entitled queues left of a pool: job by job to the queue that has least of its share.
+    """Rest of a pool after the entitled queues: each job from the queue with the least of its
+    share.
 
-    stages: one a queue, in the order in which the queues were entitled, which also breaks ties.
+    stages: one for each queue, in the order of entitlement, which also breaks ties.
     """
 
     def __init__(self, stages: Mapping[str, PoolStage], use: PoolUse) -> None:
@@ -447,7 +446,7 @@ class LeftOverStage:
         return self._at.tree
 
     def first(self) -> tuple[Rank, int | None] | None:
-        """The next job that fits what is free."""
+        """Return the next job that fits the free slots."""
         for queue in sorted(self._stages, key=self._use.part):
             stage = self._stages[queue]
             if (found := stage.first()) is not None:
@@ -460,7 +459,7 @@ class LeftOverStage:
         self._at.answered(rank)
 
     def weigh(self, tree: ShareTree, account: Account) -> None:
-        """What an account of `tree` has in use has changed."""
+        """Update the order after an account of `tree` has changed its use."""
         for stage in self._stages.values():
             stage.weigh(tree, account)
 

@@ -21,11 +21,11 @@ from ...model.job import Job
 from .accounts import Account, ShareTree, significant
 from .queue_order import UNKNOWN, JobKind, SkipFilter, queue_key
 
-#: Queue priority, job priority, standing (time, place), number in its name, arrival.
+#: Sort key: queue priority, job priority, position (time, place), number in its name, arrival.
 Rank = tuple[int, ...]
-#: User and fairshare group (``bsub -G``) of a job: they decide its accounts.
+#: User and fairshare group (``bsub -G``) of a job, which determine its accounts.
 Owner = tuple[str, str]
-#: From so many on, ranks are taken out of a list in one go.
+#: Number of ranks from which they are removed from a list in one pass.
 _MANY = 16
 
 
@@ -42,7 +42,7 @@ class AccountQueues:
         return self._under.get(rank, ())
 
     def announce(self, rank: Rank) -> None:
-        """A rank joins when the lines are next looked at."""
+        """Add a rank, which is sorted in on the next access."""
         self._new.append(rank)
 
     def catch_up(
@@ -76,13 +76,14 @@ class WaitingJobs:
         self.jobs: dict[Rank, Job] = {}
         #: Ranks that have left in this cycle.
         self.gone: set[Rank] = set()
-        #: For each queue how many its jobs could take at most.
+        #: Maximum number of slots that the jobs of each queue could take.
         self.slots = dict.fromkeys(priority, 0)
         self._priority = priority
-        #: Where job priorities grow: by what, and when that of a job grows next, with its rank.
+        #: Growth of job priorities, and the time at which that of each job grows next, with its
+        #: rank.
         self._growth = params if params is not None and params.grows_priorities else None
         self._growing: list[tuple[int, Rank]] = []
-        #: The time of the priorities (seconds).
+        #: Time of the priorities (seconds).
         self._now = 0
         self._ranks: dict[str, list[Rank]] = {name: [] for name in priority}
         self._rank_of: dict[str, Rank] = {}
@@ -93,7 +94,7 @@ class WaitingJobs:
         self._of_owner: Counter[Owner] = Counter()
 
     def rank(self, job: str) -> Rank | None:
-        """Where a job waits, None where it does not."""
+        """Return the rank of a job, None if it is not waiting."""
         return self._rank_of.get(job)
 
     def enter(self, job: Job, arrival: int, kind: JobKind = UNKNOWN) -> None:
@@ -114,7 +115,7 @@ class WaitingJobs:
                 heapq.heappush(self._growing, (time, rank))
 
     def _own_priority(self, job: Job) -> int | None:
-        """What the priority of a job has grown to, None if none grows."""
+        """Return the current grown priority of a job, None if no priority grows."""
         return None if self._growth is None else self._growth.priority_at(job, self._now)
 
     @property
@@ -128,7 +129,7 @@ class WaitingJobs:
         return rank in self.jobs and rank not in self.gone
 
     def grow(self, now: int) -> None:
-        """Put the jobs whose priorities have grown by `now` where they stand then."""
+        """Move jobs whose priorities have grown by `now` to their new positions."""
         self._now = now
         moved: list[tuple[Job, int, JobKind]] = []
         while (time := self.next_growth) is not None and time <= now:
@@ -142,7 +143,7 @@ class WaitingJobs:
             self.enter(job, arrival, kind)
 
     def leave(self, job: str) -> None:
-        """A job waits no more, or not where it did."""
+        """Remove a job that is no longer pending, or not at its previous position."""
         rank = self._rank_of.pop(job, None)
         if rank is not None:
             self.gone.add(rank)
@@ -162,7 +163,7 @@ class WaitingJobs:
         return self._of_owner.keys()
 
     def any_but(self, unstartable: SkipFilter) -> bool:
-        """Whether some job that waits, or has had its turn in this walk, is not unstartable."""
+        """Return whether some waiting or already examined job is not in the filter."""
         if not self._of_kind:
             return False
         numbers, limits = np.array(list(self._of_kind), dtype=np.int64).T
@@ -195,7 +196,7 @@ class WaitingJobs:
         self.gone.clear()
 
     def of_queues(self, queues: Sequence[str]) -> Iterator[Rank]:
-        """The ranks of some queues in order, without those that have left."""
+        """Yield the ranks of some queues in order, without those that have left."""
         lists = [self._ranks[name] for name in queues]
         ranks = lists[0] if len(lists) == 1 else merge(*lists)
         return (rank for rank in ranks if rank not in self.gone)
@@ -210,7 +211,7 @@ class WaitingJobs:
         queues: Sequence[str],
         accounts_of: Callable[[Rank], tuple[Account, ...]],
     ) -> AccountQueues:
-        """The lines of a policy's accounts for some queues; accounts_of: asked once for a rank."""
+        """Return the queues of a policy's accounts; accounts_of: called once for each rank."""
         key = (policy, tuple(queues))
         found = self._lines.get(key)
         if found is None:
@@ -232,12 +233,10 @@ def _take_out(ranks: list[Rank], gone: Sequence[Rank]) -> None:
         ranks[:] = [rank for rank in ranks if rank not in those]
 
 
-# Two ways to walk through the jobs of one or several queues: as queued, or by fairshare.
-#
-# Both hand out *ranks*: positions in the queue order of the cycle's pending jobs. A rank stays
-# first until :meth:`done` takes it away, whether its job was dispatched or not. Each step costs
-# O(log n) of the accounts at a level of the share tree, or O(1) first come, first served (FSH-06,
-# FSH-16).
+# Two walks through the jobs of one or several queues: as queued, or by fairshare. Both yield
+# *ranks*: positions in the queue order of the cycle's pending jobs. A rank stays first until
+# :meth:`done` removes it, whether its job was dispatched or not. Each step costs O(log n) of the
+# accounts at a level of the share tree, or O(1) first come, first served (FSH-06, FSH-16).
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +244,11 @@ class Contest:
     """One level of a share tree: which account was chosen there, and which would have been next."""
 
     account: str
+    #: Dynamic priority of the chosen account.
     priority: float
-    #: "" where no other account at the level has a job left. Priorities are dynamic ones.
+    #: Name of the second account, "" if no other at the level has a job left.
     rival: str = ""
+    #: Dynamic priority of the second account.
     rival_priority: float = 0.0
 
     def __str__(self) -> str:
@@ -255,7 +256,7 @@ class Contest:
         text = f"{self.account} {self.priority:.3f}"
         if not self.rival:
             return f"{text} alone"
-        # Equal to all decimals that count: the one whose job comes first in the queue.
+        # With equal priorities, to all significant digits, the first job in the queue decides.
         tie = significant(self.priority) == significant(self.rival_priority)
         word = "level with" if tie else "before"
         return f"{text} {word} {self.rival} {self.rival_priority:.3f}"
@@ -281,7 +282,7 @@ class QueueTraversal:
         return None
 
     def contests(self) -> tuple[Contest, ...]:
-        """Nothing is compared here."""
+        """Return (): first come, first served compares no accounts."""
         return ()
 
     def done(self, rank: Rank) -> None:
@@ -304,10 +305,10 @@ class _Place:
         self.heap: list[tuple[float, Rank, int]] = []
         self.ranks: Sequence[Rank] = ()
         self.at = 0
-        #: The rank it would offer next.
+        #: Rank that it would offer next.
         self.best: Rank | None = None
         self.key = 0.0
-        #: Its valid heap entry.
+        #: Valid heap entry of the account.
         self.entry: tuple[float, Rank, int] | None = None
 
     def second(self) -> _Place | None:
@@ -355,8 +356,8 @@ class TreeTraversal:
         self._places: dict[Account, _Place] = {tree.root: self._root}
         for account, ranks in lines.by_account.items():
             self._place(account).ranks = ranks
-        # Children come after their parents in creation order, so backwards is bottom up: the heap
-        # of a place is whole when its turn comes.
+        # Children come after their parents in creation order, so the reverse order is bottom up:
+        # the heap of an account is complete when the account is reached.
         for place in reversed(self._places.values()):
             heapq.heapify(place.heap)
             place.best = self._best(place)
@@ -376,7 +377,7 @@ class TreeTraversal:
         return place.account
 
     def contests(self) -> tuple[Contest, ...]:
-        """What was compared to come to that account, from the top down."""
+        """Return the comparisons that led to the account, from the top down."""
         found: list[Contest] = []
         place = self._root
         while place.heap:
@@ -400,7 +401,7 @@ class TreeTraversal:
                 self._climb(place)
 
     def update(self, account: Account) -> None:
-        """What `account` and those above it have in use has changed: weigh them anew."""
+        """Update the order after the use of `account` and its ancestors has changed."""
         for at in account.chain():
             place = self._places.get(at)
             if place is not None and place.parent is not None:

@@ -53,7 +53,7 @@ NOBODY = FutureArrivals(*(np.zeros(0, dtype=np.int64) for _ in range(5)))
 
 @dataclass(frozen=True, slots=True)
 class NoArrivals:
-    """Nobody comes any more: what a plan assumes."""
+    """Arrival model of a plan: no job is submitted any more."""
 
     def after(self, now: int, known: int, jobs: AskedJobs, run_times: Ints, seed: int) -> Coming:
         """Return the arrivals after the instant of the forecast, as :class:`Arrivals` defines."""

@@ -250,7 +250,8 @@ def _quantile(waits: Floats, level: float) -> Floats:
 
 #: Futures between two looks at whether the quantiles are known well enough.
 BETWEEN_LOOKS = 10
-#: Standard errors of a rank on either side of a quantile: 95 in 100 intervals hold it.
+#: Half-width of a rank interval of a quantile, in standard errors: 95 of 100 intervals contain the
+#: quantile.
 SURE = 1.96
 
 

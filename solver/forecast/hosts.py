@@ -39,7 +39,7 @@ from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
 from .moment import asked_jobs, jobs_here, never
 from .runtimes import ENDLESS, Ratios
 
-#: Coming jobs that are entered at a time, shortly before they come.
+#: Number of future arrivals that are entered at a time, shortly before their submission.
 AHEAD = 64
 
 
@@ -106,7 +106,7 @@ class HostsWorld:
         return self._entered[0].copy()
 
     def _end_as_drawn(self, world: World, run_times: Ints) -> None:
-        """Every job runs as long as it was drawn, and nobody knows."""
+        """Let every job run for its sampled time, which the scheduler does not know."""
         drawn = zip(self.names, run_times.tolist(), strict=True)
         for name, seconds in drawn:
             state = world.states.get(name)
@@ -120,7 +120,7 @@ class HostsWorld:
     def _run(
         self, session: Session, arriving: _Arriving, should_stop: Callable[[], bool]
     ) -> dict[str, int]:
-        """Starts by name, until all asked jobs that can start have done so."""
+        """Run until all requested jobs that can start have started; return the starts by name."""
         world = session.world
         waiting = {self.names[row] for row in self.asked.tolist()}
         shape, job_of = session.requests.shape, world.states.get
@@ -147,7 +147,7 @@ class _Arriving:
         self._more = True
 
     def before_next_cycle(self) -> None:
-        """Enter jobs until one of them comes after the next cycle, or nobody is left."""
+        """Enter jobs until one is submitted after the next cycle, or no job is left."""
         while self._more and self._are_late():
             batch = list(islice(self._jobs, AHEAD))
             for job in batch:
@@ -180,14 +180,14 @@ def hosts_world(
     )
 
 
-# What the loop remembered at any moment of a log that it has run: hosts held, slots borrowed.
+# Reservations and backfilled slots at any instant of a simulated log.
 
 
 _Item = TypeVar("_Item", HeldHosts, BorrowedSlots)
 
 
 class PastMemory:
-    """Goes along a simulation, called after each cycle; only what has changed is kept."""
+    """Recorder of a simulation, called after each cycle; it stores only changes."""
 
     def __init__(self) -> None:
         self._times: list[int] = []
@@ -243,7 +243,7 @@ class PastShares:
         self._now = site.now
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Another process goes along anew."""
+        """Return the constructor call by which another process records again."""
         return PastShares, self._given
 
     def at(self, now: int) -> tuple[tuple[ShareUsage, ...], tuple[PoolUsage, ...]]:
@@ -347,7 +347,7 @@ class SimulatedLog:
     site: Instance
     #: Records of the simulation.
     settings: Settings
-    #: By submission, without what only the simulation knew of them.
+    #: Jobs by submission, without results of the simulation.
     jobs: tuple[Job, ...]
     #: Outcome of each job.
     records: tuple[JobRecord, ...]

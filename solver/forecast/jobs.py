@@ -1,4 +1,4 @@
-"""Jobs as columns: those that run and wait now, those that have ended, those that may come."""
+"""Jobs as columns: running and waiting jobs, finished jobs, and future arrivals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log of finished jobs for `import slotwise`: read, replayed on a pool, asked about past jobs."""
+"""A log of finished jobs for `import slotwise`: reading, replay on a pool, and backtest."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNANSWERED = "before the first question was answered"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedLog:
-    """The jobs of a log as numbers, and what the numbers stand for."""
+    """The jobs of a log as numbers, with the meaning of the numbers."""
 
     workload: Workload
     #: Empty for SWF, whose jobs and queues are numbers.
@@ -132,7 +132,7 @@ def _workload(log: RecordedLog | Workload) -> Workload:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backtest:
-    """Past jobs that were asked about with what was known then, the answers, and what happened."""
+    """Backtest of past jobs: forecasts made with the data of that time, and the true starts."""
 
     past: PastLog
     questions: Questions
@@ -174,7 +174,7 @@ class Backtest:
         }
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame, one row a job that was asked about."""
+        """Return a pandas data frame, one row per forecast job."""
         import pandas
 
         return pandas.DataFrame(self.columns())

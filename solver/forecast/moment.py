@@ -23,12 +23,12 @@ from .history import History
 from .jobs import NO_LIMIT, NO_START, AskedJobs, ints, keys_of
 from .runtimes import ENDLESS
 
-#: Events between two looks at whether all jobs asked about have started.
+#: Number of events between two checks whether all requested jobs have started.
 STRIDE = 16
 
 
 def never() -> bool:
-    """Nobody wants to stop."""
+    """Return False: a stop function that never stops."""
     return False
 
 
@@ -193,7 +193,7 @@ def _is_plain_queue(queue: Queue) -> bool:
 
 
 def _has_no_rules(instance: Instance) -> bool:
-    """Whether nothing else decides: limits, reservations, shares, what is to come."""
+    """Return whether no other rule matters: limits, reservations, shares, future events."""
     return not (
         instance.limits
         or instance.reservation_usage

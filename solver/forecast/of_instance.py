@@ -114,7 +114,7 @@ def _simulated(instance: Instance, history: History, stop: Stop) -> SimulatedLog
     return SimulatedLog.run(session, "the history", should_stop=stop)
 
 
-#: Most samples of a forecast: more tell nothing that a past could know.
+#: Maximum number of samples of a forecast; more do not improve on the history.
 MAX_SAMPLES = 100_000
 
 
@@ -181,7 +181,7 @@ def forecast(
 
 
 def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Forecasts:
-    """The forecasts with the date of their second 0, and with what is odd about them."""
+    """Return the forecasts with the date of their second 0 and with remarks on the history."""
     doubts = reliability_warnings(past, found.samples.shape[1])
     endless: list[str] = []
     if found.endless:

@@ -91,7 +91,7 @@ class WeightedSample:
         return found
 
     def beyond(self, least: float) -> WeightedSample:
-        """Only the numbers of at least so much."""
+        """Return only the numbers above a value."""
         first = int(np.searchsorted(self.numbers, least))
         return WeightedSample(self.numbers[first:], self.weights[first:])
 
@@ -168,7 +168,7 @@ class RunTimeModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AtLimits:
-    """Every job uses up its limit: what a plan assumes. One without a limit runs on and on."""
+    """Run-time model of a plan: every job runs to its limit; one without a limit never ends."""
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
         """Return run times as :class:`RunTimeModel` defines; equal in every sample."""
@@ -428,7 +428,7 @@ def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
 
 
 def within(run_times: Ints, jobs: AskedJobs) -> Ints:
-    """Run times of a second at least and what has run; beyond that a limit ends a job."""
+    """Return run times of at least a second and the elapsed time; a limit ends the job."""
     least = np.maximum(1, jobs.elapsed)
     most = np.where(jobs.limit == NO_LIMIT, np.iinfo(np.int64).max, jobs.limit)
     return np.clip(run_times, least[:, None], np.maximum(least, most)[:, None])

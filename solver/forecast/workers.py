@@ -63,7 +63,7 @@ def results_of(
 
 
 class _Processes(Generic[C, T, R]):
-    """Processes that have the context, and what is in their hands."""
+    """Worker processes with the context, and the tasks that each of them has."""
 
     def __init__(self, work: Work[C, T, R], context: C, count: int) -> None:
         self._count = count

@@ -689,7 +689,9 @@ class TermsByProgram(TermsTogether):
     def jointly(
         self, availability: Availability, starts: Sequence[tuple[Demand, int]]
     ) -> tuple[str, dict[str, Start]]:
-        """Jobs at fixed starts beside what is available: FEASIBLE and the starts, or why not."""
+        """Place jobs at fixed starts in the available resources: return FEASIBLE and the starts, or
+        another status.
+        """
         model = PlacementModel(availability, [(demand, [time]) for demand, time in starts])
         outcome, placed = model.solve(self.budget, seconds=SECONDS)
         return ("FEASIBLE", placed) if placed else (outcome.status, {})

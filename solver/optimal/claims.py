@@ -171,7 +171,7 @@ def _on_condition(
     return replace(item, bound=bound, proved=False, proved_if=tuple(jobs))
 
 
-#: The rule behind a place that its job may not get.
+#: Name of the omission for jobs that may get more slots of their range.
 RANGES = "that a job may get more of its range of slots"
 
 

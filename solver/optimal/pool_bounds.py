@@ -132,7 +132,7 @@ class PooledPlan:
     bound: int | None = None
     #: The starts are optimal with all weights kept to nine digits.
     settled: bool = False
-    #: No more time would tell more.
+    #: Whether a longer time limit would not improve the result.
     finished: bool = False
 
 

@@ -91,10 +91,9 @@ def some_starts(
     alone: Mapping[str, int],
     capacity: int,
 ) -> StartTable:
-    """Some of these starts, about SOME_STARTS at most: what follows from them bounds nothing.
+    """Return a sample of about SOME_STARTS of these starts; results for the sample are no bounds.
 
-    Where there are too many instants they are taken evenly from those that are there, and come
-    after one job.
+    If there are too many instants, the sample takes some of them at even distances.
     """
     ranges = _ranges(jobs, costs, alone, capacity)
     end = max(last for _, last in ranges)
@@ -310,7 +309,7 @@ def _within(
 def _priced(
     starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
 ) -> tuple[int, IntArray] | None:
-    """By prices of the rows: what all jobs cost at least, and with each start what they then do.
+    """Return a lower bound of the total cost by row prices, and the bound under each start.
 
     Both in SCALE to the unit of the shifted costs; None if the numbers are too large.
     """

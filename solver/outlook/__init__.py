@@ -1,1 +1,1 @@
-"""What is said of the start of a pending job, computed once for every command, page and call."""
+"""Predicted starts of pending jobs, computed once for every command, page and call."""

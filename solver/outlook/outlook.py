@@ -130,12 +130,12 @@ def outlook_of_job(
 
 
 def unheeded(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:
-    """What no simulation and no plan considers of some pending jobs."""
+    """Return the settings of some pending jobs that no simulation and no plan considers."""
     return unheeded_by_the_loop(instance, Resolver.of(instance), jobs)
 
 
 def _unheeded(instance: Instance, jobs: Sequence[Job]) -> dict[str, list[Omission]]:
-    """The same by job."""
+    """Return these settings by job."""
     return by_job(unheeded(instance, jobs), jobs)
 
 
@@ -223,10 +223,10 @@ def _of_job(
     left_out: Mapping[str, Sequence[Omission]],
     unplaced: Mapping[str, str],
 ) -> JobOutlook:
-    """Of one job.
+    """Return the outlook of one job.
 
-    nowhere, left_out: what nothing considers, and what the plan leaves out, by job; unplaced: why
-    jobs have no place in the plan.
+    nowhere, left_out: settings that nothing considers, and those that the plan omits, by job;
+    unplaced: why jobs have no start in the plan.
     """
     started = configured.starts.get(job.id)
     word, condition = state or ("starts", "")
@@ -254,7 +254,7 @@ def _of_job(
 
 
 def _possible(item: PlannedJob) -> dict[str, Any]:
-    """What an outlook has of the entry of the optimal plan."""
+    """Return the fields that come from the entry in the optimal plan."""
     return {
         "possible": item.start,
         "possible_on": item.allocation,

@@ -48,7 +48,7 @@ TIMES = ("as_configured", "as_configured_end", "estimate", "possible", "bound")
 
 @dataclass(frozen=True, slots=True)
 class JobOutlook:
-    """What is known of the start of one pending job; times in seconds from the origin."""
+    """Starts predicted for one pending job; times in seconds from the origin."""
 
     job: str
     slots: int
@@ -60,7 +60,8 @@ class JobOutlook:
     as_configured_end: int | None = None
     #: Host to slots as configured, in allocation order.
     as_configured_on: Mapping[str, int] = field(default_factory=dict)
-    #: What LSF would print now: greedy's "no sooner than", or the time-based estimate; None: none.
+    #: Start that LSF would print now: greedy's "no sooner than", or the time-based estimate; None:
+    #: no estimate.
     estimate: int | None = None
     #: Which of the two it is, "greedy" or "time-based" (a cycle gives only the first
     #: LSB_TIME_RESERVE_NUMJOBS jobs a future allocation, the others are reserved for greedily);
@@ -77,7 +78,7 @@ class JobOutlook:
     proved: bool = False
     #: Jobs that must start where they are planned for the proof to hold.
     proved_if: tuple[str, ...] = ()
-    #: What the possible start waits for, a sentence.
+    #: Reason for the possible start, a sentence.
     waits_for: str = ""
     #: Why the simulated scheduler does not start it when it first looks at it, and which jobs end
     #: as it does, a sentence.
@@ -85,10 +86,10 @@ class JobOutlook:
     #: What must happen before it starts, or why it cannot start here and what would fit; "" if
     #: it starts.
     condition: str = ""
-    #: What nothing here considers and touches this job: none of its starts can be relied on.
+    #: Settings of this job that no method considers; none of its starts is reliable.
     cautions: tuple[Omission, ...] = ()
-    #: What the plan of the possible start leaves out besides, though the simulated scheduler does
-    #: not: the possible start is not proved by it.
+    #: Further rules that only the plan of the possible start omits; the simulated scheduler obeys
+    #: them. They prevent a proof of the possible start.
     possible_cautions: tuple[Omission, ...] = ()
 
     @property
@@ -139,7 +140,7 @@ class Outlook:
     method: str
     #: The plan by the optimal method, of which the possible starts are; None: none was made.
     plan: Plan | None
-    #: Start and place of each job that starts as configured, by id.
+    #: Start and hosts of each job that starts as configured, by id.
     configured: Mapping[str, PlannedJob] = field(default_factory=dict)
     #: A limit or Ctrl-C came before every job was examined.
     cut: bool = False
@@ -148,7 +149,7 @@ class Outlook:
         return iter(self.jobs)
 
     def __len__(self) -> int:
-        """How many jobs it has."""
+        """Return the number of jobs."""
         return len(self.jobs)
 
     def __getitem__(self, job: str) -> JobOutlook:
@@ -173,7 +174,7 @@ class Outlook:
         }
 
     def cautions(self) -> Mapping[str, tuple[Omission, Sequence[str]]]:
-        """What is not considered, by its name, with the jobs that it touches, in order."""
+        """The rules not considered, by name, with the jobs that they affect, in order."""
         found: dict[str, tuple[Omission, list[str]]] = {}
         for item in self.jobs:
             for caution in (*item.cautions, *item.possible_cautions):
@@ -181,14 +182,14 @@ class Outlook:
         return found
 
     def unheeded(self) -> tuple[Omission, ...]:
-        """What nothing here considers of its jobs, of each name one, in their order."""
+        """The settings of the jobs that no method considers, one entry per name, in order."""
         return tuple({c.name: c for item in self.jobs for c in item.cautions}.values())
 
 
 # Why a job has no start as configured: one word for each kind of reason, and a sentence.
 
 
-#: What is said where no input says when something ends.
+#: Message if no input states an end.
 UNKNOWN_END = "nothing says when what it waits for ends"
 #: From what comes by itself to what never comes: of several obstacles the last one counts, of
 #: several ways the first one.
@@ -210,7 +211,7 @@ class Stated(NamedTuple):
 
 
 _HOLDS = Stated("starts")
-#: What the scheduler says of a job whose start condition does not hold.
+#: Pending reason of a job whose dependency is not satisfied.
 _BY_CONDITION = (NOT_YET, NEVER_SATISFIED)
 #: Characters of a condition that are shown.
 LONGEST = 60
@@ -223,9 +224,9 @@ class Reasons:
     instance: Instance
     #: The instance resolved, with its windows and advance reservations.
     problem: PlanningProblem
-    #: What the simulated scheduler starts, by job.
+    #: Jobs that the simulated scheduler starts, by id.
     starts: Mapping[str, PlannedJob]
-    #: Why it does not start the others when it first looks at them, by job, in sentences.
+    #: Pending reasons of the other jobs at their first dispatch attempt, by job id, in sentences.
     waiting: Mapping[str, str]
     _known: dict[str, Stated] = field(default_factory=dict)
 
@@ -254,7 +255,9 @@ class Reasons:
         return awaited if awaited.state != "starts" else self._beside_others(job)
 
     def _endless_after(self, job: Job, *, opened: bool) -> str:
-        """What without a known end still keeps it, in an active queue; opened: with hosts open."""
+        """Return jobs of unknown end that block it in an active queue; opened: with all
+        hosts open.
+        """
         demand = replace(self._at_best.demand_of(job), after=None)
         demand = demand if opened else _without(demand, self._is_shut)
         if not self._endless or earliest_start(self._at_best.base, demand) is not None:
@@ -262,7 +265,9 @@ class Reasons:
         return reason_unplaced(self._at_best, demand) or UNKNOWN_END
 
     def _beside_others(self, job: Job) -> Stated:
-        """Of a job that has a place here, and whose condition holds some time."""
+        """Return the state of a job that fits on this cluster and whose condition holds at some
+        time.
+        """
         demand = self._as_now.get(job.id) or self.problem.demand_of(job)
         waits_for = self.waiting.get(job.id, "")
         if demand.latest is not None:
@@ -297,7 +302,7 @@ class Reasons:
         return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
 
     def _shut_for(self, job: Job) -> str:
-        """Which hosts, closed or down now, have to come back; "" if it fits on the others."""
+        """Return the closed or down hosts that have to return; "" if the job fits on the others."""
         if self._fits(self.problem, self.problem.demand_of(job)):
             return ""
         profile = self._at_best.empty
@@ -326,7 +331,7 @@ class Reasons:
 
     @cached_property
     def _is_shut(self) -> BoolArray:
-        """Which hosts take no jobs, [H]."""
+        """Return a mask of the hosts that take no jobs, [H]."""
         return np.array([not host.takes_jobs for host in self.instance.cluster.hosts], dtype=bool)
 
     @cached_property
@@ -344,7 +349,7 @@ class Reasons:
 
     @cached_property
     def _as_now(self) -> Mapping[str, Demand]:
-        """What jobs ask for as loads are now, by job."""
+        """Return the demands of jobs under the current loads, by job."""
         return {demand.job.id: demand for demand in self.problem.demands}
 
     @cached_property
@@ -355,13 +360,13 @@ class Reasons:
 
     @cached_property
     def _awaited(self) -> Mapping[str, Stated]:
-        """What becomes of the start conditions of the pending jobs, by job."""
+        """Return the state of the start conditions of pending jobs, by job."""
         conditions = Precedence.of(self.instance)
         jobs = {job.id: job for job in self.instance.pending}
         found: dict[str, Stated] = {}
 
         def state_of(job: str) -> Stated:
-            """Of a pending job, behind those that it waits for."""
+            """Return the state of a pending job, after the jobs on which it depends."""
             if job in self.starts:
                 return _HOLDS
             if job not in self._known:

@@ -16,11 +16,10 @@ from ..availability.demand import TermCapacity, TermDemand, UnitDemand
 from ..availability.resources import Allocation, BoolArray, IntArray
 from .supply import Supply
 
-# Fewest units where blocks differ from host to host (ptile='!' on mixed hosts).
-#
-# Units count in slots here: what their whole hosts hold, and the most that one more host, too
-# small for its own block, could add as the last. A set of units holds n slots exactly if the
-# wholes and one such addition reach n, because the last host may hold any part of its block.
+# Fewest units if blocks differ from host to host (ptile='!' on mixed hosts). Units are measured in
+# slots here: the slots of their whole hosts, and the most that one more host, too small for its own
+# block, could add as the last. A set of units holds n slots exactly if the wholes and one such
+# addition reach n, because the last host may hold any part of its block.
 
 
 def fewest_uneven(
@@ -52,7 +51,7 @@ def _first(whole: IntArray, extra: IntArray, slots: int, chosen: IntArray, count
 def _completes_uneven(
     whole: IntArray, extra: IntArray, slots: int, chosen: IntArray, pool: IntArray, count: int
 ) -> bool:
-    """Whether `chosen` with the largest of `pool`, or all but one of them, holds `slots`."""
+    """Return whether `chosen` with the largest of `pool`, or all but one, holds `slots`."""
     more = count - chosen.size
     if more < 0 or more > pool.size:
         return False
@@ -68,22 +67,20 @@ def _completes_uneven(
     return replaced + int((whole[others] + extra[others]).max()) >= slots
 
 
-# How the blocks of a term are split over a set of units.
-#
-# A *block* is what one host holds: ptile slots (one slot where there is no span). A term of n
-# slots asks for q = n // p whole blocks and, if n is no multiple of p, a last block of r = n mod
-# p slots. Each function takes the units in the order they are tried and answers with the number
-# of whole blocks in each and the unit of the last block, or None if the rule cannot be kept with
-# these units.
+# Distribution of the blocks of a term over a set of units. A *block* is the slots of one host:
+# ptile slots (one slot without span). A term of n slots needs q = n // p whole blocks and, if n is
+# no multiple of p, a last block of r = n mod p slots. Each function takes the units in the order
+# they are tried and returns the number of whole blocks in each and the unit of the last block, or
+# None if the rule cannot be kept with these units.
 
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """What each unit can give."""
+    """Capacity of each unit in blocks."""
 
-    #: Hosts that hold a whole block.
+    #: Number of hosts that hold a whole block.
     whole: IntArray
-    #: Whether a further host holds the last block only.
+    #: Whether a further host holds only the last block.
     spare: BoolArray
 
     def take(self, positions: IntArray) -> Stock:
@@ -96,11 +93,11 @@ class Need:
 
     #: Slots in a whole block.
     size: int
-    #: Whole blocks.
+    #: Number of whole blocks.
     blocks: int
-    #: Slots of the last block, 0 for none.
+    #: Slots of the last block, 0 if there is none.
     rest: int
-    #: The last block must be in the first unit, on a host that takes no whole one.
+    #: Whether the last block must be in the first unit, on a host that takes no whole one.
     pinned: bool = False
 
     @property
@@ -117,7 +114,7 @@ class Share(NamedTuple):
 
 
 def first_fit(stock: Stock, need: Need) -> Share | None:
-    """Units filled one after another; the last block where there is room, used units first."""
+    """Return units filled in order; the last block where it fits, used units first."""
     if int(stock.whole.sum()) < need.blocks:
         return None
     whole = filled(stock.whole, need.blocks)
@@ -169,9 +166,9 @@ def _lower_bounds(
 
 
 def balanced(stock: Stock, need: Need, least: int = 0) -> Share | None:
-    """Every unit used, block counts differ by at most 1 (PLC-09); larger parts first in order.
+    """Return blocks over all units, counts differing by at most 1 (PLC-09), larger first.
 
-    least: at least so many slots in all units but one (the lenient reading of PLC-10).
+    least: minimum slots in all units but one (the lenient reading of PLC-10).
     """
     low, larger = divmod(need.total, stock.whole.size)
     if low == 0:
@@ -229,23 +226,23 @@ def filled(most: IntArray, amount: int) -> IntArray:
     return filled
 
 
-# Which compute units a term uses (PLC-06 to PLC-10).
-#
-# Exact by an exchange argument: of the units still free to choose, those with the most whole
-# blocks serve every rule best, except that one unit with a spare host for the last block may
-# replace the smallest of them. So two sets of units decide whether a partial choice can be
-# completed.
+# Choice of the compute units of a term (PLC-06 to PLC-10). Exact by an exchange argument: of the
+# units still free to choose, those with the most whole blocks serve every rule best, except that
+# one unit with a spare host for the last block may replace the smallest of them. So two sets of
+# units decide whether a partial choice can be completed.
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The keywords of cu[] that bind the choice."""
 
-    #: Maxcus.
+    #: Maximum number of units (maxcus), None: no limit.
     most: int | None = None
-    #: Usablecuslots, 0: none.
+    #: Minimum number of slots in a unit (usablecuslots), 0: none.
     least: int = 0
+    #: Whether slots are spread evenly.
     balance: bool = False
+    #: Whether as few units as possible are used.
     fewest: bool = False
 
     @classmethod
@@ -289,10 +286,10 @@ def share_among(stock: Stock, need: Need, rules: Rules) -> Share | None:
 
 
 def first_fit_choice(stock: Stock, need: Need, rules: Rules, forced: bool) -> Share | None:
-    """First fit over the units in order, those too small for usablecuslots left out.
+    """Return a first fit over the units in order, without those too small for usablecuslots.
 
-    Complete without usablecuslots; with it, a None only says that units must be combined
-    with more care (:func:`fewest_units`).
+    Complete without usablecuslots; with it, None only means that a more careful search is needed
+    (:func:`fewest_units`).
     """
     if not rules.least:
         return first_fit(stock, need)
@@ -336,7 +333,7 @@ def first_combination(
     for position in range(chosen.size, stock.whole.size):
         if chosen.size == count:
             break
-        # A unit refused once stays refused: what completes a choice never grows again.
+        # A unit that was rejected once stays rejected: the rest of a choice never grows again.
         kind = int(stock.whole[position]), bool(stock.spare[position])
         if kind in refused:
             continue
@@ -358,7 +355,7 @@ def _ranked(stock: Stock, pool: IntArray) -> IntArray:
 def _completes(
     stock: Stock, need: Need, rules: Rules, chosen: IntArray, ranked: IntArray, count: int
 ) -> bool:
-    """Whether `chosen` and some of `ranked` (largest first) make `count` units that serve."""
+    """Return whether `chosen` and some of `ranked` (largest first) give `count` valid units."""
     return any(
         share_among(stock.take(units), need, rules) is not None
         for units in _best_sets(stock.spare, chosen, ranked, count - chosen.size)
@@ -393,7 +390,7 @@ def _counts(stock: Stock, need: Need, rules: Rules) -> list[int]:
         possible &= with_last[counts - 1] >= low
         possible &= (larger == 0) | (with_last[larger - 1] > low)
     elif rules.least:
-        # All but one unit and the one with the last block hold this many whole blocks.
+        # All units except one and the one with the last block hold this many whole blocks.
         possible &= (counts - 2) * -(-rules.least // need.size) <= need.blocks
     found: list[int] = counts[possible].tolist()
     return found
@@ -411,11 +408,11 @@ def fill_any(supply: Supply, slots: int) -> Allocation | None:
 
 
 def fill_blocks(supply: Supply, slots: int, last_on_first: bool = False) -> Allocation | None:
-    """Whole blocks on the first hosts that take one; what is left on one more host.
+    """Return whole blocks on the first hosts that fit one, and the rest on one more host.
 
-    Exact also where blocks differ from host to host: the last host holds 1 … its block, so
-    taking whole hosts until their sum would reach `slots` leaves a rest that either the next
-    whole host or the first other host with room takes. last_on_first: the rest goes to row 0.
+    Exact also if blocks differ from host to host: the last host holds 1 … its block, so taking
+    whole hosts until their sum would reach `slots` leaves a rest that either the next whole host or
+    the first other host with enough free slots takes. last_on_first: the rest goes to row 0.
     """
     blocks = supply.blocks
     assert blocks is not None
@@ -447,14 +444,13 @@ def gathered(hosts: IntArray, amounts: IntArray) -> Allocation:
     return found
 
 
-# Plain terms without ceremony: first fit, blocks or one host, on caps that are known.
-#
-# Most jobs ask for nothing but slots, perhaps so many on a host. For these the general method
-# comes to the same answer (a test compares them); this is the short way there.
+# Fast placement of simple terms: first fit, blocks or one host, with known caps. Most jobs request
+# only slots, perhaps a number on each host. For these the general method returns equal placements
+# (a test compares them).
 
 
 def is_plain(term: TermDemand, capacity: TermCapacity) -> bool:
-    """Whether the functions of this module are exact for a term in a room."""
+    """Return whether the functions of this module are exact for a term with these capacities."""
     any_first = term.first_hosts is None and capacity.first is None
     return (
         term.block == 1
@@ -482,7 +478,7 @@ def place_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> Allocat
 
 
 def fits_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
-    """Whether :func:`place_plain` finds a placement."""
+    """Return whether :func:`place_plain` finds a placement."""
     caps = capacity.caps[term.candidates]
     if term.one_host or term.ptile is None:
         most = caps.max(initial=0) if term.one_host else caps.sum()
@@ -495,21 +491,23 @@ def fits_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Units in the order tried, what each can give, and the first execution host if asked."""
+    """Units in the order tried, the capacity of each, and the first execution host if required."""
 
-    #: Unit ids.
+    #: Ids of the units.
     units: IntArray
+    #: Capacities of the units.
     stock: Stock
+    #: Blocks that the term needs.
     need: Need
     #: Row of the supply that must come first, -1 for any.
     first: int = -1
 
 
 def exact_for(supply: Supply, unit: UnitDemand | None) -> bool:
-    """Whether the method decides every case of this supply.
+    """Return whether the method is exact for this supply.
 
-    Blocks that differ from host to host are a subset-sum matter as soon as a unit must hold some
-    number of them (usablecuslots, balance) or a certain host must be the last.
+    Blocks that differ from host to host are a subset-sum problem if a unit must hold a given number
+    of them (usablecuslots, balance) or a certain host must be the last.
     """
     if supply.uniform:
         return True
@@ -523,7 +521,7 @@ def exact_for(supply: Supply, unit: UnitDemand | None) -> bool:
 
 
 def feasible(supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int) -> bool:
-    """Whether :func:`combine` finds a placement; does not build it."""
+    """Return whether :func:`combine` finds a placement, without building it."""
     if not supply.uniform:
         return combine(supply, unit, capacity, slots) is not None
     rules = Rules.of(unit)
@@ -592,7 +590,7 @@ def _layouts(
         return
     rows = np.flatnonzero(supply.first & (whole_rows | rest_rows))
     owners = supply.units[rows]
-    # Units that give the same serve alike, so the first of a kind stands for all.
+    # Units with equal capacities are equivalent, so the first of each kind is tried.
     keys = (whole[owners] * 2 + spare[owners]) * 2 + whole_rows[rows]
     for at in np.sort(np.unique(keys, return_index=True)[1]):
         yield layout(int(rows[at]), not whole_rows[rows[at]])
@@ -627,7 +625,7 @@ def _walk(
         starts = [-1]
     else:
         whole = np.flatnonzero(supply.first & _takes_whole(supply))
-        # The first such host of each unit stands for the others.
+        # The first suitable host of each unit represents it.
         starts = whole[np.sort(np.unique(supply.units[whole], return_index=True)[1])].tolist()
     best: tuple[int, Allocation] | None = None
     for row in starts:

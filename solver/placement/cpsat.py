@@ -1,4 +1,4 @@
-"""The same placement as a CP-SAT model: every keyword and every group cap, in one method."""
+"""Placement by a CP-SAT model: every keyword and every group cap, in one method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Expr = cp_model.LinearExpr | int
 
 
-# Caps over sets of hosts (GroupCap): which of them can bind, and what they decide at once.
+# Caps over sets of hosts (GroupCap): those that can restrict, and immediate consequences.
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class BindingGroup:
     """A group cap over the rows of a supply."""
 
     rows: BoolArray
-    #: The most slots on the rows, None where that cannot bind.
+    #: Maximum number of slots on the rows, None if it cannot restrict.
     slots: int | None
-    #: The most hosts of the rows, None where that cannot bind.
+    #: Maximum number of hosts of the rows, None if it cannot restrict.
     hosts: int | None
 
 
@@ -61,16 +61,16 @@ def binding(
 
 
 def _counts_hosts(supply: Supply) -> bool:
-    """Whether the number of slots says how many hosts there are."""
+    """Return whether the number of slots determines the number of hosts."""
     return supply.blocks is not None and supply.uniform and not supply.several
 
 
 def obeys(allocation: Allocation, supply: Supply, bounds: Iterable[BindingGroup]) -> bool:
-    """Whether an allocation keeps within the caps."""
+    """Return whether an allocation obeys the caps."""
     slots = np.zeros(int(supply.hosts.max()) + 1, dtype=np.int64)
     slots[list(allocation)] = list(allocation.values())
     amounts = slots[supply.hosts]
-    if supply.several:  # each host once, at its first row
+    if supply.several:  # Each host once, at its first row.
         amounts[
             ~np.isin(np.arange(amounts.size), np.unique(supply.hosts, return_index=True)[1])
         ] = 0
@@ -123,19 +123,18 @@ def _moved_first(bound: BindingGroup, row: int) -> BindingGroup:
     return BindingGroup(rows, bound.slots, bound.hosts)
 
 
-# The same placement as a CP-SAT model: every keyword and every group cap, in one method.
-#
-# Hosts that are alike for the term (unit, block, groups, first execution host) form a class, and
-# the model counts whole blocks a class, so its size follows the number of kinds of hosts. It is
-# used where group caps, or blocks that differ from host to host, leave the combinatorial method,
-# and to check that one. One worker: the same answer on every machine.
+# Placement as a CP-SAT model: every keyword and every group cap, in one method. Equivalent hosts
+# for the term (unit, block, groups, first execution host) form a class, and the model counts whole
+# blocks in each class, so its size depends on the number of kinds of hosts. It is used if group
+# caps, or blocks that differ from host to host, exceed the combinatorial method, and to check that
+# one. One worker: equal results on every machine.
 
 
-#: Deterministic effort spent on early hosts once a placement with the fewest units is known, and
-#: the classes beyond which it would be spent for nothing.
+#: Deterministic effort for preferring early hosts once a placement with the fewest units is known,
+#: and the number of classes beyond which it is not spent.
 ORDER_EFFORT = 0.2
 ORDER_KINDS = 300
-#: Units beyond which their order counts only as far as that effort goes.
+#: Number of units beyond which their order counts only within that effort.
 MAX_ORDERED = 50
 
 
@@ -146,11 +145,13 @@ class HostKind:
     rows: IntArray
     #: Slots of a whole block (1 without span).
     size: int
-    #: Whole blocks on all of them.
+    #: Number of whole blocks on all hosts of the class.
     most: int
-    #: Most slots that one of them can hold as the last, smaller block; 0 for none.
+    #: Most slots that one host can hold as the last, smaller block; 0 if none.
     last: int
+    #: Unit of the hosts.
     unit: int
+    #: Whether they may be the first execution host.
     first: bool
 
 
@@ -160,13 +161,13 @@ class _Model:
 
     cp: cp_model.CpModel
     kinds: list[HostKind]
-    #: Whole blocks.
+    #: Number of whole blocks in each class.
     whole: list[cp_model.IntVar] = field(default_factory=list)
-    #: Whether a host holds the last block.
+    #: Whether a host of the class holds the last block.
     last: list[Expr] = field(default_factory=list)
-    #: Its slots.
+    #: Slots of the last block in each class.
     rest: list[Expr] = field(default_factory=list)
-    #: Hosts used (without span and host caps: more than none if any).
+    #: Hosts used in each class (without span and host caps: positive if any).
     hosts: list[Expr] = field(default_factory=list)
     used: dict[int, cp_model.IntVar] = field(default_factory=dict)
 
@@ -215,8 +216,10 @@ def solve(
 
 
 def _distinct(model: _Model, supply: Supply, inside: list[int]) -> dict[int, Expr]:
-    """Whether a host is used, at the first of its classes and 0 at the others: under host caps
-    the classes of blocks keep to one host each."""
+    """Return whether a host is used, at the first of its classes; 0 at its other classes.
+
+    Under host caps the classes of blocks thereby count one host each.
+    """
     used: dict[int, cp_model.IntVar] = {}
     found: dict[int, Expr] = {}
     for index in inside:
@@ -237,7 +240,7 @@ def _kinds(
     first = np.zeros(supply.hosts.size, bool) if supply.first is None else supply.first
     alike = [supply.units, first, *(bound.rows for bound in bounds)]
     if supply.blocks is not None:
-        # Of the hosts too small for a whole block, one serves at most: the largest stands for all.
+        # At most one host too small for a whole block is used: the largest represents all.
         alike.append(np.where(supply.caps >= supply.blocks, supply.blocks, 0))
     elif any(bound.hosts is not None for bound in bounds):
         # Otherwise, without span, only the sum of the caps counts.
@@ -312,7 +315,7 @@ def _units(model: _Model, supply: Supply, unit: UnitDemand, slots: int) -> None:
     cp = model.cp
     exempt = []
     low = cp.new_int_var(1, slots, "low")
-    # Under a span of more than one slot a host, even means hosts, not slots (PLC-09).
+    # With several slots on each host, balance counts hosts, not slots (PLC-09).
     by_hosts = supply.blocks is not None and bool((supply.blocks > 1).any())
     for owner in sorted({kind.unit for kind in model.kinds}):
         inside = [index for index, kind in enumerate(model.kinds) if kind.unit == owner]
@@ -360,7 +363,7 @@ def _solved(
     if fewest:
         model.cp.add(units == round(solver.objective_value))
         if 1 < len(model.used) <= MAX_ORDERED:
-            # With powers of two a unit counts for more than all that come after it.
+            # With powers of two a unit counts more than all later ones.
             ranked = sorted(model.used, key=place.__getitem__, reverse=True)
             model.cp.maximize(sum((1 << at) * model.used[owner] for at, owner in enumerate(ranked)))
             if not _again(model, solver):

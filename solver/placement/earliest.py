@@ -18,15 +18,15 @@ from ..availability.resources import SLOTS, Allocation, Alternative, Per, Pool, 
 from . import fits_at_all, place_least
 from .supply import busy_units
 
-# What a job of several terms counts once, not once a term: limits on jobs, hosts it has whole.
+# Uses that a job of several terms counts once: limits on jobs, hosts it has to itself.
 
 
-#: What one term takes and where.
+#: Use of one term and its allocation.
 Part = tuple[Alternative, Allocation]
 
 
 def held_by_terms(terms: Iterable[Part], pools: Sequence[Pool]) -> Iterator[Part]:
-    """What a job holds, term after term. pools: of the resource table."""
+    """Yield the uses of a job, term after term. pools: of the resource table."""
     before: set[int] = set()
     for alternative, allocation in terms:
         yield from counted_once(alternative, allocation, before, pools)
@@ -39,7 +39,7 @@ def counted_once(
     before: Collection[int],
     pools: Sequence[Pool],
 ) -> Iterator[Part]:
-    """What one term holds: what counts a job once only where no earlier term is.
+    """Yield the uses of one term, without those that an earlier term has counted for the job.
 
     before: the hosts of the earlier terms. pools: of the resource table.
     """
@@ -75,7 +75,8 @@ def capacity_beside(
     own[list(before)] = list(before.values())
     here = capacity.caps
     for use in once:
-        if use.per is Per.WHOLE:  # the job has the host to itself, so what it left is its own
+        # The job has the host to itself, so the rest of the host is its own.
+        if use.per is Per.WHOLE:
             whole = availability.table.host_resources[use.index].capacity
             here = np.minimum(here, (whole - own).astype(np.int64))
     alone = replace(alternative, host_uses=once, pool_uses=())
@@ -84,7 +85,7 @@ def capacity_beside(
 
 
 def counts_once(demand: Demand) -> bool:
-    """Whether several terms of the job meet in a limit that counts the job once."""
+    """Return whether several terms of the job count in a limit that counts the job once."""
     return len(demand.terms) > 1 and any(
         use.once
         for term in demand.terms
@@ -132,12 +133,12 @@ def record_full_window(profile: Profile, demand: Demand, time: int) -> None:
 
 
 def least_slots(demand: Demand) -> int:
-    """Slots of hosts that have to be free wherever the job starts; 0 where none need be."""
+    """Return the slots of hosts that must be free for any start of the job; 0 if none."""
     return max(term.slots for term in demand.terms) if _by_slots(demand) else 0
 
 
 def _by_slots(demand: Demand) -> bool:
-    """Whether the job takes a slot of a host for each of its own, as long as it runs."""
+    """Return whether the job uses a host slot for each of its own throughout its run."""
     return all(_takes_slots(other) for term in demand.terms for other in term.alternatives)
 
 
@@ -149,25 +150,26 @@ def _takes_slots(alternative: Alternative) -> bool:
     return False
 
 
-# The earliest start of one job in a profile: exact, without a solver.
-#
-# Availability under running jobs alone never falls, so the earliest start is a binary search over
-# the instants at which something is freed, with one exact placement check each. With planned jobs
-# in the profile the same holds between two planned starts, as long as the window reaches over the
-# same later ones: these stretches are searched one after another (`docs/dev/semantics.md`, TBR-02).
+# Earliest start of one job in a profile: exact, without a solver. Availability under running jobs
+# alone never falls, so the earliest start is a binary search over the instants at which resources
+# are released, with one exact placement check each. With planned jobs in the profile this holds
+# between two planned starts, as long as the window covers equal later ones: these stretches are
+# searched one after another (`docs/dev/semantics.md`, TBR-02).
 
 
-#: Instants that are looked at together at first; most starts are among these.
+#: Number of instants that are examined together at first; most starts are among these.
 FEW_TIMES = 64
-#: The slots of no terms at all.
+#: Slots of a job without terms.
 EMPTY: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where and when a job can start: one allocation a term, and the rusage alternative used."""
+    """A start: its time, one allocation for each term, and the rusage alternative."""
 
+    #: Time in seconds.
     time: int
+    #: Allocation of each term.
     terms: tuple[Allocation, ...]
     alternative: int = 0
 
@@ -189,29 +191,29 @@ class Start:
 
 
 class LastFit:
-    """The room in which a job was last seen to fit, so that it need not be looked for again."""
+    """Capacity at which a job was last found to fit, to avoid a second search."""
 
     __slots__ = ("alternative", "capacity", "time")
 
     def __init__(self) -> None:
-        #: Seconds.
+        #: Time in seconds.
         self.time: int | None = None
-        #: Which of the rusage.
+        #: Index of the rusage alternative.
         self.alternative = 0
         self.capacity: TermCapacity | None = None
 
     def keep(self, time: int, alternative: int, capacity: TermCapacity) -> None:
-        """It fits then."""
+        """Store the capacity with which the job fits."""
         self.time, self.alternative, self.capacity = time, alternative, capacity
 
 
 def start_at(
     availability: Availability, demand: Demand, time: int, found: LastFit | None = None
 ) -> Start | None:
-    """A placement of the whole job over its window from `time`, or None.
+    """Return a placement of the whole job over its window from `time`, or None.
 
     rusage alternatives are tried in order (RSV-07); the terms of a compound requirement are placed
-    in order, each beside what the earlier ones took (REQ-14). found: by :func:`can_start`.
+    in order, each given the earlier ones (REQ-14). found: from :func:`can_start`.
     """
     if len(demand.terms) == 1 and found is not None and found.time == time:
         term, capacity = demand.terms[0], found.capacity
@@ -232,7 +234,7 @@ def start_at(
 
 
 def find_same_start(profile: Profile, demand: Demand, start: Start) -> Start | None:
-    """Where a job of one term goes at the same time with the same alternative; None for nowhere."""
+    """Return a placement of a one-term job at an equal time and alternative; None if infeasible."""
     (term,) = demand.terms
     alternative = term.alternatives[start.alternative]
     allocation = _placed(profile, demand, term, alternative, start.time)
@@ -272,7 +274,7 @@ def _placed_in(
 def can_start(
     availability: Availability, demand: Demand, time: int, found: LastFit | None = None
 ) -> bool:
-    """Whether :func:`start_at` would find a placement; does less work. found: to be told of it."""
+    """Return whether :func:`start_at` would find a placement, with less work; stored in `found`."""
     if len(demand.terms) > 1:
         return start_at(availability, demand, time) is not None
     if not availability.open_for(demand, time):
@@ -312,7 +314,7 @@ def _with_alternative(demand: Demand, number: int) -> Demand:
 def _in_order(
     availability: Availability, demand: Demand, time: int, number: int
 ) -> tuple[Allocation, ...] | None:
-    """Each term where it first fits beside the terms before it."""
+    """Return the first fit of each term given the terms before it."""
     scratch = availability.copy()
     placed: list[Allocation] = []
     end = Start(time, ()).finish(demand)
@@ -331,7 +333,7 @@ def _in_order(
 
 
 def still_free(availability: Availability, demand: Demand, start: Start) -> bool:
-    """Whether exactly the slots of `start` are free over its window, by the rules of placement."""
+    """Return whether exactly the slots of `start` are free over its window, by the rules."""
     scratch = availability.copy() if len(start.terms) > 1 else availability
     end = start.finish(demand)
     before: Allocation = {}
@@ -349,7 +351,7 @@ def still_free(availability: Availability, demand: Demand, start: Start) -> bool
 
 
 def _within(term: TermDemand, capacity: TermCapacity, allocation: Allocation) -> bool:
-    """Whether a room has these slots."""
+    """Return whether a capacity includes these slots."""
     if term.unit is not None and term.unit.excl and capacity.idle is not None:
         busy = busy_units(term.unit, capacity.idle)
         if any(busy[term.unit.unit_of[host]] for host in allocation):
@@ -394,12 +396,11 @@ def earliest_start(
     not_after: int | None = None,
     hint: int | None = None,
 ) -> Start | None:
-    """The earliest start of one job, or None if it never fits.
+    """Return the earliest start of one job, or None if it never fits.
 
-    finishes_only: consider only now and the finish times of jobs, as TBR-02 says.
-    not_before: a known lower bound (seconds); instants before it are left out.
-    not_after: None is the answer too where it fits only after this instant (seconds).
-    hint: where the start is likely to be (seconds); it makes the search shorter, nothing else.
+    finishes_only: consider only now and the finish times of jobs, as in TBR-02. not_before: a known
+    lower bound (seconds); earlier instants are skipped. not_after: return None if it fits only
+    after this instant (seconds). hint: a probable start (seconds), which only shortens the search.
     """
     if demand.impossible:
         return None
@@ -408,7 +409,7 @@ def earliest_start(
     earliest = max(demand.earliest, not_before or demand.earliest)
     minds = profile.has_accept_interval(demand)
     if minds and len(demand.terms) == 1:
-        # JOB_ACCEPT_INTERVAL only delays: nothing fits before it does without.
+        # JOB_ACCEPT_INTERVAL only delays: no start with it precedes the earliest one without it.
         plain = replace(demand, interval=None)
         first = earliest_start(
             profile, plain, finishes_only=finishes_only, not_before=earliest, not_after=not_after
@@ -497,7 +498,7 @@ def _fits(profile: Profile, demand: Demand, time: int, found: LastFit | None = N
 
 
 def _least_of(demand: Demand) -> Demand | None:
-    """What a job of one term needs at every instant of its window; None for other jobs."""
+    """Return the minimum needs of a one-term job over its window; None for other jobs."""
     if len(demand.terms) > 1 or demand.calendar is not None or demand.may_be_killed:
         return None
     if is_constant(demand):
@@ -517,7 +518,7 @@ def _least_of(demand: Demand) -> Demand | None:
 
 
 def _at_the_end(use: Use, elapsed: int) -> Use:
-    """A use that holds all the while what it holds so many seconds after the start."""
+    """Return a use with a constant amount: the one at this many seconds after the start."""
     if not use.reservation.drops():
         return use
     amount = use.reservation.planned_at(elapsed)
@@ -525,7 +526,7 @@ def _at_the_end(use: Use, elapsed: int) -> Use:
 
 
 def is_constant(demand: Demand) -> bool:
-    """Whether the job holds as much at its end as at its start."""
+    """Return whether the job uses equal amounts at its end and at its start."""
     return not any(
         use.reservation.drops()
         for term in demand.terms
@@ -548,7 +549,7 @@ def _first_fit(
 
     if len(demand.terms) > 1 and demand.joint_placer is None:
         return next((position for position in range(len(times)) if fits(position)), None)
-    # From here on: nothing fits at `low` or before, the job fits at `high`.
+    # Invariant: nothing fits at `low` or before, the job fits at `high`.
     low, high = -1, len(times)
     if hint is not None and times[0] <= hint <= times[-1]:
         likely = bisect.bisect_left(times, hint)

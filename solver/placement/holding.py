@@ -26,40 +26,39 @@ from .choose import Rules
 from .earliest import Start, allocate_start, find_same_start, still_free
 from .single import place_most, units_of
 
-# Starts that hang on a limit which fills its gap to the second.
-#
-# A job that ends in the very second in which something before it begins on what it holds is where
-# it is because the two numbers are equal. Were its limit one second longer, or did a clock differ
-# by one, it would not fit there: schedulers decide such a tie either way.
+# Starts that depend on a run limit which fits exactly. A job that ends in the very second in which
+# an earlier one starts on its slots is there because the two times are equal. With a limit one
+# second longer, or clocks that differ by one, it would not fit there: schedulers decide such a tie
+# either way.
 
 
-#: Nothing is reserved in advance.
+#: Reasons of no job: nothing is reserved in advance.
 NOTHING: Mapping[int, str] = MappingProxyType({})
-#: Names that are shown.
+#: Maximum number of names in a sentence.
 MAX_NAMED = 3
-#: Said where the limit was reached before it was known of all starts.
+#: Note if the limit was reached before all starts were checked for an exact fit.
 NOT_ALL_KNOWN = (
     "the limit was reached before it was looked at which starts fill their gaps to the second"
 )
-#: Enters something into a profile.
+#: Function that adds a commitment to a profile.
 Hold = Callable[[Profile], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """What stands before the jobs behind it: a planned job, or slots that are promised."""
+    """A planned job or reserved slots that take precedence over later jobs."""
 
-    #: Of the job.
+    #: Id of the job.
     name: str
-    #: From when on it holds what it holds (seconds).
+    #: Start of its use (seconds).
     begins: int
-    #: Where.
+    #: Allocation by host index.
     hosts: Allocation
-    #: Enters it into a profile.
+    #: Function that adds it to a profile.
     hold: Hold
-    #: Enters what it keeps until then from jobs that are not gone by then.
+    #: Function that adds the slots that it protects until then from jobs that would still run.
     protection: Hold | None = None
-    #: The planned job itself; None where its limit has no say in it.
+    #: The planned job itself; None if its limit cannot be an exact fit.
     place: tuple[Demand, Start] | None = None
 
     @classmethod
@@ -91,12 +90,12 @@ def exact_fits(
     only: Commitment | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, str]:
-    """For each job that fills its gap to the second, a sentence that says so.
+    """Return a sentence for each job that is an exact fit, by job id.
 
-    base: what runs; taken only where somebody may fit exactly. queue_position: in the order of
-    planning: each job beside those before it. reserved: what else begins when, in words. only: the
-    one that is asked about; None for all. should_stop: asked as it goes; once it says yes, the
-    others are left out.
+    base: running jobs; only called if a job may fit exactly. queue_position: in the order of
+    planning: each job is checked given those before it. reserved: start times of other
+    reservations, in words. only: the job of interest; None for all. should_stop: called repeatedly;
+    once it returns True, the rest is skipped.
     """
     begins = {item.begins for item in queue_position} | set(reserved)
     asked = {
@@ -123,7 +122,7 @@ def exact_fits(
 
 
 def with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
-    """The same with the sentence of its exact fit, by job, where it has one."""
+    """Return the item with the sentence of its exact fit, if it has one."""
     fit = fits.get(item.job, "")
     return replace(item, exact_fit=fit) if fit and isinstance(item, PlannedJob) else item
 
@@ -135,9 +134,9 @@ def _fit_of(
     before: Mapping[int, Sequence[Commitment]],
     reserved: Mapping[int, str],
 ) -> str:
-    """The sentence for one job with its place; "" where a second more would fit there too.
+    """Return the sentence for one planned job; "" if one second more would fit there too.
 
-    profile: what runs and what stands before it. before: the latter by when it begins.
+    profile: running jobs and those before it. before: the latter by start.
     """
     assert demand.duration is not None
     end = start.time + demand.duration
@@ -164,7 +163,7 @@ def _fit_of(
 
 
 def _may_fit(item: Commitment, begins: set[int]) -> bool:
-    """Whether something begins, or a window closes, in the second in which a job ends."""
+    """Return whether something begins, or a window closes, in the second in which a job ends."""
     if item.place is None:
         return False
     demand, start = item.place
@@ -176,22 +175,24 @@ def _may_fit(item: Commitment, begins: set[int]) -> bool:
 
 
 def counts_slots(use: Use) -> bool:
-    """Whether a use counts job slots: the slots themselves, and limits on them."""
+    """Return whether a use counts job slots: the slots themselves, or limits on them."""
     return use.reservation.resource == "slots" and use.per in (Per.SLOT, Per.WHOLE)
 
 
 def with_slots(candidates: IntArray, table: ResourceTable) -> IntArray:
-    """Those of the candidates that have any slots: what others have is no use to a job."""
+    """Return the candidates that have slots."""
     return candidates[table.host_resources[SLOTS].capacity[candidates] >= 1]
 
 
 def takes_memory(alternative: Alternative, table: ResourceTable) -> bool:
-    """Whether a job takes memory of its hosts."""
+    """Return whether a job uses memory of its hosts."""
     return any(table.host_resources[use.index].name == "mem" for use in alternative.host_uses)
 
 
 def full_allocation(demand: Demand, start: Start, table: ResourceTable) -> Allocation:
-    """All slots of a place: of whole hosts or units where the job shares them with nobody."""
+    """Return all slots of an allocation, including the rest of hosts or units that are not
+    shared.
+    """
     capacity = table.host_resources[SLOTS].capacity
     place = dict(start.allocation)
     for term, allocation in zip(demand.terms, start.terms, strict=True):
@@ -205,7 +206,7 @@ def full_allocation(demand: Demand, start: Start, table: ResourceTable) -> Alloc
 
 
 class ReservationRows:
-    """What reservations hold, gathered row by row to be entered into a profile at once."""
+    """Rows of reservations, collected so that they are added to a profile in one pass."""
 
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
@@ -264,11 +265,12 @@ class ReservationRows:
                 [use.index for use in alternative.pool_uses if counts_slots(use)],
                 [use.index for use in uses if self.table.host_resources[use.index].name == "mem"],
             )
-            self._kept.append(alternative)  # so that no other gets its id
+            # A reference keeps the object alive, so that no other object gets its id.
+            self._kept.append(alternative)
         return found
 
     def subtract_from(self, profile: Profile) -> None:
-        """Take it all out of a profile. What it frees again is nobody's instant to start."""
+        """Subtract the rows from a profile. Their ends are no candidate starts."""
         for index, rows in self._hosts.items():
             profile.hold_rows(index, rows, pool=False)
         for index, rows in self._pools.items():
@@ -325,9 +327,9 @@ def _less(allocation: Allocation, spare: FloatArray) -> Allocation:
 
 
 def spare_slots(future: Profile, demand: Demand, start: Start, now: FloatArray) -> FloatArray:
-    """Slots of each host that the place of a job finds beyond those that are free `now`, [H].
+    """Return slots of each host that an allocation uses beyond those free `now`, [H].
 
-    future: without the place. What becomes free by its start need not be held until then.
+    future: without the allocation. Slots released by its start need not be reserved until then.
     """
     window = future.checkpoints(start.time, demand.duration_from(start.time))
     found: FloatArray = np.floor(future.min_free(SLOTS, window)) - np.floor(now)
@@ -347,7 +349,7 @@ def free_over_run(base: Profile, demand: Demand, start: Start) -> FloatArray:
 
 
 def _up_to(allocation: Allocation, free: FloatArray, most: int) -> dict[int, int]:
-    """Of the slots of one term those that are free, host by host until it is `most` in all."""
+    """Return the free slots among those of one term, host by host, up to `most` in all."""
     wanted = np.fromiter(allocation.values(), np.int64, len(allocation))
     part = np.maximum(np.minimum(wanted, free.astype(np.int64)), 0)
     taken = np.clip(most - (np.cumsum(part) - part), 0, part)
@@ -378,19 +380,19 @@ def slot_capacity(
     return np.floor(np.maximum(free, 0)), most
 
 
-# A range of slots (-n min,max) in a plan: what starts now takes all that the plan leaves free.
+# Range of slots (-n min,max) in a plan: a job that starts now takes all that the plan leaves free.
 
 
 def may_grow(demand: Demand) -> bool:
-    """Whether a job asks for a range of slots, which dispatch fills as far as it can."""
+    """Return whether a job requests a range of slots, which dispatch fills."""
     return len(demand.terms) == 1 and demand.terms[0].max_slots > demand.terms[0].slots
 
 
 def fill_slot_range(profile: Profile, demand: Demand, start: Start) -> Start:
-    """A start now with as many slots of the job's range as there are beside everything else.
+    """Return a start now with the most slots of the job's range, given all other jobs.
 
-    profile: what the job finds, all others in their places. A start in the future keeps the
-    minimum, and so does a job without a range.
+    profile: as the job sees it, with all other jobs. A future start keeps the minimum, and so does
+    a job without a range.
     """
     if start.time > profile.now or not may_grow(demand):
         return start
@@ -403,19 +405,18 @@ def fill_slot_range(profile: Profile, demand: Demand, start: Start) -> Start:
     return start if allocation is None else Start(start.time, (allocation,), start.alternative)
 
 
-# No job in more compute units than it needs (PLC-07, PLC-09), however its place was found.
-#
-# A model that places many jobs at once, or a search that takes some out again, may leave a job in
-# more units than it needs beside the others, or in later ones of the configuration.
+# Repair of jobs in more compute units than necessary (PLC-07, PLC-09). A model that places many
+# jobs jointly, or a search that removes some, may leave a job in more units than it needs given the
+# others, or in later ones of the configuration.
 
 
 def with_fewest_units(
     base: Profile, demands: Sequence[Demand], starts: Mapping[str, Start]
 ) -> dict[str, Start]:
-    """The same starts with jobs moved to fewer units, or as many earlier ones, one at a time.
+    """Return equal starts with jobs moved to fewer, or as many earlier, units, one at a time.
 
-    base: what runs. Ends because each move takes its job to fewer or earlier units and leaves the
-    others where they are.
+    base: running jobs. It terminates because each move takes its job to fewer or earlier units and
+    leaves all others in place.
     """
     found = dict(starts)
     profile = base.copy()
@@ -432,10 +433,10 @@ def with_fewest_units(
 
 
 def _moved(profile: Profile, demands: Sequence[Demand], found: dict[str, Start]) -> bool:
-    """Whether any of the jobs could be moved, one after the other; `found` has their new places.
+    """Return whether any of the jobs could be moved, one after the other; updates `found`.
 
-    profile: with all jobs but these. Each job is tried beside all others: half of them are held
-    while the other half is tried, and so on with each half.
+    profile: with all jobs except these. Each job is tried given all others: half of them are in the
+    profile while the other half is tried, and recursively for each half.
     """
     if len(demands) == 1:
         return _moves(profile, demands[0], found)
@@ -450,7 +451,7 @@ def _moved(profile: Profile, demands: Sequence[Demand], found: dict[str, Start])
 
 
 def _moves(profile: Profile, demand: Demand, found: dict[str, Start]) -> bool:
-    """Whether one job has a better place beside the others, which it then takes."""
+    """Return whether one job has a better allocation given the others, and move it."""
     job, used = demand.job.id, _units(demand, found)
     again = find_same_start(profile, demand, found[job])
     if again is None:

@@ -41,7 +41,7 @@ def units_of(term: TermDemand, allocation: Allocation) -> tuple[int, ...]:
 
 
 def fits(term: TermDemand, capacity: TermCapacity, slots: int | None = None) -> bool:
-    """Whether :func:`place` finds a placement, without building it where that is possible."""
+    """Return whether :func:`place` finds a placement, without building it if possible."""
     slots = term.slots if slots is None else slots
     if is_plain(term, capacity):
         return fits_plain(term, capacity, slots)
@@ -95,7 +95,7 @@ def _place_bounded(
     return solve(supply, term.unit, capacity, slots, bounds, refine=refine)
 
 
-# A range of slots (-n min,max): its least, and as LSF fills it at dispatch (PLC-02, -07, -14).
+# Range of slots (-n min,max): its minimum, and LSF's filling at dispatch (PLC-02, -07, -14).
 
 
 def place_least(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
@@ -106,7 +106,7 @@ def place_least(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
 
 
 def fits_at_all(term: TermDemand, capacity: TermCapacity) -> bool:
-    """Whether :func:`place_least` finds a placement."""
+    """Return whether :func:`place_least` finds a placement."""
     return any(fits(term, capacity, slots) for slots in _sizes(term, capacity))
 
 
@@ -119,13 +119,11 @@ def _sizes(term: TermDemand, capacity: TermCapacity) -> range:
 
 
 def place_most(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
-    """As near term.most as the rules allow, at least term.slots, or None.
+    """Return a placement as near to term.most as possible, at least term.slots, or None.
 
-    * balance disregards the maximum.
-    * maxcus: the first combination of the fewest units that holds the
-      minimum, then filled up.
-    * ptile: the maximum with a smaller block on the last host, else whole blocks only, else
-      (no number of whole blocks lies in the range) the most that fits.
+    * balance ignores the maximum. * maxcus: the first combination of the fewest units that holds
+    the minimum, then filled up. * ptile: the maximum with a smaller block on the last host, else
+    whole blocks only, else (no number of whole blocks lies in the range) the most that fits.
     """
     unit = term.unit
     if capacity.first is not None:
@@ -159,7 +157,7 @@ def _most(term: TermDemand, capacity: TermCapacity) -> int | None:
 
 
 def _block(term: TermDemand, capacity: TermCapacity) -> int:
-    """The block, or the ptile where it is the same on all hosts; else 1."""
+    """Return the block, or the ptile if it is equal on all hosts; else 1."""
     if term.block > 1:
         return term.block
     if term.ptile is None or term.one_host:
@@ -187,16 +185,16 @@ def _largest(
 
 
 def _simple(term: TermDemand) -> bool:
-    """No rule asks for a certain host or for so many slots in a unit."""
+    """Return whether no rule requires a certain host or a number of slots in a unit."""
     least = term.unit is not None and term.unit.usablecuslots
     return term.first_hosts is None and not least
 
 
 def _closed_downwards(term: TermDemand, step: int) -> bool:
-    """Whether fewer slots (by one step) fit wherever more do: bisection is then exact.
+    """Return whether fewer slots (by one step) fit whenever more do, so that bisection is exact.
 
-    A first execution host or usablecuslots may break it: the part that would be given up first
-    may be the one that has to stay, or the one that makes a unit large enough.
+    A first execution host or usablecuslots may break this: the part dropped first may have to stay,
+    or may make a unit large enough.
     """
     if _simple(term):
         return True

@@ -1,4 +1,4 @@
-"""What hosts can give to one term: slots by label class, GPUs that suit, slots of running terms."""
+"""Capacity of hosts for one term: slots by label class, suitable GPUs, slots of running terms."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Supply:
     All arrays have one row a host, under span[block] one row a block that a host has room for.
     """
 
-    #: Host indices.
+    #: Host index of each row.
     hosts: IntArray
-    #: Slots each row can hold, all > 0.
+    #: Maximum slots on each row, all > 0.
     caps: IntArray
     #: Slots that every row but the last must hold, None for any number (no span).
     blocks: IntArray | None
-    #: Compute unit of each (all 0 without cu[]).
+    #: Compute unit of each row (all 0 without cu[]).
     units: IntArray
     #: Rows that may come first in the allocation, None for any.
     first: BoolArray | None
-    #: A host may have several rows.
+    #: Whether a host may have several rows.
     several: bool = False
 
     def take(self, rows: BoolArray | IntArray) -> Supply:
-        """The same, with these rows only, in the order given."""
+        """Return the supply with these rows only, in the order given."""
         return Supply(
             self.hosts[rows],
             self.caps[rows],
@@ -45,17 +45,17 @@ class Supply:
         )
 
     def with_caps(self, caps: IntArray) -> Supply:
-        """The same hosts with other caps; hosts left with none are dropped."""
+        """Return the supply with other caps; hosts with a cap of 0 are dropped."""
         return replace(self, caps=caps).take(caps > 0)
 
     @property
     def uniform(self) -> bool:
-        """Whether every host holds blocks of one size (or no span says otherwise)."""
+        """Return whether all hosts have blocks of one size (or no span restricts them)."""
         return self.blocks is None or bool((self.blocks == self.blocks[:1]).all())
 
     @property
     def block(self) -> int:
-        """The size of a block where it is uniform; without span every slot is one."""
+        """Return the size of a block if it is uniform; without span every slot is one."""
         return 1 if self.blocks is None or not self.blocks.size else int(self.blocks[0])
 
 
@@ -93,7 +93,7 @@ def _eligible(term: TermDemand, capacity: TermCapacity, slots: int) -> Supply:
         hosts, units = hosts[usable], units[usable]
     blocks: IntArray | None = None
     if term.one_host:
-        # All slots on one host are one block of that size, and no remainder.
+        # All slots on one host are one block of that size, without a remainder.
         blocks = np.full(hosts.size, slots, dtype=np.int64)
     elif term.ptile is not None:
         blocks = term.ptile[hosts]
@@ -105,7 +105,7 @@ def _eligible(term: TermDemand, capacity: TermCapacity, slots: int) -> Supply:
 
 
 def _in_blocks(supply: Supply, block: int, slots: int) -> Supply:
-    """One row for each block of a host, the last one what is left of it: then blocks are hosts."""
+    """Return one row for each block of a host, the last with its rest, so that blocks are hosts."""
     caps = np.minimum(supply.caps, slots)
     rows = -(-caps // block)
     by_row = supply.take(np.repeat(np.arange(caps.size), rows))
@@ -120,12 +120,12 @@ def busy_units(unit: UnitDemand, idle: BoolArray) -> BoolArray:
     return np.bincount(owned, minlength=len(unit.names)) > 0
 
 
-#: Hosts that a sentence names.
+#: Maximum number of hosts in a sentence.
 _SHOWN = 3
 
 
 def suits(request: GpuRequest, host: Host) -> bool | None:
-    """Whether the GPUs of a host suit a request, None where the host does not say enough."""
+    """Return whether the GPUs of a host suit a request, None if the host gives too little data."""
     if host.gpu_count is None:
         return False
     return request.suited(host.gpus or Gpus(int(host.gpu_count)))
@@ -149,13 +149,12 @@ def _kind(gpus: Gpus) -> str:
     return f"{gpus.model or 'GPUs'}{mem}"
 
 
-# Which term of a compound requirement has which slots of a job that runs (REQ-14).
-#
-# Nothing records it. Terms take their slots in the order of the allocation, each on hosts that it
-# may have; where that fails, the first way to hand them out that keeps to those hosts.
+# Slots of each term of a compound requirement for a running job (REQ-14). LSF does not record them.
+# Terms take their slots in the order of the allocation, each on hosts that it may have; if that
+# fails, the first distribution that respects those hosts.
 
 
-#: Hosts of an allocation beyond which only the order of the allocation counts.
+#: Number of hosts of an allocation beyond which only the order of the allocation counts.
 MAX_HOSTS = 200
 
 

@@ -66,7 +66,7 @@ class LiveInstance:
 
     @property
     def loaded_jobs(self) -> LoadedRunningJobs:
-        """What runs, entered."""
+        """The simulated state with the running jobs."""
         seen = self._as_entered()
         reserved = seen.advance_reservations
         if self._kept is None or self._kept.requests.instance.advance_reservations != reserved:
@@ -100,7 +100,9 @@ class LiveInstance:
         """A running job has ended."""
         self._check(EarlyEnd(self.instance.now, job))
         if job not in self._where:
-            raise InputError([Problem(f"job {job} does not run", path="job")])
+            raise InputError(
+                [Problem(f"job {job} is not running: only a running job can end", path="job")]
+            )
         self._leave([job])
 
     def cancel(self, job: str) -> None:
@@ -148,7 +150,7 @@ class LiveInstance:
             kept.started(self._as_entered(), more)
 
     def clock(self, now: int) -> None:
-        """It is `now`: what was to end by then has ended, what was to come by then has come."""
+        """Advance the clock to `now`: process the ends and arrivals due by then."""
         self._set(now=now)
         states = self.loaded_jobs.states
         over = [
@@ -167,7 +169,9 @@ class LiveInstance:
         self.instance = replace(self.instance, **parts)  # type: ignore[arg-type]
 
     def _keep_to_limits(self, jobs: Iterable[Job]) -> None:
-        """What runs is entered anew where jobs that join say how much of it may run (``%N``)."""
+        """Enter running jobs again if arriving jobs state how many of them may run at a time
+        (``%N``).
+        """
         limited = [job for job in jobs if job.array_limit is not None]
         if self._kept is None or not limited:
             return
@@ -178,7 +182,7 @@ class LiveInstance:
             self._kept = None
 
     def _leave(self, jobs: Sequence[str]) -> None:
-        """Running jobs are gone."""
+        """Remove running jobs that have finished."""
         if not jobs:
             return
         running = list(self.instance.running)
@@ -279,7 +283,7 @@ class Planner:
 
     @property
     def instance(self) -> Instance:
-        """What the events have made of the instance."""
+        """Return the instance after all events."""
         return self._living.instance
 
     def submit(self, job: Job | str, *, user: str = "user") -> str:
@@ -367,11 +371,11 @@ class Planner:
         return replace(self._current(), changes=changes)
 
     def ask(self, request: Job | str, *, user: str = "user") -> StartAnswer:
-        """When a job, or a bsub line, would start, submitted now as the last one of its queue.
+        """Return the start of a job or bsub line submitted now as the last of its queue.
 
-        What :func:`slotwise.ask` says of the line; where the planner is greedy, time-based. All
-        that a cycle leaves out is among the omissions, whether it changes this start or not.
-        Raises InputError for what is neither, and for one that would be refused.
+        The answer is that of :func:`slotwise.ask`; if the planner is greedy, that of time-based
+        reservation. All rules that a cycle omits are among the omissions, whether or not they
+        change this start. Raises InputError for other input, and for a line that LSF would reject.
         """
         if not isinstance(request, (Job, str)):
             kind = type(request).__name__
@@ -489,7 +493,7 @@ class Planner:
         return found if kept is None else kept
 
     def _publish(self, found: Plan) -> None:
-        """What each job has been told: the first start, until it has to be another."""
+        """Record the published start of each job: the first one, until it has to change."""
         assert self._tolerance is not None
         published: dict[str, int] = {}
         for item in found:

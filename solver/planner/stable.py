@@ -31,7 +31,7 @@ class PlannedPlacement:
     start: Start
     #: Whether others of its hosts would do too.
     movable: bool = True
-    #: Enters what it keeps from others until it starts.
+    #: Adds the commitment of a start to a profile.
     protection: Hold | None = None
     #: Whether it may use what others keep, if it is gone by their starts.
     backfilled: bool = True
@@ -141,7 +141,7 @@ def keep_published(
     profile = base.copy()
     later: list[tuple[Demand, int]] = []
     known = [(by_job[job], start) for job, start in published.items() if job in by_job]
-    # Of one second those come last that no JOB_ACCEPT_INTERVAL keeps off a host.
+    # Among jobs of one second, those without a conflict of JOB_ACCEPT_INTERVAL come last.
     known.sort(key=lambda item: (item[1].time, not item[0].interval))
     for demand, start in known:
         pin = _as_published(profile, demand, start)
@@ -185,22 +185,22 @@ def _forward(
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
-    """Where the places of a plan are looked at; all is asked for only where it is needed."""
+    """Data for checks of planned starts; each part is computed on demand."""
 
-    #: What runs.
+    #: Profile of the running jobs.
     base: Callable[[], Profile]
-    #: Enters what is held for jobs without a place.
+    #: Adds the reservations of jobs without a planned start to a profile.
     held: Callable[[Profile], None]
     #: The jobs that have a place, in the order of planning.
     placed: Callable[[], list[PlannedPlacement]]
-    #: Of all jobs, in that order.
+    #: Demands of all jobs, in priority order.
     demands: Callable[[], list[Demand]]
-    #: As for the judge.
+    #: Arguments for the validator.
     as_lsf: bool
 
 
 def grounds_of_cycle(cycle: NextCycle) -> PlanContext:
-    """Of a plan that a cycle has said."""
+    """Return the context of a plan made by a cycle."""
 
     def placed() -> list[PlannedPlacement]:
         found = []
@@ -234,7 +234,7 @@ def grounds_of_cycle(cycle: NextCycle) -> PlanContext:
 
 
 def grounds_of_search(instance: Instance, margin: int, found: Plan) -> PlanContext:
-    """Of a plan of an exact method."""
+    """Return the context of a plan made by an exact method."""
     known: list[PlanningProblem] = []
 
     def problem() -> PlanningProblem:

@@ -158,6 +158,8 @@ JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -
 LATER_ALTERNATIVES = "the alternatives of -R after the first ({…} || {…}@delay)"
 #: Omission for all jobs beside running ones whose alternative is unknown.
 HELD_BY_ALTERNATIVE = "the alternative of -R under which running jobs started ({})"
+#: Omission for jobs with affinity[] if a host does not say its cores, threads and the like.
+UNITS_UNKNOWN = "affinity[] where hosts do not tell how many processor units they have"
 #: Maximum number of jobs of a simulation that are examined.
 MAX_JOBS = 100_000
 #: Start conditions that only plans omit.
@@ -257,7 +259,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST
         if resolver.binds_units(job):
-            yield "affinity[]"
+            unsure = resolver.unsure_of_units(job)
+            yield UNITS_UNKNOWN if unsure else "affinity[]"
         gpus = resolver.gpus(job)
         for option in () if gpus is None else gpus.unheeded:
             yield f"{option} of GPUs (-gpu)"

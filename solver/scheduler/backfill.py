@@ -60,7 +60,7 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
 
 
 class _FailedBackfills:
-    """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
+    """Jobs that cannot backfill, because an equal job failed on at least as many reservations.
 
     What fails with so many lenders fails with fewer.
     """
@@ -74,11 +74,13 @@ class _FailedBackfills:
         #: job's shape.
         self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
         self._least = cycle.world.requests.least_slots()
-        #: Slots that are free on all hosts together; who needs more of them fails too.
+        #: Number of free slots on all hosts together; a job that needs more of them fails, too.
         self.free = 0.0
 
     def record_failure(self, state: JobState, holders: int) -> None:
-        """A job does not fit on what so many lend: nor do its equals, however long they run."""
+        """Record that a job does not fit on this many reservations; equal jobs fail for any run
+        time.
+        """
         if not self._cycle.instance.advance_reservations:
             self._failed[self._cycle.shape(state).number] = holders
 
@@ -107,16 +109,18 @@ def backfill_start(cycle: CycleState, state: JobState, offer: Offer) -> Start | 
 
 
 def is_exact_backfill(cycle: CycleState, state: JobState) -> bool:
-    """Whether a job that starts now on what others hold ends in the second of their start."""
+    """Return whether a job that starts now by backfill ends in the very second of the reserved
+    start.
+    """
     backfilled = _backfillable_estimates(cycle)
     holders = _count_backfillable(cycle, state, backfilled)
     return bool(holders) and backfilled[-holders] == cycle.world.now + (state.limit or 0)
 
 
 def _backfillable_estimates(cycle: CycleState) -> list[int]:
-    """Until when reservations lend what they hold, ascending.
+    """Return the instants until which reservations can be backfilled, ascending.
 
-    Who holds nothing now, since enough becomes free by its start, needs its place from then on.
+    A reservation without slots now needs its future allocation from its start on.
     """
     backfillable = [
         reservation
@@ -142,7 +146,7 @@ def _count_backfillable(cycle: CycleState, state: JobState, estimates: list[int]
 
 
 def _free(cycle: CycleState) -> float:
-    """Slots that are free on all hosts together, whoever holds them."""
+    """Return the number of slots that are free on all hosts together, reserved or not."""
     return float(np.maximum(cycle.world.free_now.host(SLOTS), 0).sum())
 
 

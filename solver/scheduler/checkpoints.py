@@ -93,7 +93,7 @@ class _JobRecord(_Plain):
 
 @dataclass
 class _Ended:
-    """The jobs that have ended, in columns."""
+    """Finished jobs, in columns."""
 
     columns: list[tuple[str, str]]
     kinds: list[tuple[str, int, bool, str]]
@@ -380,7 +380,7 @@ def _shared(place: int) -> Any:
 
 
 class _Writer(pickle.Pickler):
-    """Writes all but what is shared, of which it writes the place in a list, once for each."""
+    """Pickler that replaces each shared object by its index in a list."""
 
     def __init__(self, text: io.BytesIO) -> None:
         super().__init__(text, pickle.HIGHEST_PROTOCOL)
@@ -410,7 +410,7 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    """Reads what :class:`_Writer` wrote."""
+    """Unpickler for the data of :class:`_Writer`."""
 
     def __init__(self, text: io.BytesIO, shared: list[Any]) -> None:
         super().__init__(text)

@@ -177,7 +177,7 @@ def _at_its_limit(job: Job) -> Job:
 
 #: Said where the limit came while the loop tried whether rules that are left out change a start.
 NOT_TRIED = "the limit was reached before it was tried which of the rules named change a start"
-#: Turns of jobs, over all cycles of one loop, that may be run to see what a rule changes.
+#: Maximum number of dispatch attempts in a simulation that tests a rule.
 MAX_ATTEMPTS = 600
 _Starts = Mapping[str, int]
 
@@ -224,9 +224,10 @@ class MovedStart:
 def with_relevant_omissions(
     instance: Instance, found: Plan, *, jobs: int | None, budget: Budget
 ) -> Plan:
-    """The plan of a cycle with those of the left-out rules named that change a start.
+    """Return the plan of a cycle with only those omissions that change a start.
 
-    jobs: as of the plan. As it is where the loop would take long, or longer than the budget.
+    jobs: those of the plan. The plan is returned unchanged if the simulation takes too long for the
+    budget.
     """
     names, nowhere = _split_omissions(instance, found.omissions)
     if not names or found.cut or budget.late():
@@ -294,9 +295,9 @@ def rules_that_move(
 def _split_omissions(
     instance: Instance, found: Sequence[Omission]
 ) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
-    """The names of rules that the loop obeys, and what it does not obey or what touches some jobs.
+    """Return the names of rules that the simulation obeys, and the omissions that it does not obey.
 
-    The loop knows what fails, and what comes of that for start conditions; no plan does.
+    The simulation knows failed jobs and their effect on start conditions; no plan does.
     """
     nowhere = tuple(item for item in found if item.jobs is not None or item in instance.omissions)
     names = (item.name for item in found if item not in nowhere or item.name in LEFT_OPEN)
@@ -327,7 +328,7 @@ def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
 
 
 def _beyond_reported(instance: Instance, found: Plan) -> bool:
-    """Whether a job has no start because of what hosts report to be in use."""
+    """Return whether a job has no start because of loads that hosts report."""
     without = {item.job for item in found.unplaced}
     problem = PlanningProblem.of(instance) if without else None
     return problem is not None and any(
@@ -358,7 +359,7 @@ def _needing(item: PlannedJob, starts: _Starts) -> PlannedJob:
 
 @dataclass(frozen=True, slots=True)
 class _Loops:
-    """The loops that tell what a rule changes."""
+    """Simulations that show the effect of each rule."""
 
     instance: Instance
     method: str

@@ -52,7 +52,9 @@ MAX_WORK = 8_000
 
 
 class LaterAttempts:
-    """The turns of one cycle of a plan, and those of its jobs that come after now."""
+    """Dispatch attempts of one cycle of a plan, including those of jobs that become
+    eligible later.
+    """
 
     def __init__(self, cycle: CycleState, reserve: Reserve) -> None:
         self._cycle = cycle
@@ -130,7 +132,7 @@ class LaterAttempts:
                 self._place(state, offer, time)
 
     def _still_waiting(self, time: int, rank: int) -> set[int]:
-        """Jobs behind a rank that have no place, or one that begins at a second or later."""
+        """Return jobs behind a rank whose start is missing, or at a given second or later."""
         cycle = self._cycle
         placed = {
             reservation.state.number
@@ -149,7 +151,7 @@ class LaterAttempts:
         if reservation is None and cycle.has_reservation(state):
             return  # on the hosts of another partition
         if reservation is None:
-            # Whatever is free then: it starts no sooner than others let it.
+            # Regardless of free slots, the job starts no earlier than its dependency permits.
             reservation = JobReservation(state, "greedy", time)
         if first is None:
             reservation = replace(reservation, slots={}, memory={}, backfilled={}, alternative=None)
@@ -167,7 +169,7 @@ class LaterAttempts:
 
 
 def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
-    """Whether one of some pending jobs fits now beside nothing but what runs."""
+    """Return whether one of the pending jobs fits now, given the running jobs alone."""
     world = cycle.world
     residual = Residual(world.free_now, world.now, Amounts())
     free = np.maximum(residual.free(SLOTS, world.now), 0)
@@ -262,9 +264,9 @@ class Cycle:
         self.backfills = world.instance.backfills
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
         self.has_loans = has_loans(self.state)
-        #: Whether every job has its turn in every cycle, for those who ask why each one waits.
+        #: Whether every job is examined in every cycle, so that each has a pending reason.
         self.whole_walks = False
-        #: The one job that is asked about: once it starts in its turn, nothing else is decided.
+        #: The only requested job: once it starts, no further job is examined.
         self.wanted: str | None = None
         self.answered = False
         self._last: tuple[object, ...] = ()
@@ -272,9 +274,9 @@ class Cycle:
         self.later = LaterAttempts(self.state, self._hold)
         self._holders: set[int] = set()
         self._events_alone = is_event_driven(self.state)
-        #: Whether the next cycle would do what the last did, if nothing happens.
+        #: Whether the next cycle would repeat the last one if nothing happens.
         self._quiescent = False
-        #: When what the last cycle held for a job is held no more: it could not end in time.
+        #: When the last cycle dropped a reservation because the job could not end in time.
         self.too_late: list[int] = []
         #: How many newcomers the last cycle looked at if it was left out, None if it was run.
         self._passed: int | None = None
@@ -291,7 +293,7 @@ class Cycle:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the last cycle was left out: whatever the order, nobody could start."""
+        """Whether the last cycle was skipped because no job could start in any order."""
         return self._passed is not None
 
     @property
@@ -556,7 +558,7 @@ class Cycle:
             found = self.decide(job, offer)
             if isinstance(
                 found, JobReservation
-            ):  # else who let it go has started in this very cycle
+            ):  # else the job that satisfied the dependency started in this very cycle
                 state.add_reservation(found)
 
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
@@ -576,7 +578,7 @@ class Cycle:
             return None
         reservation = self._hold(job, offer)
         if reservation is None:
-            # Whatever is free then: it starts no sooner than others let it.
+            # Regardless of free slots, the job starts no earlier than its dependency permits.
             return JobReservation(job, Greedy.name, release) if job.job.dependency else None
         return replace(reservation, slots={}, memory={}, backfilled={}, alternative=None)
 
@@ -605,7 +607,7 @@ class Cycle:
         return {**self.state.to_state(), **own}
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave."""
+        """Restore the state that :meth:`to_state` returned."""
         self.state.load_state(saved)
         self._last = _tuples(saved["last"])
         self.record.usage_changed = saved["booked"]

@@ -232,7 +232,8 @@ def uses_on_host(use: Use, slots: int, *, first: bool) -> int:
 def memory_to_hold(
     demand: Demand, slots: Mapping[int, int], availability: Availability, now: int, number: int = 0
 ) -> dict[int, float]:
-    """Free memory, up to what the job will need, on hosts where it holds a slot (MEM-01, MEM-02).
+    """Return the free memory to reserve, up to the job's need, on hosts where it has a slot
+    (MEM-01, MEM-02).
 
     Duration and decay have no effect while the job waits (MEM-03).
     """
@@ -490,7 +491,7 @@ def has_spanning_lower_priority_job(reservations: Sequence[JobReservation]) -> b
 # what a reservation holds at an instant is remembered until something it depends on is planned.
 
 
-#: Instants for which it is reckoned what a reservation with limits of its own will hold.
+#: Instants at which the amounts of a reservation with limits of its own are computed.
 MAX_STEPS = 64
 
 
@@ -544,7 +545,7 @@ class ReservationTimeline:
         )
 
     def _empty(self) -> JobReservation:
-        """The reservation of the same place with nothing held of it."""
+        """Return the reservation with its future allocation and no amounts."""
         reservation = self.held
         return JobReservation(
             *(reservation.state, reservation.method, reservation.estimate),
@@ -612,7 +613,7 @@ class ReservationTimelineCache:
         self._known_holdings.clear()
 
     def planned(self, demand: Demand, start: Start) -> None:
-        """A place was planned: what depends on it while it lasts has to be reckoned anew."""
+        """Invalidate the cached amounts that depend on a newly planned start while it lasts."""
         if not self._known_holdings:
             return
         finish = start.finish(demand)
@@ -705,7 +706,7 @@ def release_allocation(profile: Profile, reservation: JobReservation) -> None:
 def reserved_intervals(
     known: ReservationTimeline, base: Profile, now: int, *, since: int, before: int
 ) -> Iterator[tuple[int, int, ReservedAmounts]]:
-    """Beginnings, ends and amounts of what a reservation holds, over [since, before) at least."""
+    """Return starts, ends and amounts of a reservation, at least over [since, before)."""
     until = FOREVER if known.held.estimate is None else known.held.estimate
     edges = breakpoints(base.candidate_times(now), until, since=since, before=before)
     if len(edges) < 2:
@@ -732,7 +733,7 @@ def breakpoints(times: list[int], until: int, *, since: int, before: int) -> lis
 
 
 def _instants(ends: list[int], until: int) -> list[int]:
-    """The instants before `until` for which it is reckoned what a reservation holds."""
+    """Return the instants before `until` at which the amounts of a reservation are computed."""
     count = bisect.bisect_left(ends, until)
     return ends[: count : count // MAX_STEPS + 1] if count > MAX_STEPS else ends[:count]
 

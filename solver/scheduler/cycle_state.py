@@ -110,7 +110,7 @@ class CycleRecord:
     #: pools are used.
     why: dict[str, str] = field(default_factory=dict)
     pending: int = 0
-    #: Whether what pending jobs hold, and count for their accounts with, became another.
+    #: Whether the amounts that pending jobs reserve, and that count for their accounts, changed.
     usage_changed: bool = False
 
 
@@ -126,7 +126,7 @@ class CycleProgress:
     exact_backfills: set[int] = field(default_factory=set)
     #: Jobs that had their turn.
     examined: set[int] = field(default_factory=set)
-    #: The others need none, for no slot is free.
+    #: Whether no slot is free, so that the remaining jobs are not examined.
     queue_exhausted: bool = False
     #: Whether the budget kept jobs from having a place in the future looked for.
     search_cut: bool = False
@@ -136,7 +136,7 @@ class CycleProgress:
     without_future_allocation: set[int] = field(default_factory=set)
     #: Why jobs, by number, were offered but not to be started.
     ineligible: dict[int, str] = field(default_factory=dict)
-    #: Starts that were tried in vain.
+    #: Starts that failed.
     failed_starts: set[tuple[object, ...]] = field(default_factory=set)
     #: Kinds of jobs for which a greedy reservation finds nothing any more, while more and more is
     #: held.
@@ -230,9 +230,9 @@ class CycleState:
         self.backfilled_slots = BackfilledSlots.of(world.subsets.backfilled.values(), world.now)
 
     def begin_unchanged(self) -> None:
-        """A new cycle in which what the last one said of its jobs stands.
+        """Begin a new cycle in which the results of the last one remain valid.
 
-        What was expected at that very instant, and did not come, is now expected at this one.
+        An estimate for the present instant that did not come true moves to this instant.
         """
         world, last, now = self.world, self.record.time, self.world.now
         if any(reservation.estimate == last for reservation in self.reservations):
@@ -298,7 +298,9 @@ class CycleState:
         return earliest(found, lambda other: self._when(other, starts_later))
 
     def waits_for_estimates(self, job: Job) -> bool:
-        """Whether the condition of a job comes to hold by estimates of others, not by starts."""
+        """Return whether a job's condition becomes true by estimates of other jobs, not by
+        starts.
+        """
         found = self.event_of(job)
         if found is None:
             return False
@@ -411,7 +413,7 @@ class CycleState:
         return self.duration_now(state) if self.instance.advance_reservations else None
 
     def residual_for(self, closed: BoolArray | None, state: JobState) -> Residual:
-        """The present beside what other pending jobs hold."""
+        """Return the residual now, given the reservations of other pending jobs."""
         view = self.residual(closed, state)
         if self.has_reservation(state):
             view.held = self._sum_held(self.other_reservations(state))
@@ -447,7 +449,7 @@ class CycleState:
         return reservation.allocation | {host: hosts[host].slots for host in own}
 
     def unreserved_residual(self, closed: BoolArray | None, state: JobState) -> Residual:
-        """The present beside all slots that other pending jobs have reserved, kept or not."""
+        """Return the residual now without any slot that other pending jobs have reserved."""
         view = self.residual(closed, state)
         view.held = self.reservation_table.reserved
         if self.has_reservation(state):
@@ -564,7 +566,7 @@ class CycleState:
             state.holding.hosts = hosts
 
     def cancel_reservation(self, state: JobState) -> None:
-        """A job gives back what it has reserved in this cycle."""
+        """Cancel the reservation that a job made in this cycle."""
         self.set_reservations(self.other_reservations(state))
 
     def clear_holding(self, state: JobState) -> None:
@@ -632,7 +634,7 @@ class CycleState:
         return "; ".join(part for part in parts if part)
 
     def _cut_down(self) -> None:
-        """Let reservations hold what backfill has left of them."""
+        """Reduce reservations to the slots that backfill has left."""
         left = self._free_slots()
         # If no reserved slot was taken at all, no reservation has lost one.
         reserved = self.reservation_table.reserved.hosts
@@ -734,7 +736,7 @@ class CycleState:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave."""
+        """Restore the state that :meth:`to_state` returned."""
         index = self.world.index
         self._slots_held = {
             name: {index[host]: slots for host, slots in on.items()}

@@ -44,7 +44,7 @@ class ConditionState(Enum):
 
 
 class Dependents:
-    """The jobs that have come and wait for others."""
+    """Submitted jobs that wait for other jobs."""
 
     def __init__(self, instance: Instance, states: JobStates, jobs: Sequence[Job]) -> None:
         self._states = states
@@ -60,7 +60,7 @@ class Dependents:
         self.orphans: dict[int, int] = {}
 
     def knows(self, state: JobState) -> bool:
-        """Whether a job waits for what its condition says now; bmod may have changed that."""
+        """Return whether a job waits for its present condition, which bmod may have changed."""
         return self.waiting.get(state.number) is not None and self._read.get(state.number) == (
             state.job.dependency
         )
@@ -119,7 +119,9 @@ class Dependents:
         return max(state.job.submit, min(now, held + state.job.think_time))
 
     def held_since(self, job: Job) -> int | None:
-        """Since when the condition of a job has held; None if nobody knows, or it does not."""
+        """Return since when the condition of a job has held; None if unknown or if it does not
+        hold.
+        """
         try:
             return self._since(parse_dependency(job.dependency), job)
         except DependencyError:
@@ -199,7 +201,7 @@ class Dependents:
         }
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave, once the jobs are there."""
+        """Restore the state that :meth:`to_state` returned, after the jobs are loaded."""
         for number in saved["waiting"]:
             self.take(self._states.activate(number))
         self.ready = set(saved["ready"])
@@ -217,7 +219,7 @@ def _opposite(value: ConditionState) -> ConditionState:
 
 
 def _lasts(condition: Condition) -> bool:
-    """Whether what holds once holds from then on."""
+    """Return whether a condition that holds once holds for good."""
     return not any(
         test.word in ("numpend", "numrun", "numstart", "numhold") or test.operator != ">="
         for test in status_tests(condition)

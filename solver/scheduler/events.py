@@ -95,7 +95,7 @@ class EventQueue:
         return self._announced.popped
 
     def restore(self, events: Iterable[Event], sequence: int, gone: int) -> None:
-        """Take over what :meth:`state` and :attr:`gone` were; the same has been announced again."""
+        """Restore :meth:`state` and :attr:`gone`; equal events have been announced before."""
         self._heap = list(events)
         heapq.heapify(self._heap)
         self._sequence = sequence

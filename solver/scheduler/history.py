@@ -33,14 +33,14 @@ from .why_pending import PendingReasons
 
 @dataclass(frozen=True, slots=True)
 class PendingJob:
-    """A pending job: what it holds and may expect; times in seconds, hosts by name."""
+    """A pending job with its reservation and estimate; times in seconds, hosts by name."""
 
     #: Reserved since `since`.
     slots: Mapping[str, int] = field(default_factory=dict)
     #: MB reserved.
     memory: Mapping[str, float] = field(default_factory=dict)
     since: int | None = None
-    #: Expected start; a promise where `allocation` says on what, else no more than a lower bound.
+    #: Expected start: certain if `allocation` names the hosts, else a lower bound.
     estimate: int | None = None
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: Why it does not start now, in a sentence with its numbers.
@@ -69,7 +69,7 @@ class SharedLoad:
     name: str
     #: Amount that is not reserved.
     total: float
-    #: By running jobs.
+    #: Amount reserved by running jobs.
     reserved: float
     #: Names of the hosts that share the resource.
     hosts: tuple[str, ...]
@@ -100,7 +100,7 @@ class Snapshot:
     #: Hosts by name.
     hosts: Mapping[str, HostLoad] = field(default_factory=dict)
     shared: tuple[SharedLoad, ...] = ()
-    #: Jobs that have ended by then.
+    #: Jobs finished by the time of the snapshot.
     finished: tuple[JobRecord, ...] = ()
     #: Usage of the counters of Limit sections.
     limits: tuple[LimitUse, ...] = ()
@@ -172,7 +172,7 @@ def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None
             f"(+{duration_text(end - source.now)}): nothing happens any more"
         )
     said = dict(_all_waiting(session))
-    session.advance()  # what happens until then, without another cycle
+    session.advance()  # events until then, without another cycle
     return snapshot(session, said)
 
 
@@ -409,7 +409,7 @@ class Historian:
         self._open: set[int] = set()
 
     def watch(self) -> None:
-        """Write down what the cycle that is just over has changed."""
+        """Record the changes made by the last cycle."""
         cycle = self.session.cycle
         why = PendingReasons(cycle.state)
         held = {item.state.number: item for item in cycle.reservations}

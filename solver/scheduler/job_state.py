@@ -101,9 +101,7 @@ class ShapeTable:
         return JobKind(number, self.backfill_limit(job, limit))
 
     def least_slots(self) -> IntArray:
-        """:attr:`Shape.min_free_slots` by the numbers of shapes, 0 of those that nobody asked for
-        yet.
-        """
+        """:attr:`Shape.min_free_slots` by the numbers of shapes, 0 if not computed yet."""
         found = np.zeros(self.kinds, dtype=np.int64)
         found[list(self._least)] = list(self._least.values())
         return found
@@ -114,9 +112,9 @@ class ShapeTable:
         return len(self._numbers)
 
     def backfill_limit(self, job: Job, limit: int | None) -> int:
-        """Seconds for which a job may use what others hold, UNLIMITED where it never may (TBR-18).
+        """Return the run time that backfill takes into account, in seconds (TBR-18).
 
-        It is a job of a BACKFILL queue that has a run limit.
+        UNLIMITED for a job that cannot backfill: only jobs of BACKFILL queues with a run limit can.
         """
         return UNLIMITED if limit is None or job.queue not in self._backfill else limit
 
@@ -365,7 +363,7 @@ class JobState:
     estimate: int | None = None
     #: When that was made.
     estimated_at: int | None = None
-    #: By what method.
+    #: Reservation method.
     estimate_by: str = ""
     #: The last estimate.
     last_estimate: int | None = None
@@ -413,7 +411,7 @@ class JobState:
         return self.reason or (sentence(BEGIN_TIME) if held_back else "")
 
     def close_allocation(self, now: int) -> None:
-        """Its slots are no longer, or not all, what they were until now."""
+        """Close the present allocation of the job, because its slots change."""
         self.past_allocations.append((self.allocated_at, now, self.allocation))
         self.allocated_at = now
 
@@ -566,7 +564,7 @@ class EndedJobs:
         }
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave."""
+        """Restore the state that :meth:`to_state` returned."""
         kinds = [kind for kind, _ in saved["columns"]]
         assert kinds == [*_ROW, *_PIECE]
         columns = [_unpacked(text, kind) for kind, text in saved["columns"]]
@@ -753,7 +751,7 @@ class JobStates(OnDemand[JobState]):
         return self.ended.to_state()
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_state` gave, before any job is kept."""
+        """Restore the state that :meth:`to_state` returned, before any job is added."""
         self.ended.load_state(saved)
         for row, number in enumerate(self.ended.numbers()):
             self._row[number] = row

@@ -28,9 +28,9 @@ from .world import World, ends_of_running
 
 
 class LoadedRunningJobs:
-    """The running jobs of an instance, by their place in it, and what they hold.
+    """The running jobs of an instance, by index, and their resources.
 
-    instance: as estimates see it, hosts up.
+    instance: as estimates see it, with all hosts up.
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
@@ -101,7 +101,7 @@ class LoadedRunningJobs:
         )
 
     def _give_up_passed(self, now: int) -> None:
-        """Jobs whose expected ends have moved are entered anew from now on."""
+        """Enter again the jobs whose expected ends have moved."""
         for number in [n for n in self.plain if self._has_passed_its_estimate(self.states[n], now)]:
             self.profile.ended(number)
             self.plain.discard(number)

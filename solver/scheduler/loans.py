@@ -1,7 +1,8 @@
-"""Loans of guaranteed pools: the last pass of a cycle over what owners leave idle (GUA-01).
+"""Loans of guaranteed pools: the last pass of a cycle over resources that owners leave idle
+(GUA-01).
 
-A job that the loan policy takes may use guaranteed resources that no owner has taken in the cycle.
-A loan is not taken back.
+A job that satisfies the loan policy may use guaranteed resources that no owner has taken in the
+cycle. A loan lasts until the job ends.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _start(
 
 
 def pool_use(residual: Residual, number: int) -> GuaranteedUse:
-    """The use of a guaranteed pool, with what pending jobs have reserved of it."""
+    """Return the use of a guaranteed pool, including reservations of pending jobs."""
     return residual.table.pool_use(number, residual.free_of_capacity)
 
 

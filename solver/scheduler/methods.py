@@ -29,7 +29,7 @@ from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold
 
 
 class Optimal:
-    """The first N jobs planned together; greedy reservation for the others."""
+    """The optimal method: plans the first N jobs together; greedy reservation for the rest."""
 
     name = "optimal"
     summary = "the first N jobs are planned together, lexicographically, windows kept"
@@ -109,7 +109,7 @@ def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> JobReserva
 
 
 def _choose(cycle: CycleState) -> list[_Top]:
-    """The first N jobs that may start at all; the others have had their turn, with a reason."""
+    """Choose the first N jobs that can start at all; set a reason for each examined before."""
     chosen: list[_Top] = []
     order, now = cycle.world.order, cycle.world.now
     booked: list[Job] = []
@@ -187,12 +187,12 @@ def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, Start]:
 
 
 def _alone(profile: Profile, item: _Top) -> Start | None:
-    """The earliest start of a job beside what runs, whatever the others get."""
+    """Return the earliest start of a job, given the running jobs alone."""
     return earliest_start(profile, item.demand, finishes_only=True)
 
 
 def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
-    """Hosts that are closed to a job after what this cycle has started (TBR-16)."""
+    """Return the hosts closed to a job by starts of this cycle (TBR-16)."""
     return cycle.eligibility.closed(item.state.job.queue, item.offer.hosts)
 
 

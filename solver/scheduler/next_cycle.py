@@ -130,7 +130,7 @@ def _expect(session: Session, likely: Mapping[str, int]) -> None:
 
 
 class NextCycle:
-    """The next cycle of an instance, run, and what it says of pending jobs."""
+    """The next cycle of an instance, run at creation, and its results for pending jobs."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class NextCycle:
         self.instance = estimator_view(instance)
         self.method = method
         self.jobs = jobs
-        # One more than there are: somebody may ask about another.
+        # Capacity for one additional job, which a caller may submit.
         top = len(self.instance.pending) + 1 if jobs is None else max(1, jobs)
         settings = settings_for(self.instance, reservation=method, top=top)
         if jobs == 0:
@@ -178,7 +178,7 @@ class NextCycle:
         }
         self._unseen = self._unexamined(session.progress.unentered)
         state = self.cycle.state
-        #: Whether the budget kept some job from what the method would have said of it.
+        #: Whether the budget kept the method from finding a start of some job.
         missing = self._unseen or state.progress.search_cut or state.record.started
         self.cut = (
             self.budget.stopped()
@@ -239,7 +239,7 @@ class NextCycle:
 
     @cached_property
     def problem(self) -> PlanningProblem:
-        """The instance resolved: to give reasons, and for those who look on."""
+        """The resolved problem of the instance, for reasons and for callers."""
         return PlanningProblem.of(self.instance, budget=self.budget, margin=self.margin)
 
     def result_for(self, job: str) -> PlannedJob | Unplaced:
@@ -411,7 +411,7 @@ class NextCycle:
     def commitments(self) -> list[Commitment]:
         """The commitments of all jobs, in the order of planning."""
         order = [job.id for job in self._order if job.id not in self._unseen_jobs]
-        if self.cycle.later.waiting:  # what starts before a job comes is planned before it
+        if self.cycle.later.waiting:  # earlier starts are planned first
             planned = [reservation.state.job.id for reservation in self.cycle.reservations]
             place = {job: at for at, job in enumerate(planned)}
             order = sorted(order, key=lambda job: place.get(job, -1))
@@ -445,7 +445,7 @@ class NextCycle:
                 shape = self.cycle.state.shape(state)
                 duration = state.duration_from(start.time, self.margin)
                 demand = replace(shape.demand, job=state.job, duration=duration)
-            # What starts beside all that is held would do so with any limit.
+            # A start given all reservations does not depend on the limit.
             hangs = state.start is None or state.number in self.cycle.state.progress.exact_backfills
             promise = None if state.start is not None else self._promise(job)
             item = Commitment.of(job, demand, start, promise=promise, hangs=hangs)
@@ -474,7 +474,8 @@ class NextCycle:
             if reservation.start is None or reservation.demand is None:
                 _hold_reserved(reservation, now, reservation.estimate, profile)
             elif not takes_only_slots(reservation.demand, reservation.start):
-                # Who is gone by the start needs no slot of it kept, who is not meets the place.
+                # A job that ends by the start needs none of the reserved slots; a longer one
+                # conflicts.
                 subtract_reservations(
                     profile, [reservation], profile.copy(), now, known=ReservationTimelineCache()
                 )
@@ -583,7 +584,7 @@ class NextCycle:
         return found
 
     def _has_no_start(self, state: JobState, stuck: Mapping[str, str]) -> bool:
-        """Whether a plan has no start for a job, at whatever time."""
+        """Return whether a plan has no start for a job at any time."""
         if state.job.id in self._missed:
             return True
         if state.start is not None:

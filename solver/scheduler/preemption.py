@@ -19,7 +19,7 @@ from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
 
 
 def resume(cycle: CycleState) -> None:
-    """Suspend by load and windows, then let go on what may, highest queue first."""
+    """Suspend jobs by load and windows, then resume jobs that may run, highest queue first."""
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
@@ -86,7 +86,7 @@ def _may_preempt(cycle: CycleState, queue: str) -> bool:
 
 
 def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection[int]) -> bool:
-    """Start one job in the place of others; whether that was possible.
+    """Start one job by preempting others; return whether that was possible.
 
     ahead: numbers of the pending jobs before it in the order.
     """
@@ -108,7 +108,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     if start is None:
         return False
     for victim in chosen[:-1]:
-        # Give back what was not needed after all.
+        # Resume preempted jobs whose slots were not needed.
         place = world.running_profile.slots_of(victim.number)
         taken = world.table.slots_taken(victim.job)
         for host, slots in place.items():

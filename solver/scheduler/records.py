@@ -1,4 +1,4 @@
-"""The results of a simulation: one record a job, and the cycles if asked for."""
+"""Results of a simulation: one record per job, and the cycles if requested."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class JobRecord:
     job: str
     user: str
     queue: str
-    #: Asked for.
+    #: Requested slots.
     slots: int
     submit: int
     start: int | None
     end: int | None
-    #: From its submission, or from when the jobs that it waits for (-w) let it go.
+    #: Waiting time in seconds, from the submission or since the dependencies (-w) were satisfied.
     wait: int | None
     #: "done", "killed" (run limit), "running", "suspended", "preempted", "pending" or "future".
     status: str
@@ -186,7 +186,7 @@ class Simulation:
     time: int
     #: How many were run.
     cycles: int
-    #: Nothing was left to happen.
+    #: Whether no event was left.
     complete: bool
     #: Records of the cycles, if requested.
     log: tuple[dict[str, Any], ...] = ()

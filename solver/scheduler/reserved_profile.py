@@ -113,7 +113,7 @@ class _PoolSlots:
 
 @dataclass(slots=True, eq=False)
 class FixedReservation:
-    """A reservation that keeps its place until its start, whatever limits say."""
+    """A reservation that protects its allocation until its start, independent of limits."""
 
     held: JobReservation
     alternative: Alternative | None
@@ -141,10 +141,10 @@ class Witness:
 
 
 class ReservedProfile:
-    """The future of a cycle beside what its reservations hold."""
+    """The profile of a cycle with its reservations subtracted."""
 
     def __init__(self, base: Profile, reservations: Iterable[JobReservation], now: int) -> None:
-        """base: what runs and is planned, these reservations' places too; kept up to date."""
+        """base: profile of running and planned jobs and future allocations; kept up to date."""
         self.plain = base
         #: Profile without the allocations whose reserved amounts depend on more than the free
         #: amounts.
@@ -168,7 +168,7 @@ class ReservedProfile:
 
     @property
     def limit_dependent(self) -> list[JobReservation]:
-        """Reservations of which limits or other resources decide what they hold."""
+        """Reservations whose amounts depend on limits or on other resources."""
         return [reservation for reservation in self._limited if reservation.start is not None]
 
     def add_reservation(self, reservation: JobReservation) -> None:
@@ -520,7 +520,7 @@ def _has_enough(
 def _witness(
     base: Profile, index: int, least: float, candidates: IntArray, now: int, until: int
 ) -> int | None:
-    """A host that has so much free at every instant, None if there is none."""
+    """Return a host with this amount free at every instant, None if there is none."""
     if not candidates.size:
         return None
     free = base.min_free(index, _instants(base, now, until))[candidates] + SLACK
@@ -548,11 +548,11 @@ class PlannedProfiles:
 
     @property
     def is_built(self) -> bool:
-        """Whether anybody has asked since the last drop."""
+        """Whether the profiles were requested since they were last dropped."""
         return self._profile is not None
 
     def invalidate(self) -> None:
-        """Something else than a start has changed what runs or is planned."""
+        """Drop the profiles after a change other than a start."""
         self._profile = self._guard = self._always_free = None
 
     def invalidate_reserved(self) -> None:
@@ -594,7 +594,9 @@ class PlannedProfiles:
         return profile
 
     def min_free_slots(self, without: JobState) -> FloatArray:
-        """Slots of each host that are free from now on at all times, beside others' places, [H]."""
+        """Return the slots of each host that stay free from now on, given all planned
+        starts, [H].
+        """
         if self._reservations.get(without) is not None:
             return _always_free(self.profile(without))
         if self._always_free is None:
@@ -624,7 +626,7 @@ class PlannedProfiles:
         )
 
     def slots_needed_before(self, until: int, own: JobState) -> dict[int, float]:
-        """Slots free now that places of others need before `until`, by host."""
+        """Return the free slots that starts of other jobs need before `until`, by host."""
         future, now = self._shared_guard().firm, self._world.now
         free, reservation = self._world.free_now.host(SLOTS), self._reservations.get(own)
         if (

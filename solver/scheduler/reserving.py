@@ -121,7 +121,7 @@ def too_late(cycle: CycleState) -> list[int]:
 
 
 class Greedy:
-    """LSF's default: hold what is free now, and count what running jobs will free."""
+    """Greedy reservation, LSF's default: reserves free slots and counts on ends of running jobs."""
 
     name = "greedy"
     summary = "hold free slots as they come, blind to topology; the estimate is a lower bound"
@@ -439,7 +439,7 @@ def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
 
 
 def _when(finish: IntArray, amounts: FloatArray, needed: float) -> int | None:
-    """The finish at which the amounts add up to what is needed."""
+    """Return the end of a running job at which the amounts reach the need."""
     position = int(np.searchsorted(np.cumsum(amounts), needed))
     return int(finish[position]) if position < len(finish) else None
 
@@ -515,7 +515,7 @@ class NoReservation:
 
 
 class TimeBased:
-    """Future allocations for the first N jobs, greedy reservation for the others."""
+    """Time-based reservation: future allocations for the first N jobs, greedy for the rest."""
 
     name = "time-based"
     summary = "the first N jobs get the earliest finish at which all they ask for is free"
@@ -708,7 +708,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
     key = demand.kind, start.time
     short = cycle.short.get(key)
     if not short and others and start.time > demand.earliest:
-        # The instant before the start is all that is asked about.
+        # Only the instant before the start matters.
         times = profile.candidate_times(demand.earliest, finishes_only=True)
         last = times[bisect.bisect_left(times, start.time) - 1]
         duration = demand.duration_from(last)

@@ -55,7 +55,7 @@ def grow_resizable_jobs(cycle: CycleState) -> None:
 
 
 def grow(cycle: CycleState, offer: Offer) -> None:
-    """Let one job grow, now that it is its turn, within what the offer allows."""
+    """Let one resizable job grow within its offer."""
     state = cycle.world.states.get(offer.job.id)
     demand = cycle.world.requests.now(cycle.shape(state))
     if offer.ineligibility or demand.impossible or len(demand.terms) > 1:

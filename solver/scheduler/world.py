@@ -468,7 +468,7 @@ class World:
     def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
         """A running job ends, or its run limit ends it (LOP-02); killed: None for as it says."""
         if state.status == PREEMPTED:
-            state.allocated_at = time  # its slots went to others before
+            state.allocated_at = time  # its slots were already taken by other jobs
         self._release(state)
         killed = state.cut_short_at(time) if killed is None else killed
         state.status = KILLED if killed else DONE

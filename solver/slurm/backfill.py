@@ -5,6 +5,7 @@ Rules and their sources: docs/dev/slurm-backfill.md.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,8 @@ MAX_TRIES = 10_000
 #: Notes on jobs without a start.
 DEPENDENT = "Slurm gives no start to a job whose dependency does not hold yet"
 NOT_BEGUN = "Slurm gives no start to a job before its begin time"
+NOT_OPEN = "Slurm gives no start to a job before its reservation begins"
+CLOSED = "Slurm gives it no start: it does not fit before its reservation ends"
 GIVEN_UP = "Slurm gives it up: no node is released within its own length"
 BEYOND = "its start is beyond the depth of a cycle (bf_max_job_test, bf_max_job_array_resv)"
 MANY_TERMS = "not modelled: compound requirements"
@@ -52,23 +55,23 @@ class _Occupied:
     end: int
     #: [H].
     nodes: BoolArray
-    #: What it uses, and where.
+    #: Amounts that a job uses, and their hosts.
     uses: Alternative
     allocation: Allocation
 
 
 @dataclass(slots=True)
 class _BackfillCycle:
-    """What one cycle knows; times in seconds of the instance."""
+    """State of one backfill cycle; times in seconds of the instance."""
 
     problem: PlanningProblem
     settings: BackfillSettings
     #: Seconds since 1970 of the instance's second 0.
     zero: int
     map: NodeMap
-    #: What running jobs leave free over time.
+    #: Resources that running jobs leave free over time.
     profile: Profile
-    #: In the order of their ends.
+    #: Running jobs in the order of their ends.
     running: list[_Occupied]
     weights: list[float]
     reservations: tuple[AdvanceReservation, ...] = ()
@@ -83,18 +86,19 @@ class _BackfillCycle:
 
 @dataclass(frozen=True, slots=True)
 class _JobAnswer:
-    """What was found for one job."""
+    """Result for one job."""
 
     start: Start | None = None
     why: str = ""
 
 
 def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
-    """What a cycle of Slurm's backfill says of the pending jobs, up to the end of the budget.
+    """Return the plan of one backfill cycle of Slurm for the pending jobs, within the budget.
 
-    Jobs that it leaves without a start have none here, with the reason.
+    Jobs that the cycle leaves without a start have none here, with the reason.
     """
-    problem = PlanningProblem.of(instance, as_lsf=True, budget=budget, due_dates=True)
+    free = replace(instance, advance_reservations=())  # the cycle has its own reading of them
+    problem = PlanningProblem.of(free, as_lsf=True, budget=budget, due_dates=True)
     cycle = _cycle_of(problem, instance.advance_reservations)
     planned: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
@@ -120,7 +124,7 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
             planned.append(item)
     starts = [item.start - instance.now for item in planned if item.start is not None]
     planned_starts = {item.job: item.start for item in planned}
-    notes = [f"not modelled: {name} (SchedulerParameters)" for name in cycle.settings.omitted]
+    notes = [f"not modelled: {name}" for name in cycle.settings.omitted]
     notes += agreement(instance, planned_starts)
     if unseen:
         notes.append(f"truncated by the limit: {unseen} jobs not examined")
@@ -218,11 +222,14 @@ def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
 def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
     """The start of one job, which takes its nodes out of the map."""
     open_condition = demand.after is not None or demand.earliest > cycle.now
-    of_slurm = cycle.problem.instance.params.of_slurm  # squeue shows what is not fulfilled yet
+    of_slurm = cycle.problem.instance.params.of_slurm  # squeue lists only unfulfilled dependencies
     if demand.job.dependency and (open_condition or of_slurm):
         return _JobAnswer(why=DEPENDENT)
     if demand.job.begin is not None and demand.job.begin > cycle.now:
         return _JobAnswer(why=NOT_BEGUN)
+    own = _reservation_of(cycle, demand.job)
+    if own is not None and own.start > cycle.now:
+        return _JobAnswer(why=NOT_OPEN)
     if len(demand.terms) != 1:
         return _JobAnswer(why=MANY_TERMS)
     if _is_too_deep(cycle, demand.job):
@@ -230,6 +237,12 @@ def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
     if short := _short_pool(cycle, demand):
         return _JobAnswer(why=short)
     return _try_times(cycle, demand)
+
+
+def _reservation_of(cycle: _BackfillCycle, job: Job) -> AdvanceReservation | None:
+    """The reservation that a job is inside, None if it is in none that is known."""
+    own = (item for item in cycle.reservations if item.name == job.reservation)
+    return next(own, None) if job.reservation else None
 
 
 def _is_too_deep(cycle: _BackfillCycle, job: Job) -> bool:
@@ -279,7 +292,9 @@ def _licence_uses(cycle: _BackfillCycle, demand: Demand) -> dict[int, float]:
 def _short_until(
     cycle: _BackfillCycle, licences: dict[int, float], time: int, end: int
 ) -> int | None:
-    """When too few licences over [time, end] may suffice again, None if they suffice."""
+    """Return when licences that are short over [time, end] may suffice again, None if they
+    suffice.
+    """
     pools = cycle.profile.table.pools
     capacity = {index: pools[index].capacity for index in licences}
     short = cycle.map.short_until(cycle.zero + time, cycle.zero + end, licences, capacity)
@@ -298,9 +313,12 @@ def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
     candidates = np.zeros(len(cycle.weights), dtype=bool)
     candidates[term.candidates] = True
     shape, licences = JobShape.of(demand), _licence_uses(cycle, demand)
-    time = now
+    time, own = now, _reservation_of(cycle, demand.job)
+    last = math.inf if own is None else own.end - duration
     for _ in range(MAX_TRIES):
-        usable, later = _usable(cycle, candidates, time, duration)
+        if time > last:
+            return _JobAnswer(why=CLOSED)
+        usable, later = _usable(cycle, candidates, time, duration, own)
         short = _short_until(cycle, licences, time, time + duration) if licences else None
         later = later if short is None else short
         found = None
@@ -313,6 +331,8 @@ def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
             continue
         start, allocation = found
         start = max(start, time)
+        if start > last:
+            return _JobAnswer(why=CLOSED)
         if start <= now:
             return _JobAnswer(_begin(cycle, demand, Start(now, (allocation,)), duration))
         if later is not None and start > later:
@@ -347,7 +367,7 @@ def _first_end(
 
 
 def _costs(start: int, time: int, exact: int, now: int) -> str:
-    """What Slurm's way of planning costs a job, in words."""
+    """Return the delay that Slurm's way of planning causes for a job, in words."""
     if time < start and max(exact, time) < start:
         less = duration_text(start - max(exact, time))
         return f"it would fit {less} earlier: Slurm tests the ends of running jobs in groups"
@@ -357,16 +377,27 @@ def _costs(start: int, time: int, exact: int, now: int) -> str:
 
 
 def _usable(
-    cycle: _BackfillCycle, candidates: BoolArray, time: int, duration: int
+    cycle: _BackfillCycle,
+    candidates: BoolArray,
+    time: int,
+    duration: int,
+    own: AdvanceReservation | None,
 ) -> tuple[BoolArray, int | None]:
-    """Nodes that a job may use over [time, time + duration], and a later time to try."""
+    """Nodes that a job may use over [time, time + duration], and a later time to try.
+
+    own: the reservation that it is inside.
+    """
     zero = cycle.zero
     nodes = candidates.copy()
     ends: list[int] = []
     overlaps = False
     index = cycle.problem.resolver.host_index()
+    if own is not None:
+        inside = np.zeros_like(nodes)
+        inside[[index[name] for name in own.slots]] = True
+        nodes &= inside
     for item in cycle.reservations:
-        if item.end > time:
+        if item is not own and item.end > time:
             ends.append(item.end)
             if item.start < time + duration:
                 reserved = [index[name] for name in item.slots]
@@ -406,7 +437,9 @@ def _will_run(
     time: int,
     later: int | None,
 ) -> tuple[int, Allocation] | None:
-    """When and where the select plugin would start a job on these nodes, by running jobs alone."""
+    """Return when and where the select plugin would start a job on these nodes, by running jobs
+    alone.
+    """
     first = time if cycle.settings.bounded_by_records else cycle.now
     found = choose_nodes(_caps(cycle, demand, first), usable, cycle.weights, shape)
     if found is not None:

@@ -1,4 +1,4 @@
-"""Which nodes Slurm takes for a job at one instant, without a topology plugin."""
+"""Choice of nodes for a job at one instant as Slurm makes it, without a topology plugin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..availability.resources import Allocation, BoolArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class JobShape:
-    """How many CPUs and nodes a job needs."""
+    """Number of CPUs and nodes that a job needs."""
 
     slots: int
     min_nodes: int

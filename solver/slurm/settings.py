@@ -1,4 +1,4 @@
-"""What SchedulerParameters and the version of Slurm change of its backfill."""
+"""Effect of SchedulerParameters and of the version of Slurm on its backfill."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_MODELLED = (
     "pack_serial_at_end",
     "time_min_as_soft_limit",
 )
-#: Of these, the ones without an influence on one whole cycle.
+#: Parameters among these that have no influence on a whole cycle.
 _OF_MANY_CYCLES = ("bf_continue", "bf_max_time", "bf_max_job_start", "bf_node_space_size")
 
 
@@ -57,7 +57,13 @@ class BackfillSettings:
         """The settings of an instance."""
         given = _words(params.scheduler_parameters)
         licences = "bf_licenses" in given
-        omitted = [name for name in NOT_MODELLED if name in given and name not in _OF_MANY_CYCLES]
+        omitted = [
+            f"{name} (SchedulerParameters)"
+            for name in NOT_MODELLED
+            if name in given and name not in _OF_MANY_CYCLES
+        ]
+        if topology := _words(params.select_parameters).get("topologyplugin"):
+            omitted.append(f"choice of nodes by TopologyPlugin={topology}")
         return cls(
             _number(given, "bf_window", WINDOW) * 60,
             max(1, _number(given, "bf_resolution", RESOLUTION)),

@@ -1,4 +1,4 @@
-"""One run of a study: a simulation, and what of it studies look at, as data that travels."""
+"""One run of a study: a simulation and its measures, as data that processes can exchange."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ class Difference:
 
 
 def draws(blocks: int, seed: int, count: int = DRAWS) -> Floats:
-    """How often each block is drawn, a row a resampling; the first row has each of them once."""
+    """Return how often each block is drawn, one row per resampling; the first row has each block
+    once.
+    """
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=count)
     return np.vstack((np.ones((1, blocks)), drawn))
@@ -91,7 +93,7 @@ def mean(weights: Floats, values: Floats, block: Ints) -> Floats:
 
 
 def ratio(above: Floats, below: Floats) -> Floats:
-    """One over the other, NaN where that is nothing."""
+    """Return the quotient, NaN if the divisor is zero or missing."""
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
@@ -129,7 +131,7 @@ RUN_KEYS = ("reservation", "top", "cycle", "effort")
 
 
 class Stop(Protocol):
-    """What says that a run is to stop: an event of threads or of processes."""
+    """A stop flag of threads or of processes."""
 
     def is_set(self) -> bool:
         """Whether it is to stop now."""
@@ -137,13 +139,13 @@ class Stop(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How the loop runs; see :func:`slotwise.simulate`."""
+    """Options of the simulated scheduler; see :func:`slotwise.simulate`."""
 
     reservation: str = "configured"
     top: int | None = None
     cycle: int | None = None
     effort: float = EFFORT
-    #: The last second, None for none.
+    #: Last simulated second, None if there is no end.
     until: int | None = None
 
 
@@ -181,7 +183,7 @@ class JobColumns:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What came of a run."""
+    """Result of a run."""
 
     metrics: LoopMetrics
     jobs: JobColumns
@@ -191,7 +193,7 @@ class RunOutcome:
     there: tuple[float, ...]
     cycle: int
     notes: tuple[str, ...] = ()
-    #: Beside what was recorded, for all jobs and by queue, where anything was.
+    #: Differences from recorded starts, for all jobs and by queue, if any were recorded.
     waits: tuple[WaitComparison, ...] = ()
 
 
@@ -219,7 +221,7 @@ def simulation(run: Run, stop: Stop | None = None) -> Simulation:
 def outcome(
     result: Simulation, block: int, recorded: Mapping[str, int] | None = None
 ) -> RunOutcome:
-    """What studies look at of a simulation."""
+    """Return the measures of a simulation that studies use."""
     metrics = measure(result)
     used, there = slot_seconds(result, metrics.first_submit, metrics.last_end, block)
     return RunOutcome(
@@ -234,7 +236,7 @@ def outcome(
 
 
 def _columns(result: Simulation, begin: int, block: int) -> JobColumns:
-    """One pass over the jobs, whose records need not all be there at once."""
+    """Return the columns of the jobs in one pass; their records need not all be in memory."""
     tolerance = tolerance_of(result)
     users: list[str] = []
     queues: list[str] = []

@@ -74,7 +74,7 @@ def _moved(job: Job, by: int, week: int) -> Job:
     )
 
 
-#: What becomes of a cell.
+#: State of a cell.
 DONE, FAILED = "done", "failed"
 #: The numbers of a row: every metric that is one.
 METRICS = tuple(
@@ -84,7 +84,7 @@ METRICS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a cell simulates: files by their whole paths, or what is generated."""
+    """Input of a cell: files by their absolute paths, or a generated instance."""
 
     name: str
     site: str | None
@@ -108,7 +108,7 @@ class Cell:
     parameters: tuple[tuple[str, str], ...]
     seed: int | None
     until: int | str | None
-    #: The same for cells that ask the same of the same content.
+    #: Key of a cell; equal for cells with equal options and content.
     digest: str
 
     @property
@@ -128,7 +128,7 @@ class Sweep:
     """The rows of a sweep in the order of its cells, each a mapping of the same columns."""
 
     name: str
-    #: Their names.
+    #: Names of the cases.
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
     #: How many cells have no row yet.
@@ -142,7 +142,7 @@ class Sweep:
 
     @property
     def failed(self) -> int:
-        """How many cells have an error for a result."""
+        """The number of cells whose result is an error."""
         return sum(row["status"] == FAILED for row in self.rows)
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -150,7 +150,7 @@ class Sweep:
         return [dict(row) for row in self.rows]
 
     def to_frame(self) -> DataFrame:
-        """The same as a pandas data frame (pandas comes with OR-tools)."""
+        """Return the rows as a pandas data frame (pandas comes with OR-tools)."""
         import pandas
 
         return pandas.DataFrame(self.to_records(), columns=list(self.columns))
@@ -226,7 +226,7 @@ def _case(entry: CaseEntry, study: StudyDocument, folder: Path) -> Case:
 
 
 def _content(case: Case) -> list[Any]:
-    """What a case holds, whatever its files are called and wherever they lie."""
+    """Return the content of a case, regardless of the names and folders of its files."""
     try:
         site: Any = None if case.site is None else dump_json(load(case.site))
     except SlotwiseError as error:
@@ -239,7 +239,7 @@ def _content(case: Case) -> list[Any]:
             check_inside(name)
         try:
             found.append(None if name is None else digest(Path(name)))
-        except InputError as error:  # whoever runs the case says so
+        except InputError as error:  # the caller who runs the case reports it
             found.append(str(error))
     return found
 
@@ -259,7 +259,7 @@ def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:
     if wrong and not sites:
         raise InputError(wrong)
     if len(sites) < len(cases):
-        return  # what is not known may have it
+        return  # a case of unknown content may have the queue
     wrong = []
     for setting in dict.fromkeys(setting for cell in cells for setting in cell.settings):
         found = [_wrong(setting, site) for site in sites.values()]
@@ -273,7 +273,9 @@ def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:
 def _too_early(
     sites: Mapping[Case, Instance], until: int | str | None, path: Path
 ) -> list[Problem]:
-    """That `until` comes before every case begins; when a log begins is not known."""
+    """Return the error that `until` precedes the begin of every case; logs with an unknown begin
+    pass.
+    """
     wrong: list[Problem] = []
     for case, site in sites.items():
         try:

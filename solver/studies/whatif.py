@@ -49,16 +49,17 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-# The variants of a what-if: today's cluster, each wish alone, all of them, and grids over them.
+# The variants of a study: the current cluster, each change alone, all together, and grids over
+# them.
 
 
-#: What the configuration is called that is not changed.
+#: Name of the unchanged configuration.
 TODAY = "today"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One configuration: what it changes (nothing of today's), and the cluster that comes of it."""
+    """One configuration: its changes (empty for the current one), and the changed cluster."""
 
     settings: tuple[Setting, ...]
     instance: Instance
@@ -120,8 +121,10 @@ def _axis(text: str, wrong: list[Problem]) -> list[Setting]:
 def combinations(
     sets: Sequence[tuple[Setting, ...]], grid: Sequence[Sequence[Setting]]
 ) -> Iterator[tuple[Setting, ...]]:
-    """What each variant changes: today nothing, each set alone, all together where no two of them
-    say of a key what it is to be; and each point of the grid over each of these.
+    """Return the changes of each variant.
+
+    The current configuration, each set of changes alone, all together if no two of them give a key
+    different values; and each point of the grid added to each of these.
     """
     together = tuple(setting for settings in sets for setting in settings)
     keys = [setting.key for setting in together]
@@ -185,13 +188,13 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """How the mean wait of a group of jobs changes: seconds."""
+    """Change of the mean wait of a group of jobs, in seconds."""
 
     #: "queue", "user" or "size" (slots). The interval of a group is as much wider as there are
     #: groups of its kind, so that of many users none is named by chance.
     kind: str
     name: str
-    #: That started today.
+    #: Number of jobs that started under the current configuration.
     jobs: int
     today: float
     then: float
@@ -200,7 +203,7 @@ class GroupChange:
 
 @dataclass(frozen=True, slots=True)
 class ComparedVariant:
-    """One variant."""
+    """Measures of one variant in the comparison."""
 
     name: str
     #: Key and value as they were given.
@@ -208,7 +211,7 @@ class ComparedVariant:
     metrics: LoopMetrics
     #: To today by measure, none of today's own.
     differences: Mapping[str, Difference]
-    #: Whose wait.
+    #: Name of the group whose wait changes.
     groups: tuple[GroupChange, ...]
     cycle: int
     notes: tuple[str, ...] = ()
@@ -226,7 +229,7 @@ class WhatIf:
     seed: int = 0
     #: Variants that were stopped before their end.
     unfinished: tuple[str, ...] = ()
-    #: Today's simulated waits beside the recorded ones, where that was asked for.
+    #: Simulated waits of the current configuration compared with recorded ones, if requested.
     calibration: tuple[WaitComparison, ...] = ()
 
     def __getitem__(self, name: str) -> ComparedVariant:
@@ -248,18 +251,18 @@ class WhatIf:
 
     @property
     def caution(self) -> str:
-        """What is to be said of the intervals, "" for nothing."""
+        """The caution about the confidence intervals, "" if there is none."""
         had = f"jobs were submitted in {self.blocks} of the blocks of {duration_text(self.block)}"
         if self.blocks < FEWEST:
             return f"{had}: too few to tell a gain from noise (--block takes shorter ones)"
         return f"{had}: intervals from so few are rough" if self.blocks < FEW else ""
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One tidy table: a row a variant and measure, and of groups a row a variant and group."""
+        """Return one tidy table: a row per variant and measure, and per variant and group."""
         return [record for variant in self.variants for record in _records(variant, self)]
 
     def to_frame(self) -> DataFrame:
-        """The same as a pandas data frame (pandas comes with OR-tools)."""
+        """Return the table as a pandas data frame (pandas comes with OR-tools)."""
         import pandas
 
         return pandas.DataFrame(self.to_records(), columns=list(COLUMNS))

@@ -18,7 +18,7 @@ from .run import Stop
 
 T = TypeVar("T")
 R = TypeVar("R")
-#: What is done with a task; it gives None if it was stopped.
+#: Function that does one task; it returns None if it was stopped.
 Work = Callable[[T, Stop | None], R | None]
 
 #: Seconds between two looks at whether to stop.
@@ -112,7 +112,7 @@ def _begin(stop: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Job(Generic[T, R]):
-    """One call, as it travels to a process."""
+    """One function call in a form that can be sent to a process."""
 
     work: Work[T, R]
     task: T
@@ -136,7 +136,7 @@ QUEUES = {
     "htcondor": "HTCondorCluster",
     "oar": "OARCluster",
 }
-#: Where the dashboard of a cluster of batch jobs listens unless its configuration says otherwise.
+#: Default address of the dashboard of a cluster of batch jobs.
 LOOPBACK = "127.0.0.1:8787"
 #: Seconds in which a scheduler has to answer.
 PATIENCE = 10
@@ -173,7 +173,9 @@ def client_of(scheduler: str | None, jobqueue: str | None, jobs: int) -> Iterato
 
 
 def open_to_others(address: str) -> str:
-    """What to know of a scheduler that is reached without TLS from other machines; "" of others."""
+    """Return the warning about a scheduler reachable without TLS from other machines; "" if there
+    is none.
+    """
     scheme, _, rest = address.rpartition("://")
     host = rest.rpartition(":")[0].strip("[]")
     if scheme not in ("", "tcp", "ws") or host in ("localhost", "::1"):
@@ -192,12 +194,13 @@ def _cluster(name: str, jobs: int) -> Any:
         raise UnknownNameError.among("job queue", name, QUEUES)
     jobqueue = _package("dask_jobqueue")
     configured = import_module("dask").config.get(f"jobqueue.{name}.scheduler-options", None) or {}
-    # Dask would show its dashboard, and what it can do, to everyone.
+    # The dashboard of Dask, and its controls, would be open to every user.
     options = {"dashboard_address": LOOPBACK, **configured}
     cluster = None
     try:
         cluster = getattr(jobqueue, QUEUES[name])(scheduler_options=options)
-        # Its own `scale` submits the jobs behind our back, and a refusal is a traceback there.
+        # The `scale` method of the cluster submits jobs in the background and raises a refusal
+        # there.
         for _ in range(jobs):
             cluster.worker_spec.update(cluster.new_worker_spec())
         cluster.sync(_submitted, cluster)

@@ -34,6 +34,7 @@ def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Vio
         if item.proved or item.bound is not None or item.proved_if:
             yield Violation("bound", f"job {item.job}: an estimate proves nothing", item.job)
     yield from _shared_nodes(instance, plan, later)
+    yield from _in_reservations(instance, plan)
 
 
 def _alone(instance: Instance, plan: Plan, items: list[PlannedJob]) -> Plan:
@@ -47,6 +48,27 @@ def _alone(instance: Instance, plan: Plan, items: list[PlannedJob]) -> Plan:
         value=None,
         behind=0,
     )
+
+
+def _in_reservations(instance: Instance, plan: Plan) -> Iterator[Violation]:
+    """A job of a reservation runs in its time; on its nodes no other job runs then."""
+    own = {job.id: job.reservation for job in instance.pending}
+    for item in plan.reservations:
+        if item.start is None:
+            continue
+        end = float("inf") if item.finish is None else item.finish
+        inside = [w for w in instance.advance_reservations if w.name == own[item.job]]
+        if inside and not any(
+            w.start <= item.start and end <= w.end and item.allocation.keys() <= w.slots.keys()
+            for w in inside
+        ):
+            text = f"job {item.job}: it is not inside its reservation {own[item.job]}"
+            yield Violation("reservation", text, item.job, "", item.start)
+        for window in instance.advance_reservations:
+            nodes = item.allocation.keys() & window.slots.keys()
+            if window not in inside and nodes and item.start < window.end and end > window.start:
+                text = f"job {item.job}: its nodes are those of reservation {window.name}"
+                yield Violation("reservation", text, item.job, min(nodes), item.start)
 
 
 def _shared_nodes(instance: Instance, plan: Plan, later: list[PlannedJob]) -> Iterator[Violation]:

@@ -17,6 +17,7 @@ from slotwise.solver.optimal.pool.search import Helper
 
 DATA = Path(__file__).parents[1] / "data"
 LSF = DATA / "lsf"
+SLURM = DATA / "slurm" / "live"
 ACCT = DATA / "acct" / "lsb.acct.small-cluster"
 #: What our processes load sooner or later; each tells on itself when it is run.
 NAMES = sorted(
@@ -87,6 +88,7 @@ LINES = (
     f"import events {LSF}/lsb.events --keep-going",
     f"import acct {ACCT}",
     "import swf LOG --policy easy --at 10000",
+    f"import slurm --from {SLURM}",
     "import pool POOL",
 )
 #: What PYTHONPATH is; None: it is not set.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import typer
 from all_commands import all_commands
 from forked import slotwise
 from sampling import some
-from slotwise.cli.main import COMMANDS
-from slotwise.cli.panels import ADVANCED
+from slotwise.cli.main import COMMANDS, app
+from slotwise.cli.panels import ADVANCED, commands_of
 
 #: Panels that come after the first screen of a command.
 AFTER_THE_FIRST_SCREEN = (
@@ -104,3 +105,49 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
     done = slotwise("solve", "--example", "headline", "--objectiv", "makespan")
     assert done.returncode == 2
     assert "did you mean '--objective'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("compare", "--example", "headline", "--bjobs", "x"),
+            "compare has no option --bjobs; diagnose, import snapshot have it",
+        ),
+        (
+            ("import", "lsf", "--site", "x"),
+            "import lsf has no option --site; snapshot, import snapshot, import events",
+        ),
+        (("import", "slurm", "--form", "x"), "import slurm has no option --form (did you mean"),
+        (
+            ("compare", "a.yaml", "job1", "job2"),
+            "compare takes no further argument job1 job2: a job is given as --job job1 "
+            "(`slotwise compare --help`)",
+        ),
+        (
+            ("explain", "a.yaml", "job1", "job2"),
+            "explain takes no further argument job2 (`slotwise ex",
+        ),
+        (
+            ("import", "lsf", "a", "b"),
+            "import lsf takes no further argument b (`slotwise import lsf -",
+        ),
+    ],
+)
+def test_commands_within_commands_are_named_whole(words: tuple[str, ...], said: str) -> None:
+    done = slotwise(*words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"slotwise: {said}")
+
+
+def test_no_option_that_must_be_given_is_hidden() -> None:
+    """What a command cannot run without stands in its help, not behind --help-all alone."""
+    root = typer.main.get_command(app)
+    required = [
+        (name, option.rich_help_panel)
+        for name, command in commands_of(root, None)
+        for option in command.params
+        if option.param_type_name == "option" and option.required
+    ]
+    assert ("import slurm", "Input") in required
+    assert [name for name, panel in required if panel == ADVANCED] == []

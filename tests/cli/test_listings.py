@@ -255,7 +255,7 @@ def test_a_fault_of_our_own_is_one_line(
     def broken(*_: object) -> None:
         raise KeyError("p1")
 
-    monkeypatch.setattr("slotwise.cli.options.read_source", broken)
+    monkeypatch.setattr("slotwise.cli.source.read_source", broken)
     for arguments, traceback in ((["compare", "x"], False), (["--debug", "compare", "x"], True)):
         monkeypatch.setattr("sys.argv", ["slotwise", *arguments])
         with pytest.raises(SystemExit) as ended:

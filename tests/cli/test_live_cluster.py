@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -181,6 +182,8 @@ MORE = (
     "lshosts",
     "blimits",
     "bjgroup",
+    "bsla",
+    "bresources",
 )
 
 
@@ -201,10 +204,21 @@ def test_what_could_not_be_read_is_in_the_answer(lsf: Path, name: str, how: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["echo 'No host partition' >&2; exit 255", "echo usage: x; exit 1"]
+    ("name", "text"),
+    [
+        ("bhpart", "echo 'No host partition' >&2; exit 255"),
+        ("bhpart", "echo usage: x; exit 1"),
+        ("bsla", "echo 'bsla: No service classes are defined' >&2; exit 255"),
+        ("bsla", "echo 'The service class does not exist' >&2; exit 255"),
+        ("bresources", "echo 'There is no guaranteed resource pool' >&2; exit 255"),
+        ("bresources", "echo No guaranteed resource pool is configured"),
+        ("bresources", "printf 'Begin Limit\\nNAME = l\\nUSERS = bob\\nSLOTS = 0\\nEnd Limit\\n'"),
+    ],
 )
-def test_what_is_not_there_is_no_failure(lsf: Path, text: str) -> None:
-    program(lsf, "bhpart", text)
+def test_what_is_not_there_is_no_failure(lsf: Path, name: str, text: str) -> None:
+    if text.startswith("printf"):  # of a version that has no -g; its sections count once
+        printing(lsf, "blimits", "No resource blimits\n")
+    program(lsf, name, text)
     done = slotwise("explain", "4711", "--cluster")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4711 starts" in done.stdout
@@ -229,6 +243,26 @@ def test_the_snapshot_names_them_too(lsf: Path) -> None:
     assert ": passed over" in done.stderr
     answer = slotwise("explain", "now.yaml", "4711").stdout
     assert "not considered: `bhpart -r`: " in answer
+
+
+@pytest.mark.behaviour("GUA-02")
+def test_guarantees_are_asked_for(lsf: Path) -> None:
+    """The long table is read; a version that prints the short one is named as that."""
+    printing(lsf, "bsla", "SERVICE CLASS NAME:  sc1\nAUTO ATTACH:  N\n\nGOAL:  GUARANTEE\n")
+    pool = "GUARANTEED RESOURCE POOL: p1\nTYPE: slots\nDISTRIBUTION: [sc1, 4]\nHOSTS: all\n"
+    short = "POOL_NAME  TYPE  STATUS  TOTAL  FREE\np1  slots  ok  4  1\n"
+    printing(lsf, "bresources", pool)
+    done = slotwise("snapshot")
+    assert done.returncode == 0
+    assert not {"bsla", "bresources"} & set(re.findall(r"\w+", done.stdout + done.stderr))
+    assert "name: sc1" in done.stdout
+    assert "DISTRIBUTION: '[sc1, 4]'" in done.stdout
+    printing(lsf, "bresources", short)
+    done = slotwise("snapshot")
+    assert done.returncode == 0
+    assert "give bresources -g -l" in done.stderr
+    assert "bresources" in done.stdout, "an omission"
+    assert "guaranteed_pools" not in done.stdout
 
 
 @pytest.mark.parametrize("line", some((["explain", "4711"], ["simulate"], ["top", "--once"]), 1))

@@ -217,7 +217,22 @@ def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
     ("arguments", "message"),
     [
         (("solve",), "give an instance file or --example NAME"),
-        (("compare", "a.yaml", "--example", "headline"), "give an instance file or --example"),
+        (
+            ("compare", "a.yaml", "--example", "headline"),
+            "--example headline: is the instance already: leave a.yaml out",
+        ),
+        (
+            ("diagnose", "."),
+            "slotwise: .: cannot be read: Is a directory: give an",
+        ),
+        (
+            ("explain", ".", "job1"),
+            "Is a directory: give an instance file; `slotwise import lsf`",
+        ),
+        (
+            ("show", "bjobs", "."),
+            "Is a directory: give an instance file; `slotwise import lsf`",
+        ),
         (("solve", "--example", "headlin"), "(did you mean 'headline'?)"),
         (
             ("solve", "nowhere.yaml"),

@@ -263,7 +263,15 @@ def test_explain_sets_its_answer_beside_that_of_lsf(mill: str, tmp_path: Path) -
     path.write_text(sw.dump(replace(instance, lsf_says=(said,))), encoding="utf-8")
     assert sw.load(path).lsf_says == (said,)
     plain = "--no-configuration"
-    assert "LSF says that it starts 10:00; we say" in run("explain", str(path), "110", plain)
+    assert "LSF says that it starts 10:00; we say that it" in run(
+        "explain", str(path), "110", plain
+    )
+    start = instance.now + 4 * HOUR + 30 * 60 + 11  # 13:30:11, as we have it
+    agreed = replace(instance, lsf_says=(replace(said, reason="Busy", start=start),))
+    same = tmp_path / "same.yaml"
+    same.write_text(sw.dump(agreed), encoding="utf-8")
+    text = " ".join(run("explain", str(same), "110", plain).split())
+    assert 'LSF says "Busy" and that it starts 13:30:11; we say the same, because: needs' in text
     assert "LSF says" not in run("explain", str(path), "111", plain)
     record = json.loads(run("explain", str(path), "110", plain, "--format", "json"))
     assert record["lsf_says"]["start"] == instance.now + HOUR

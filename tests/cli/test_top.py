@@ -279,7 +279,7 @@ def test_once_filters_and_sorts() -> None:
     [
         (["missing.yaml"], "missing.yaml: cannot be read: No such file"),
         ([], "give an instance file or --example NAME"),
-        ([EXAMPLE, "--example", "site"], "give an instance file or --example NAME"),
+        ([EXAMPLE, "--example", "site"], f"is the instance already: leave {EXAMPLE} out"),
         ([EXAMPLE, "--every", "soon"], "--every: must be a duration"),
         ([EXAMPLE, "--every", "0"], "--every: must be more than 0"),
     ],

@@ -1,4 +1,4 @@
-"""docs/views.md: its commands run, and it names every view and every reason there is."""
+"""docs/views.md: its commands run, and it names every view; docs/views-reasons.md every reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from slotwise.cli.show import VIEWS
 from slotwise.model.pending import Pending
 from typer.testing import CliRunner
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "views.md").read_text("utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TEXT = (DOCS / "views.md").read_text("utf-8")
+REASONS = (DOCS / "views-reasons.md").read_text("utf-8")
 COMMANDS = re.findall(r"^\$ slotwise (.*)$", TEXT, flags=re.MULTILINE)
 
 
@@ -31,7 +33,7 @@ def test_it_names_every_view_and_what_each_takes() -> None:
 
 def test_it_names_every_reason() -> None:
     """Kin of Limit sections and per-CPU limits are told by their first words."""
-    told = re.sub(r"\s+", " ", TEXT)
+    told = re.sub(r"\s+", " ", REASONS)
     for kind in Pending:
         words = kind.words.format("slots" if kind.name.startswith("LIMIT") else "mem")
         short = (kind.words.split(" limit defined ")[0], kind.words.split("per-CPU")[0])

@@ -184,7 +184,7 @@ WRONG = {
     "WEIGHT[[JPRIORITY, 1]] LIMIT[[JPRIORITY, 0.0]]": "LIMIT of JPRIORITY must not be 0",
     "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 0h]]": "GRACE_PERIOD of MEM must not be 0",
     "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 3d]]": "must be a time like 10h, 10m or 10s",
-    "WEIGHT[[SIZE, 1]]": "no factor is called 'SIZE'",
+    "WEIGHT[[SIZE, 1]]": "unknown factor 'SIZE'",
     "WEIGHT[[ADMIN, 1]]": "bmod -aps gives it",
     "WEIGHT[[MEM, x]]": "WEIGHT of MEM must be a number",
     "WEIGHT[[MEM, 1] [MEM, 2]]": "WEIGHT has MEM twice",

@@ -1,4 +1,4 @@
-"""docs/instances.md names every key of the format, and its example is right."""
+"""The pages of instance files name every key of the format, and their example is right."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 from slotwise import loads
 from slotwise.model.formats import json_schema
 
-_TEXT = (Path(__file__).parents[2] / "docs" / "instances.md").read_text("utf-8")
+_DOCS = Path(__file__).parents[2] / "docs"
+_TEXT = (_DOCS / "instances.md").read_text("utf-8")
+_PAGES = "\n".join(path.read_text("utf-8") for path in sorted(_DOCS.glob("instances*.md")))
 
 
 def _keys(schema: Any) -> set[str]:
@@ -20,7 +22,7 @@ def _keys(schema: Any) -> set[str]:
 
 
 def test_every_key_is_described() -> None:
-    words = set(re.findall(r"[A-Za-z_/]+", _TEXT))
+    words = set(re.findall(r"[A-Za-z_/]+", _PAGES))
     assert _keys(json_schema()) - words == set()
 
 

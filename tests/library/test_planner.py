@@ -452,7 +452,7 @@ def test_what_means_nothing_is_refused_and_changes_nothing() -> None:
     before = planner.instance
     wrong: list[tuple[Any, str]] = [
         (lambda: planner.end("x"), "unknown job 'x'"),
-        (lambda: planner.end("a"), "job a does not run"),
+        (lambda: planner.end("a"), "job a is not running"),
         (lambda: planner.cancel("x"), "unknown job 'x'"),
         (lambda: planner.host("h7", "down"), "h7"),
         (lambda: planner.host("h0", "dwon"), "must be one of"),

@@ -9,6 +9,8 @@ import pytest
 import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run, running
 from sampling import some
+from slotwise.model.resreq.parser import parse_with_notes
+from slotwise.model.resreq.syntax import Options
 
 pytestmark = pytest.mark.behaviour("AFF-01")
 
@@ -17,10 +19,9 @@ NAMED = [
     "affinity[core(2,exclusive=(socket,injob))]",
     "affinity[core(1):distribute=pack]",
     "affinity[core(1):cpubind=socket]",
-    "affinity[thread(1)]",
-    "affinity[socket]",
-    "affinity[numa]",
 ]
+#: What counts units of which the host has not told the number.
+UNKNOWN = ["affinity[thread(1)]", "affinity[socket]", "affinity[numa]"]
 
 
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
@@ -62,6 +63,24 @@ def test_one_core_a_slot_is_no_restriction_where_slots_are_cores() -> None:
     found = sw.plan(problem)
     assert (found["p"].start, found["p"].proved) == (0, True)
     assert not found.omissions
+
+
+@pytest.mark.parametrize("asked", UNKNOWN)
+def test_units_of_an_unknown_number_are_named_as_such(asked: str) -> None:
+    problem = instance(host("A", 8, cores=8), pending=(job("p", 1, asked, minutes=30),))
+    found = sw.plan(problem)
+    assert not found["p"].proved
+    assert [item.what for item in found.omissions] == [
+        "affinity[] where hosts do not tell how many processor units they have"
+    ]
+
+
+@pytest.mark.parametrize("asked", [*NAMED, *UNKNOWN, "affinity[core(2)*3]", "affinity[cpu]"])
+def test_the_note_on_reading_says_nothing_of_what_is_counted(asked: str) -> None:
+    """A warning that the section is not modelled must not stand beside a proof that counts it."""
+    notes = parse_with_notes(asked, Options()).notes
+    assert [each for each in notes if "not modelled" in each] == list(notes)
+    assert bool(notes) == (asked in NAMED)
 
 
 @pytest.mark.parametrize("asked", NAMED)

@@ -306,3 +306,18 @@ def test_what_pools_do_not_say_is_named(tmp_path: Path, lines: str, says: str) -
     read = CliRunner().invoke(app, ["import", "snapshot", *words])
     assert read.exit_code == 0, read.output
     assert any(says in item.what for item in sw.loads(read.stdout).omissions)
+
+
+@pytest.mark.behaviour("GUA-02")
+def test_a_folder_with_the_short_table_of_pools_says_which_to_give(tmp_path: Path) -> None:
+    (tmp_path / "h").write_text(HOSTS)
+    (tmp_path / "b").write_text("POOL_NAME TYPE STATUS TOTAL FREE\np1 slots ok 130 7\n")
+    says = "guaranteed pools, of which it does not print the guarantees (give bresources -g -l)"
+    words = ["import", "snapshot", "--from", str(tmp_path)]
+    read = CliRunner().invoke(app, words)
+    assert read.exit_code == 0, read.output
+    assert any(says in item.what for item in sw.loads(read.stdout).omissions)
+    (tmp_path / "l").write_text("GUARANTEED RESOURCE POOL: p1\nTYPE: slots\nDISTRIBUTION: \n")
+    long = CliRunner().invoke(app, words)
+    assert long.exit_code == 0, long.output
+    assert says not in long.output

@@ -346,7 +346,10 @@ def test_bestfit_prefers_one_small_unit_to_a_large_one() -> None:
     [
         ({"gpu": "num=1:gtile=1:j_exclusive=yes"}, "gtile=1 of GPUs (-gpu)"),
         ({"extsched": "RMS[RMS_MCONT]"}, "options of external schedulers (-ext)"),
-        ({"res_req": ("affinity[core(2)]",)}, "affinity[]"),
+        (
+            {"res_req": ("affinity[core(2)]",)},
+            "affinity[] where hosts do not tell how many processor units they have",
+        ),
     ],
 )
 def test_what_is_read_and_not_heeded_is_said_and_proves_nothing(

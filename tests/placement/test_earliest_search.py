@@ -53,6 +53,7 @@ class Asked:
     interval: object = None
     latest: int | None = None
     killed: int | None = None
+    may_be_killed: bool = False
 
     def duration_from(self, _: int) -> int | None:
         return self.duration

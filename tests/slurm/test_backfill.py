@@ -225,6 +225,52 @@ def test_a_reservation_is_followed_by_its_rounded_end_and_a_second() -> None:
     assert starts(problem, "bf_resolution=1")["p"] == 1816
 
 
+def test_jobs_of_a_reservation_keep_to_its_nodes_and_its_time() -> None:
+    problem = replace(
+        cluster(
+            [("r1", 300, {"n1": 2})],
+            *(job(name, 2, minutes, reservation="r") for name, minutes in
+              (("a", 10), ("b", 10), ("c", 10), ("d", 20), ("long", 31))),
+            job("other", 2, 10),
+            nodes=2,
+        ),
+        advance_reservations=(sw.AdvanceReservation("r", 0, 1800, {"n1": 4}, ("all",)),),
+    )  # fmt: skip
+    problem = replace(
+        problem,
+        running=tuple(
+            replace(run, job=replace(run.job, reservation="r")) for run in problem.running
+        ),
+    )
+    found = starts(problem, "bf_resolution=1")
+    assert (found["a"], found["b"], found["c"], found["d"]) == (0, 300, 900, None)
+    assert (found["long"], found["other"]) == (None, 0)
+    later = replace(
+        problem,
+        advance_reservations=(replace(problem.advance_reservations[0], start=60),),
+    )
+    assert starts(later)["a"] is None  # as of job 38 of the live queue
+
+
+def test_the_judge_keeps_jobs_of_a_reservation_inside_it() -> None:
+    window = sw.AdvanceReservation("r", 0, 1800, {"n1": 4}, ("all",))
+    problem = slurm(
+        replace(
+            cluster([], job("in", 2, 10, reservation="r"), job("out", 2, 10), nodes=2),
+            advance_reservations=(window,),
+        )
+    )
+    found = sw.plan(problem, "slurm")
+    assert sw.validate(problem, found) == []
+    for name, change in (
+        ("in", {"allocation": {"n2": 2}}), ("in", {"start": 1500, "finish": 2100}),
+        ("out", {"allocation": {"n1": 2}}),
+    ):  # fmt: skip
+        moved = [replace(item, **change) if item.job == name else item for item in found]
+        wrong = replace(found, reservations=tuple(moved), value=None)
+        assert "reservation" in {fault.check for fault in sw.validate(problem, wrong)}
+
+
 def test_dependent_jobs_and_those_before_their_time_have_no_start() -> None:
     problem = cluster(
         [("r1", 600, {"n1": 4})],

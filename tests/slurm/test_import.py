@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from slotwise import InputError, Instance, from_document, to_document
 from slotwise.cli.main import app
 from slotwise.model.sources import slurm_values as values
 from slotwise.model.sources.lsf_state.values import Text
-from slotwise.model.sources.slurm.assemble import assemble
+from slotwise.model.sources.slurm.assemble import AssembledSlurm, assemble
 from slotwise.model.sources.slurm.fields import FIELDS, SlurmRecord, known_names
 from slotwise.model.sources.slurm.folder import printed_at, read_folder, read_texts
 from slotwise.model.sources.slurm.records import records_of_json, records_of_text
@@ -36,13 +37,17 @@ def texts_of(name: str) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted((DATA / name).iterdir())}
 
 
-def instance_of(texts: Mapping[str, str]) -> Instance:
+def assembled(texts: Mapping[str, str]) -> AssembledSlurm:
     from datetime import UTC, datetime
 
     seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
     time = printed_at(seen)
     assert time is not None
-    return assemble(seen, datetime.fromtimestamp(time, UTC)).instance
+    return assemble(seen, datetime.fromtimestamp(time, UTC))
+
+
+def instance_of(texts: Mapping[str, str]) -> Instance:
+    return assembled(texts).instance
 
 
 def jobs_of(instance: Instance) -> dict[str, sw.Job]:
@@ -111,7 +116,8 @@ def test_what_sbatch_can_ask_for() -> None:
     assert jobs["29"].dependency == "ended(1)"  # singleton
     assert [job for job in jobs if job.startswith("26[")] == [f"26[{n}]" for n in range(1, 11)]
     assert jobs["34"].queue == "hi"
-    assert not {"32", "38"} & jobs.keys()  # held; inside a reservation
+    assert "32" not in jobs  # held
+    assert (jobs["38"].reservation, jobs["38"].deadline) == ("maint1", 5392)
     (reserved,) = found.advance_reservations
     assert (reserved.name, reserved.slots) == ("maint1", {"n2": 8})
     assert {pool.name: pool.amount for pool in found.cluster.shared} == {
@@ -119,6 +125,52 @@ def test_what_sbatch_can_ask_for() -> None:
     }  # fmt: skip
     assert [queue.priority for queue in found.queues] == [1, 5, 1]
     assert found.cluster.hosts[3].load == {"weight": 10.0}
+
+
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+def test_a_job_inside_a_reservation_starts_there_and_ends_with_it(method: str) -> None:
+    found = instance_of(texts_of("probes"))
+    (window,) = found.advance_reservations
+    assert (window.users, window.suspends) == (("root",), False)
+    plan = sw.plan(found, method)
+    assert not plan.refused
+    assert (plan["38"].start, set(plan["38"].allocation)) == (window.start, {"n2"})
+    long = replace(jobs_of(found)["38"], run_limit=31 * 60)  # longer than the reservation
+    found = replace(found, pending=(long,))
+    plan = sw.plan(found, method)
+    assert not plan.refused
+    assert [item.job for item in plan if item.start is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("Flags=", "Flags=FLEX,", "with FLEX"),
+        ("ReservationName=maint1", "ReservationName=other", "which no input describes"),
+        ("Nodes=n2", "Nodes=(null)", "has no nodes"),
+        ("StartTime=2026-11-27T00", "StartTime=2026-11-26T00", "in maintenance"),
+        ("EndTime=2026-11-27T01", "EndTime=2026-11-26T01", "is over"),
+    ],
+)
+def test_other_reservations_leave_their_job_out_by_name(old: str, new: str, why: str) -> None:
+    texts = texts_of("probes")
+    texts["reservation.txt"] = texts["reservation.txt"].replace(old, new, 1)
+    made = assembled(texts)
+    assert "38" not in jobs_of(made.instance)
+    assert [text for text in made.notes if why in text and "38" in text]
+
+
+def test_a_running_job_has_its_nodes_inside_its_reservation() -> None:
+    texts = texts_of("probes")
+    text = texts["reservation.txt"].replace("Nodes=n2", "Nodes=n[1-4]").replace("MAINT,", "")
+    texts["reservation.txt"] = text.replace("StartTime=2026-11-27T00", "StartTime=2026-11-26T00")
+    listed = json.loads(texts["squeue.json"])
+    for job in listed["jobs"]:
+        if job["job_id"] == 1:
+            job["resv_name"] = "maint1"
+    texts["squeue.json"] = json.dumps(listed)
+    found = instance_of(texts)
+    assert {run.job.id for run in found.running if run.job.reservation} == {"1"}
 
 
 def test_what_is_not_modelled_is_named_for_its_jobs_alone() -> None:
@@ -308,6 +360,41 @@ def test_limits_that_are_not_enforced_bind_nothing() -> None:
     assert instance_of({**texts_of("live"), "qos.txt": QOS}).limits == ()
 
 
+TOPOLOGY = (
+    "# two leaves\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-3]\n"
+    "SwitchName=n4 Nodes=n[4-6],gone\nSwitchName=top Level=1 Nodes=n[1-6] Switches=s1,n4\n"
+)
+
+
+def test_switches_are_compute_units() -> None:
+    found = instance_of({**texts_of("live"), "topology.txt": TOPOLOGY})
+    assert found.cluster.unit_types == ("leaf", "level1")
+    assert [(unit.name, unit.type, unit.hosts, unit.parent) for unit in found.cluster.units] == [
+        ("s1", "leaf", ("n1", "n2", "n3"), "top"),
+        ("switch_n4", "leaf", ("n4", "n5", "n6"), "top"),
+        ("top", "level1", ("n1", "n2", "n3", "n4", "n5", "n6"), None),
+    ]
+    plain = instance_of(texts_of("live"))
+    assert sw.plan(found).reservations == sw.plan(plain).reservations
+    assert from_document(to_document(found)) == found
+
+
+@pytest.mark.parametrize(("plugin", "named"), [("tree", True), ("none", False), ("flat", False)])
+def test_nodes_by_switches_are_named_in_a_plan_as_slurm(plugin: str, named: bool) -> None:
+    texts = texts_of("live")
+    texts["config.txt"] = texts["config.txt"].replace("topology/none", f"topology/{plugin}")
+    notes = sw.plan(instance_of(texts), "slurm").notes
+    assert any("TopologyPlugin=topology/tree" in note for note in notes) == named
+
+
+def test_switches_that_are_no_regular_tree_are_read_as_leaves() -> None:
+    text = TOPOLOGY + "SwitchName=root Switches=top,s1\n"
+    found = instance_of({**texts_of("live"), "topology.txt": text})
+    assert [unit.name for unit in found.cluster.units] == ["s1", "switch_n4"]
+    circle = "SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
+    assert instance_of({**texts_of("live"), "topology.txt": circle}).cluster.units == ()
+
+
 @pytest.mark.parametrize(
     ("state", "status"),
     [
@@ -347,6 +434,7 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
     [
         ("squeue.json", '{"jobs": [', "is no JSON"),
         ("squeue.json", '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}', "is no number"),
+        ("topology.txt", "SwitchName=a Nodes=n[1-", "line 1: "),
         ("partition.txt", "PartitionName=p Nodes=n[1- MaxTime=3", "no list of nodes"),
     ],
 )
@@ -357,6 +445,15 @@ def test_bad_input_has_a_place(file: str, content: str, message: str, tmp_path: 
     assert code == 2
     assert message in said
     assert file in said
+
+
+def test_partitions_that_only_nodes_name_have_a_default() -> None:
+    """Slurm 22.05 prints no partitions as JSON; squeue and sinfo alone make an instance."""
+    texts = texts_of("live")
+    for forms in (["squeue.json", "sinfo.json"], ["squeue.json", "node.txt"]):
+        found = instance_of({name: texts[name] for name in forms} | {"sdiag": texts["sdiag.txt"]})
+        assert [queue.name for queue in found.queues] == ["main"]
+        assert found.params.default_queue == "main"
 
 
 def test_a_folder_without_nodes_is_refused(tmp_path: Path) -> None:

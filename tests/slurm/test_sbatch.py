@@ -141,6 +141,9 @@ def test_the_command(tmp_path: Path, live: sw.Instance) -> None:
     for words in ((script,), (f"sbatch {script}",), ("sbatch", "-n1", "--mem=10", "-t2")):
         code, said = run("ask", tmp_path / "live.yaml", *words)
         assert code == 0, said
+    for words in (("srun -n1 --mem=10 ./a.out",), ("salloc", "-n1", "--mem=10", "bash")):
+        code, said = run("ask", tmp_path / "live.yaml", *words)  # a command is no script
+        assert code == 0, said
     code, said = run("ask", tmp_path / "live.yaml", "sbatch --bogus")
     assert code == 2
     assert "--bogus" in said

@@ -127,7 +127,7 @@ def _machine(name: str, entry: LsfEntry, shared: Shared, problems: Problems) -> 
 
 
 def _apply(machine: Machine, fact: HostFacts, shared: Shared) -> None:
-    """What lshosts found where the configuration leaves it open."""
+    """Set values of lshosts that the configuration leaves open."""
     if machine.type == "any":
         machine.type = fact.type
     if machine.model == "any":

@@ -20,7 +20,7 @@ _DECIMAL = re.compile(r"[+-]?(?:\d{1,15}\.\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a part of the document comes from."""
+    """Origin of a part of the document in LSF's files."""
 
     place: Place
     #: Section and key as the file has them.
@@ -199,7 +199,7 @@ class Notes:
         return tuple(found)
 
     def omissions(self) -> list[dict[str, Any]]:
-        """What may change answers, as an instance document keeps it: an entry for each scope."""
+        """Return the omissions for an instance document, an entry for each scope."""
         found = []
         for (topic, reason), places in self._differ.items():
             kinds: dict[object, dict[str, Concerned]] = {}

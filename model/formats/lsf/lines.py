@@ -41,7 +41,7 @@ class Line:
     starts: tuple[tuple[int, int], ...]
 
     def place(self, offset: int = 0) -> Place:
-        """Where the character at `offset` stands in the file."""
+        """Return the position of the character at `offset` in the file."""
         index = bisect_right(self.starts, offset, key=lambda start: start[0]) - 1
         return Place(self.file, self.starts[max(index, 0)][1])
 
@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What conditions (``#if``) ask for: a time with its zone, a user, the cluster's name."""
+    """Inputs of conditions (``#if``): a time with its zone, a user, the cluster's name."""
 
     at: datetime | None = None
     user: str = ""
@@ -63,7 +63,7 @@ class Circumstances:
 
 @dataclass(slots=True)
 class Problems:
-    """What is wrong so far; reading goes on, so that one report has everything."""
+    """Errors so far; reading continues after each, so that one report has all."""
 
     found: list[Problem] = field(default_factory=list)
 
@@ -84,7 +84,7 @@ _DEEPEST = 50
 
 
 def holds(text: str, circumstances: Circumstances) -> bool:
-    """Whether a condition is true in these circumstances."""
+    """Return whether a condition is true under these circumstances."""
     return _Condition(text, circumstances).answer()
 
 
@@ -261,7 +261,7 @@ class LineReader:
         return [] if text is None else list(self._of_text(path, text, (path.resolve(),)))
 
     def name(self, path: Path) -> str:
-        """How messages name the file: as the directory was given."""
+        """Return the name of the file in messages, relative to the directory as given."""
         return str(path)
 
     def text(self, path: Path) -> str | None:
@@ -312,7 +312,7 @@ class LineReader:
             self.problems.add(branch.place, "#if has no #endif in this file")
 
     def _branching(self, text: str, place: Place, branches: list[_Branch]) -> bool:
-        """Whether the line is a part of an ``#if``; the stack is brought up to date."""
+        """Return whether the line is a part of an ``#if``; updates the stack of branches."""
         if not text.startswith("#"):
             return False
         if match := _IF.match(text):

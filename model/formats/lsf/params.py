@@ -306,7 +306,7 @@ _KNOWN = frozenset(
 
 
 def is_index(name: str, resources: Collection[str]) -> bool:
-    """Whether a key or column is a load index, built in or defined by the site."""
+    """Return whether a key or column is a load index, built in or defined by the site."""
     return name.lower() in BUILTIN_INDICES or name in resources
 
 
@@ -580,7 +580,7 @@ def read_modules(
 
 
 def note_missing(draft: Draft, notes: Notes) -> None:
-    """What lsb.modules leaves without effect in LSF, and is done here all the same."""
+    """Note functions that lsb.modules disables in LSF, and that are simulated all the same."""
     modules: Sequence[str] | None = draft.document.get("params", {}).get("modules")
     if modules is None:
         return

@@ -38,7 +38,7 @@ class LsfEntry:
     place: Place
     #: By key in capitals; what is not set (``-``, ``()``, nothing) is not there.
     values: Mapping[str, Value]
-    #: The same keys as they are written.
+    #: Keys as written, by key in capitals.
     keys: Mapping[str, str]
 
     def text(self, key: str) -> str:
@@ -47,7 +47,7 @@ class LsfEntry:
         return "" if value is None else value.text
 
     def at(self, key: str) -> Place:
-        """Where the value stands, the entry itself where it is not set."""
+        """Return the position of the value, of the entry if it is not set."""
         value = self.values.get(key)
         return self.place if value is None else value.place
 
@@ -102,7 +102,7 @@ def read_sections(
 def entries(
     section: LsfSection, problems: Problems, *, table: bool | None = None
 ) -> list[LsfEntry]:
-    """What a section configures. table: whether it is one; None for "look at the first line"."""
+    """Return the entries of a section. table: whether it is one; None to detect it."""
     lines = [line for line in section.lines if not _ELLIPSIS.match(line.text)]
     if table is None:
         table = bool(lines) and "=" not in lines[0].text

@@ -75,7 +75,7 @@ class ConfigFiles:
         self._cluster = cluster
 
     def path(self, name: str) -> Path | None:
-        """Where a file is, None if nowhere."""
+        """Return the path of a file, None if it does not exist."""
         full = f"{name}.{self._cluster}" if name == "lsf.cluster" else name
         choices = (folder / full for folder in self._folders)
         return next((choice for choice in choices if _is_there(choice)), None)
@@ -86,7 +86,7 @@ class ConfigFiles:
         return lava_family("\n".join([self._cluster, *map(_text, paths)]))
 
     def odd(self) -> list[Problem]:
-        """What stands in the place of a file and is none."""
+        """Return errors for entries of the directory that are no regular files."""
         names = ("lsf.conf", *SECTIONS, LSHOSTS)
         full = [f"{name}.{self._cluster}" if name == "lsf.cluster" else name for name in names]
         paths = [folder / name for folder in self._folders for name in full]
@@ -96,7 +96,7 @@ class ConfigFiles:
         return _odd(path for path in paths if is_inside(path))
 
     def display(self, name: str) -> str:
-        """How messages name the file, also where it is missing."""
+        """Return the name of a file in messages, even if it is missing."""
         path = self.path(name)
         full = f"{name}.{self._cluster or 'NAME'}" if name == "lsf.cluster" else name
         return self._reader.name(self._root / full if path is None else path)
@@ -124,7 +124,7 @@ class ConfigFiles:
         return entries(section, self._reader.problems, table=False)[0]
 
     def _right_kind(self, path: Path, wanted: str) -> bool:
-        """Whether the first lines may be those of the file; else one problem says what it is."""
+        """Return whether the first lines fit the file; otherwise add a problem with its kind."""
         kind = kind_of(path)
         if kind in ("", wanted):
             return True
@@ -160,7 +160,9 @@ def _odd(paths: Iterable[Path]) -> list[Problem]:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether there is a file, or a link out of the folder of --confine, which is then refused."""
+    """Return whether a file exists, or a link out of the folder of --confine, which is refused
+    later.
+    """
     return not is_inside(path) or path.is_file()
 
 

@@ -45,7 +45,7 @@ def stated(text: str) -> StatedPriority | None:
 
 
 def read_aps(text: Text, reading: Reading) -> dict[str, str]:
-    """What the column APS of bjobs -aps says of each job; the id of an element has its index."""
+    """Return the column APS of bjobs -aps by job id; the id of an element has its index."""
     found: dict[str, str] = {}
     head = False
     for number, line in enumerate(text.content.splitlines(), start=1):

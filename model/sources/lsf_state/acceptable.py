@@ -161,7 +161,7 @@ class _Mended:
             self._gone[kind][index] = reason
 
     def _unreadable(self, texts: Sequence[str]) -> bool:
-        """Whether nothing of a requirement can be read, so that what it asks for is unknown."""
+        """Return whether a requirement is completely unreadable, so that the request is unknown."""
         try:
             for text in texts:
                 heeded_part(text, self._options, readable(self._options))
@@ -170,7 +170,7 @@ class _Mended:
         return False
 
     def _heeded(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """What can be heeded of requirements on this cluster; () where that is nothing, or all."""
+        """Return the parts of requirements that this cluster can obey; () if none, or all."""
         try:
             parts = [heeded_part(text, self._options, readable(self._options)) for text in texts]
         except InputError:
@@ -178,7 +178,7 @@ class _Mended:
         return () if parts == list(texts) else tuple(part for part in parts if part)
 
     def _opened(self, job: Job) -> bool:
-        """Whether the job's queue is open to all now, as its USERS has names of nobody known."""
+        """Return whether the job's queue is open to all now, because its USERS are unknown."""
         strangers = _strangers(self._instance, job.queue)
         for index, queue in enumerate(self._queues):
             if queue.name == job.queue and queue.users and strangers:
@@ -222,7 +222,7 @@ def _without_class(job: Job) -> Job:
 
 
 def _strangers(instance: Instance, name: str) -> str:
-    """Who may use a queue without being a user or group that anything else names."""
+    """Return the names in USERS of a queue that nothing else defines."""
     jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
     known = {"all", *(job.user for job in jobs)}
     known.update(user.name.removesuffix("@") for user in instance.users)

@@ -336,12 +336,10 @@ def _said(jobs: Iterable[SeenJob], pending: Collection[str], zero: int) -> tuple
 
 
 def with_family(made: Assembled, family: str, asked: str) -> Assembled:
-    """The same with the scheduler's family and what rusage[mem] counts for.
+    """Return the instance with the scheduler's family and the unit of rusage[mem].
 
-    A guess at that touches jobs that reserve memory.
-
-    family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" for what the family
-    does.
+    A guess of the unit touches jobs that reserve memory. family: "OpenLava" or "volclava", "" for
+    LSF. asked: "slot" or "host", "" for the family's default.
     """
     instance = made.instance
     params, what = counting_rusage(instance.params, family, asked)
@@ -401,7 +399,7 @@ def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
 
 
 def _with_one_name(seen: Seen, cluster: Cluster, notes: Remarks) -> Seen:
-    """The same with each host under one name, where some have a domain and others have none."""
+    """Return the listings with one name for each host, if only some names have a domain."""
     domains = Domains(host.name for host in cluster.hosts)
     taken: dict[str, str] = {}
 

@@ -98,7 +98,7 @@ _MAX_CUT = 3
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """How `bjobs -l` has broken its lines."""
+    """Layout by which `bjobs -l` has wrapped its lines."""
 
     #: Blanks before the rest of a wrapped line.
     indent: int
@@ -218,7 +218,7 @@ class SeenJob:
     slots: int | None = None
     max_slots: int | None = None
     res_req: str = ""
-    #: Of -m, as typed.
+    #: Hosts of -m, as typed.
     hosts: str = ""
     exclusive: bool = False
     #: -U, the advance reservation in which it runs.
@@ -233,47 +233,49 @@ class SeenJob:
     begin: int | None = None
     deadline: int | None = None
     start: int | None = None
-    #: When it is expected to end.
+    #: Expected end, in seconds since 1970.
     finish: int | None = None
-    #: As its run limit says (not as LSF estimates).
+    #: Whether `finish` follows from the run limit (not from LSF's estimate).
     from_limit: bool = False
-    #: How long it has run so far.
+    #: Seconds that it has run so far.
     run_time: float | None = None
-    #: How long it ran in all, where a log knows.
+    #: Seconds that it ran in all, if a log gives them.
     real_run_time: int | None = None
     run_limit: int | None = None
     cpu_limit: int | None = None
     estimated_run_time: int | None = None
     cpu_time: float | None = None
     allocation: dict[str, int] = field(default_factory=dict)
-    #: -J.
+    #: Job name (-J).
     name: str = ""
-    #: -w.
+    #: Dependency condition (-w).
     dependency: str = ""
-    #: That condition is not satisfied.
+    #: Whether the condition is not satisfied yet.
     dependent: bool = False
-    #: (second, place) in the queue after btop or bbot.
+    #: Time and place in the queue after btop or bbot, (second, place).
     queued_as: tuple[int, int] | None = None
-    #: What an administrator set of its absolute priority, ``system=10``.
+    #: Absolute priority set by an administrator, such as ``system=10``.
     aps: str = ""
-    #: What else was said of it that may have a say in its start.
+    #: Further parts of the listing that may affect its start.
     unread: tuple[str, ...] = ()
-    #: What it asks of GPUs, as -gpu has it.
+    #: GPU request in the form of -gpu.
     gpu: str = ""
-    #: GPUs that it has, by host.
+    #: GPUs in use, by host.
     gpus_held: dict[str, int] = field(default_factory=dict)
-    #: Why it waits, in LSF's words.
+    #: LSF's pending reason.
     reason: str = ""
-    #: When LSF expects it to start.
+    #: Start estimated by LSF, in seconds since 1970.
     estimate: int | None = None
-    #: In the text, or None.
+    #: Line number in the text, or None.
     line: int | None = None
     #: Names of the cells that could not be read.
     unknown: tuple[str, ...] = ()
 
     @property
     def unheeded(self) -> tuple[str, ...]:
-        """What was said of it that nobody obeys, in the words of bsub where it has some."""
+        """Return the options of the job that no method obeys, in the words of bsub if it has
+        some.
+        """
         found = list(self.unread)
         try:
             values.job_group(self.job_group)
@@ -331,7 +333,7 @@ ENDED = frozenset({"DONE", "EXIT"})
 
 
 def _is_id(text: str) -> bool:
-    """Whether a job can be called so: a name, with an index where it is of an array."""
+    """Return whether a text can be a job id: a name, with an index if it is an element."""
     return values.is_name(re.sub(r"\[\d{1,10}\]$", "", text))
 
 
@@ -404,7 +406,7 @@ def _of_json(
 
 
 def _is_so(text: str) -> bool:
-    """What ``Y``, ``yes`` or ``N`` says."""
+    """Return the truth of ``Y``, ``yes`` or ``N``."""
     word = text.strip().lower()
     if word not in _NO and word not in ("y", "yes", "1"):
         raise ValueError(f"{text!r} is neither Y nor N")
@@ -419,7 +421,7 @@ class _Cells(Cells):
         self._given = record
 
     def said(self, what: str) -> bool:
-        """Whether the job has some of it."""
+        """Return whether the job has a value for it."""
         return self.text(what).strip().lower() not in _NO
 
     def unread(self) -> tuple[str, ...]:
@@ -437,9 +439,9 @@ def _state(text: str, otherwise: str, reading: Reading) -> str:
 
 
 def _gpus(cells: _Cells, hosts: int) -> str:
-    """What the columns of GPUs say, in the words of -gpu; "" where they say nothing.
+    """Return the columns of GPUs in the form of -gpu; "" if they are empty.
 
-    hosts: that it runs on, over which its GPUs are counted together.
+    hosts: hosts of the job, over which its GPUs are counted together.
     """
     said = {
         name: cells.text(what)

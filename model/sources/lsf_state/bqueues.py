@@ -32,7 +32,7 @@ _BUSY, _DECREASING = frozenset({"closed_busy", "busy"}), frozenset({"it", *_SIZE
 #: Jobs that hold slots of a host, and the rows of bhosts -l with amounts.
 _STARTED = ("running jobs", "jobs that LSF suspended", "jobs that users suspended")
 _ROWS = ("Total", "Reserved")
-#: The first line of what bhosts -l says of a host, with its name.
+#: First line of a host in bhosts -l, with its name.
 _HOST = re.compile(r"HOST\s+(\S+)\s*$")
 
 
@@ -45,16 +45,16 @@ class SeenHost:
     cpu_factor: float | None = None
     user_slots: int | None = None
     slots: int | None = None
-    #: Slots that started jobs hold, reserved_slots: those that are reserved for pending ones; None
-    #: where it is not said.
+    #: Slots in use by running and suspended jobs, and slots reserved for pending ones; None if not
+    #: printed.
     used: int | None = None
     reserved_slots: int | None = None
     windows: str = ""
-    #: How many GPUs it has, None likewise.
+    #: Number of GPUs, None if not printed.
     gpus: int | None = None
-    #: Those of them that started jobs have.
+    #: Number of GPUs in use.
     gpus_used: int | None = None
-    #: Load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
+    #: Load as scheduling counts it, and the part reserved by jobs; mem, swp, tmp in MB.
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
     #: Loads at which no job starts here (loadSched).
@@ -68,14 +68,16 @@ class SeenHost:
 
     @property
     def is_full(self) -> bool:
-        """Whether all its slots are in use or reserved, as far as its numbers say."""
+        """Return whether all its slots are in use or reserved, by its known numbers."""
         if not self.slots or self.used is None:
             return False
         return self.used + (self.reserved_slots or 0) >= self.slots
 
     @property
     def is_busy(self) -> bool:
-        """Whether a load has closed it that was not printed, or not as beyond its threshold."""
+        """Return whether a load has closed the host that was not printed as beyond its
+        threshold.
+        """
         return self.status.lower() in _BUSY and not any(
             (self.total[name] < bound) if name in _DECREASING else (self.total[name] > bound)
             for name, bound in self.sched.items()
@@ -199,7 +201,7 @@ def _known(
 
 
 def _host_block(name: str, lines: list[str], first: int, reading: Reading) -> SeenHost:
-    """What bhosts -l says of one host; first: the number of the first of the lines."""
+    """Return the host of one block of bhosts -l; first: number of the first of the lines."""
     names: list[str] = []
     host = SeenHost(name)
     for number, line in enumerate(lines, start=first):
@@ -268,21 +270,21 @@ def _own(word: str) -> float | None:
 class PrintedAccount:
     """One line of a table."""
 
-    #: Of the level, ``Partition1/group2``.
+    #: Path of the level, ``Partition1/group2``.
     path: str
-    #: Below it.
+    #: Name of the account below the level.
     account: str
     shares: int
-    #: As printed, with its digits.
+    #: Dynamic priority as printed, with its digits.
     priority: str
     started: int
     reserved: int
-    #: Seconds.
+    #: Decayed CPU time in seconds.
     cpu_time: float
-    #: Seconds of running jobs and, where it counts, of finished ones.
+    #: Seconds of running jobs and, if it counts, of finished ones.
     run_time: float
     adjust: float | None = None
-    #: In the text.
+    #: Line number in the text.
     line: int | None = None
 
 
@@ -291,7 +293,7 @@ class SeenPartition:
     """One host partition."""
 
     name: str
-    #: As printed.
+    #: Names of the hosts as printed.
     hosts: tuple[str, ...] = ()
     shares: tuple[tuple[str, int], ...] = ()
     accounts: list[PrintedAccount] = field(default_factory=list)
@@ -432,17 +434,17 @@ class SeenQueue:
 
     @property
     def inactive(self) -> bool:
-        """Whether an administrator keeps its jobs from starting; not its windows."""
+        """Return whether an administrator keeps its jobs from starting; windows do not count."""
         return "inact" in self.status.lower() and not self.outside_window
 
     @property
     def outside_window(self) -> bool:
-        """Whether a window of its own keeps its jobs from starting now."""
+        """Return whether a window of its own keeps its jobs from starting now."""
         return "_win" in self.status.lower()
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no jobs; those that wait there still start."""
+        """Return whether it accepts no jobs; its pending jobs still start."""
         return self.status.lower().startswith("closed")
 
 
@@ -547,7 +549,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
 
 
 def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Reading) -> None:
-    """What bqueues -l says of one queue, lines `start` to `end` (from 0)."""
+    """Return the queue of one block of bqueues -l, lines `start` to `end` (from 0)."""
     own = lines[start:end]
     section = ""
     for place, line in enumerate(own):

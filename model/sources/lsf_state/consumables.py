@@ -31,7 +31,7 @@ class SeenShared:
 
 
 def is_of_shared(text: Text) -> bool:
-    """Whether a text lists shared resources."""
+    """Return whether a text lists shared resources."""
     return not text.is_json and kind_of_text(text.content[:65536]) == "bhosts -s"
 
 
@@ -109,7 +109,7 @@ def _with_shared(cluster: Cluster, listed: Sequence[SeenShared], notes: Remarks)
 
 
 def _without_load(cluster: Cluster) -> Cluster:
-    """What is shared is no load of each host."""
+    """Return the cluster with shared resources removed from the load of hosts."""
     shared = {item.name for item in cluster.shared}
     return replace(cluster, hosts=tuple(_less(host, shared) for host in cluster.hosts))
 
@@ -163,6 +163,6 @@ def _reserves(instance: Instance, job: Job, name: str) -> bool:
 
 
 def _names(text: str, name: str) -> bool:
-    """Whether a requirement reserves some of a resource."""
+    """Return whether a requirement reserves some of a resource."""
     word = re.compile(rf"(?<![\w.]){re.escape(name)}\s*=")
     return any(word.search(part) for part in re.findall(r"rusage\[([^\]]*)\]", text))

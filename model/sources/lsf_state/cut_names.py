@@ -36,7 +36,7 @@ def whole(
 
 
 def with_whole_names(seen: Seen, base: Instance, notes: Remarks) -> Seen:
-    """The same with the hosts and queues under the names that jobs and the site have for them."""
+    """Return the listings with truncated names of hosts and queues completed."""
     jobs = (*seen.jobs, *seen.later)
     hosts = {host.name for host in base.cluster.hosts}
     hosts.update(name for job in jobs for name in job.allocation)
@@ -60,7 +60,7 @@ def with_whole_names(seen: Seen, base: Instance, notes: Remarks) -> Seen:
 def _told(
     names: tuple[Mapping[str, str], Mapping[str, list[str]]], command: str, notes: Remarks
 ) -> Callable[[str], str]:
-    """What gives a name whole."""
+    """Return a function that completes a truncated name."""
     found, several = names
     if found:
         pairs = [f"{short} is {name}" for short, name in found.items()]

@@ -36,10 +36,10 @@ _WORDS = frozenset({"done", "ended", "exit", "started", "post_done", "post_err",
 
 
 def waits(condition: str, status: Callable[[str], Iterable[str]]) -> bool:
-    """Whether a condition cannot hold yet.
+    """Return whether a condition cannot hold yet.
 
-    status: the states of the unfinished jobs of a name or number (with ``*``, or elements), none
-    where all of them have gone. Where ``||`` or ``!`` stands one reference that holds is enough.
+    status: the states of the unfinished jobs of a name or number (with ``*``, or elements), empty
+    if all have finished. In a condition with ``||`` or ``!`` one reference that holds is enough.
     """
     unmet = [
         any(state != "RUN" or word != "started" for state in status(name))
@@ -49,7 +49,7 @@ def waits(condition: str, status: Callable[[str], Iterable[str]]) -> bool:
 
 
 def references(condition: str) -> list[tuple[str, str]]:
-    """What is asked of which job: ``("done", "123")``."""
+    """Return function and job of each reference: ``("done", "123")``."""
     found: list[tuple[str, str]] = []
     for match in _REFERENCE.finditer(condition):
         word, name = match[1] or "done", match[2] or match[3] or match[4] or ""
@@ -60,7 +60,7 @@ def references(condition: str) -> list[tuple[str, str]]:
 
 
 def same_job(wanted: str, number: int, name: str) -> bool:
-    """Whether a reference means the job of this number or name (elements aside)."""
+    """Return whether a reference denotes the job of this number or name (elements aside)."""
     bare = wanted.partition("[")[0]
     if bare.isdigit():
         return int(bare) == number
@@ -124,7 +124,7 @@ class _OpenConditions:
         self.unknown.setdefault(what, []).append(job.id)
 
     def _rest(self, condition: Condition, job: Job) -> Condition | bool:
-        """What of a condition is open; True or False where nothing is."""
+        """Return the open part of a condition; True or False if nothing is open."""
         match condition:
             case AllOf(parts):
                 left = [self._rest(part, job) for part in parts]
@@ -168,7 +168,7 @@ def _is(test: StatusTest, item: SeenJob) -> bool:
 
 
 def _held(test: StatusTest, ended: Sequence[str]) -> bool:
-    """Whether a test holds of jobs that have ended."""
+    """Return whether a test holds for jobs that have finished."""
     failed = ended.count("EXIT")
     by_word: Mapping[str, bool] = {
         "exit": failed == len(ended),

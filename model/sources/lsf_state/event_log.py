@@ -58,7 +58,7 @@ class HostUse:
 
 @dataclass(slots=True)
 class Moment:
-    """What ran and waited at `time` (seconds since 1970), and what was submitted later."""
+    """Jobs that ran and waited at `time` (seconds since 1970), and later submissions."""
 
     time: int
     jobs: list[SeenJob] = field(default_factory=list)
@@ -359,7 +359,7 @@ def settle_limits(moment: Moment, base: Instance | None, notes: Remarks) -> None
 
 
 def tell_unread(moment: Moment, bad: BadRecords, notes: Remarks) -> None:
-    """What could not be read of the records of jobs, with whom that touches at the moment."""
+    """Report cells of job records that could not be read, with the jobs that they touch."""
     of: dict[int, list[SeenJob]] = {}
     for job in moment.jobs:
         plain = job.id.partition("[")[0].partition("#")[0]
@@ -385,7 +385,7 @@ def tell_unread(moment: Moment, bad: BadRecords, notes: Remarks) -> None:
 def _beyond_runlimit(
     jobs: Iterable[SeenJob], factors: Mapping[str, float], base: Instance | None
 ) -> str:
-    """What of the queues shows that run limits have a CPU factor in them, "" for nothing."""
+    """Return the evidence that run limits are multiplied by a CPU factor, "" if there is none."""
     most = {} if base is None else {queue.name: queue.run_limit_max for queue in base.queues}
     for job in jobs:
         limit, asked = most.get(job.queue), job.run_limit or 0
@@ -454,7 +454,7 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
 
 @dataclass(slots=True)
 class HostHistory:
-    """What a log says of hosts; times in seconds since 1970."""
+    """History of hosts from a log; times in seconds since 1970."""
 
     #: The first record that names each host, in the order in which they are named.
     first: dict[str, int] = field(default_factory=dict)
@@ -471,7 +471,7 @@ class HostHistory:
         return [] if self.configured is None else list(self.first)[self.configured :]
 
     def changes(self, hosts: Iterable[str], zero: int) -> tuple[HostStatus, ...]:
-        """What happens to these hosts in seconds from `zero`; earlier things happen at 0."""
+        """Return the changes of these hosts in seconds from `zero`; earlier ones are at 0."""
         wanted = set(hosts)
         found: list[HostStatus] = []
         for name in self.passing:
@@ -519,10 +519,10 @@ def _name(lives: HostHistory, hosts: Iterable[str], time: int) -> None:
 
 
 def moment_of_acct(jobs: Iterable[FinishedJob], at: int, *, later: bool, hosts: bool) -> Moment:
-    """What ran and waited at `at` (seconds since 1970) of jobs that have finished since.
+    """Return the jobs running and waiting at `at` (seconds since 1970) among finished jobs.
 
-    later: jobs submitted afterwards too. hosts: with the most slots that were ever in use at once
-    on each host, for which every job of the log is kept in mind.
+    later: include jobs submitted afterwards. hosts: with the most slots that were ever in use
+    together on each host, for which every job of the log is kept in memory.
     """
     moment = Moment(at)
     uses: dict[str, tuple[array[int], array[int]]] = {}  # begins and ends, and slots then taken
@@ -577,10 +577,10 @@ def _seen(job: FinishedJob, at: int) -> SeenJob:
 def moment_of_swf(
     log: Workload, starts: Mapping[int, int], at: int, hosts: Sequence[Host], *, later: bool
 ) -> Moment:
-    """What ran and waited at `at` (seconds of the log), given when each job started.
+    """Return the jobs running and waiting at `at` (seconds of the log), given all starts.
 
-    log: in canonical form. starts: by job number. Running jobs are put on the hosts in the order
-    of their starts, each on the first free slots: processors cannot be distinguished.
+    log: in canonical form. starts: by job number. Running jobs are put on the hosts in the order of
+    their starts, each on the first free slots: processors cannot be distinguished.
     """
     moment = Moment(at, first=int(log.submit[0]) if len(log) else None)
     columns = (log.job, log.submit, log.run_time, log.req_time, log.procs, log.user)

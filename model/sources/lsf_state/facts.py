@@ -1,7 +1,7 @@
-"""What a cluster tells of its configuration: parameters, groups, limits of users, machines.
+"""Configuration that commands print: parameters, groups, limits of users, machines.
 
-``bparams -l``, ``bugroup``, ``bmgroup``, ``busers all`` and ``lshosts -w`` stand in for the files
-of a site where nobody has these.
+``bparams -l``, ``bugroup``, ``bmgroup``, ``busers all`` and ``lshosts -w`` replace the files of a
+site if these are not available.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ...job import JobGroup
 from ...service_class import GuaranteedPool, ServiceClass
 from . import values
 from .absolute import read_aps
-from .guarantees import classes_and_pools, read_bsla, read_pools
+from .guarantees import classes_and_pools, read_bsla, read_pools, tell_short
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -61,14 +61,14 @@ _FLAGS = {"TRUE": "Y", "FALSE": "N"}
 
 @dataclass(frozen=True, slots=True)
 class SiteFacts:
-    """What the commands told; empty where nobody asked."""
+    """Configuration read from commands; empty for commands that were not run."""
 
     params: Params | None = None
     groups: tuple[UserGroup, ...] = ()
     host_groups: tuple[HostGroup, ...] = ()
     users: tuple[User, ...] = ()
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
-    #: As sections have them, and the rows of blimits.
+    #: Limits in the form of sections, and the rows of blimits.
     limits: tuple[Limit, ...] = ()
     limit_rows: tuple[SeenLimit, ...] = ()
     job_groups: tuple[JobGroup, ...] = ()
@@ -80,7 +80,7 @@ class SiteFacts:
 
     @property
     def any(self) -> bool:
-        """Whether they told anything."""
+        """Return whether any command printed configuration."""
         return self != SiteFacts()
 
     def site(
@@ -186,7 +186,7 @@ def _entry(key: str, value: str) -> dict[str, Any]:
     for text in (value,) if number is None else (number, value):
         with suppress(ValueError):
             return _known(ParamsEntry.model_validate({key: text}))
-    raise ValueError(f"{value!r} is no value of it")
+    raise ValueError(f"{value!r} is not a valid value of {key}")
 
 
 def _known(entry: ParamsEntry) -> dict[str, Any]:
@@ -379,6 +379,11 @@ def _pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, pools=tuple({item.name: item for item in found}.values()))
 
 
+def _short_pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    tell_short(reading)
+    return facts
+
+
 def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
 
@@ -395,6 +400,7 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "brsvs": _reservations,
     "bsla": _service_classes,
     "bresources -g -l": _pools,
+    "bresources": _short_pools,
     "bjobs -aps": _absolute,
 }
 

@@ -17,7 +17,7 @@ from .values import Text
 _OPTIONS = {
     **dict.fromkeys(("bhosts", "bhosts -gpu", "lshosts -gpu", "bhosts -s"), "bhosts"),
     **{kind: kind for kind in ("bjobs", "bqueues", "bhpart", "lsid")},
-    **dict.fromkeys((*COMMANDS, "blimits -c"), "facts"),
+    **dict.fromkeys((*COMMANDS, "blimits -c", "bresources"), "facts"),
 }
 #: How blimits -c and bresources begin.
 _LIMITS = re.compile(r"\s*(?:#.*\n\s*)*Begin\s+Limit\b")
@@ -44,6 +44,8 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
         before = best.get(kind, (-1, []))
         if rank >= before[0]:
             best[kind] = (rank, [*(before[1] if rank == before[0] else ()), text])
+    if "bresources -g -l" in best:
+        best.pop("bresources", None)
     found: dict[str, list[Text]] = {}
     for kind, (_, texts) in best.items():
         found.setdefault(_OPTIONS[kind], []).extend(texts)
@@ -69,7 +71,7 @@ def texts_in(folder: Path) -> Iterator[Text]:
 
 
 def _rank(kind: str, text: Text) -> int:
-    """How much a form of a kind says: tables least, then long forms, JSON and -UF most."""
+    """Return the rank of a form of a kind: tables lowest, then long forms, JSON and -UF highest."""
     lines = text.content.splitlines()
     if kind == "bjobs" and text.is_json:
         return 3 if all(name in text.content for name in _NEEDED) else 0

@@ -40,7 +40,7 @@ class SeenGpus:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Return the number of GPUs."""
         return len(self.models)
 
     @property
@@ -56,7 +56,7 @@ class SeenGpus:
 
 
 def is_of_gpus(text: Text) -> bool:
-    """Whether a text lists the GPUs of hosts."""
+    """Return whether a text lists the GPUs of hosts."""
     return not text.is_json and kind_of_text(text.content[:65536]) in GPU_KINDS
 
 
@@ -106,7 +106,7 @@ def _cells(names: list[str], words: list[str], line: str) -> dict[str, str] | No
 
 
 def _unreadable_number(names: list[str], words: list[str], line: str) -> str:
-    """What stands in a row of a GPU where its number should be, "" for a row of something else."""
+    """Return the cell of a GPU's row that should be a number and is none, else ""."""
     columns = names[1:] if names[0] == "HOST_NAME" and line[:1].isspace() else names
     at = next((n for n, name in enumerate(columns) if name in _COLUMNS["gpu"]), len(words))
     if len(words) != len(columns) or at >= len(words) or words[at] in ("-", *columns):
@@ -167,7 +167,7 @@ def sections(block: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def of_block(block: Iterable[str]) -> tuple[str, dict[str, int]]:
-    """What bjobs -l says that a job asks of GPUs, as -gpu has it, and those it has by host."""
+    """Return the GPU request of a job in bjobs -l, in the form of -gpu, and its GPUs by host."""
     asked, held = "", dict[str, int]()
     for title, lines in sections(block):
         if title == "GPU REQUIREMENT DETAILS":

@@ -21,9 +21,8 @@ def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass]:
     """The service classes of bsla."""
     for name, fields, line in _blocks(text, _CLASS):
         reading.at(f"service class {name}", line, Touched())
-        access = reading.value(
-            "ACCESS CONTROL", fields.get("ACCESS CONTROL", ""), guarantee_text.access
-        )
+        words = fields.get("ACCESS CONTROL", "")
+        access = reading.value("ACCESS CONTROL", words, guarantee_text.access) if words else None
         if not reading.names:
             goals = fields.get("GOAL", GUARANTEE)
             attach = fields.get("AUTO ATTACH", "N").upper() == "Y"
@@ -48,6 +47,14 @@ def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool]:
         if hosts == ("all",):
             hosts = ()
         yield GuaranteedPool(name, kind, shares, hosts, fields.get("RES_SELECT", ""), loans, slots)
+
+
+def tell_short(reading: Reading) -> None:
+    """That a table with a line for each pool does not say who has a guarantee."""
+    reading.at("bresources -g", None, Touched())
+    reading.unknown(
+        "guaranteed pools, of which it does not print the guarantees (give bresources -g -l)"
+    )
 
 
 def _blocks(text: Text, head: str) -> Iterator[tuple[str, dict[str, str], int]]:

@@ -128,7 +128,7 @@ def _middle(found: re.Match[str]) -> int:
 
 
 def _begins(words: Sequence[tuple[str, int]], header: Sequence[tuple[str, int]]) -> bool:
-    """Whether a line has a name of its own, and is not the rest of the one before."""
+    """Return whether a line has a name of its own, and is not the rest of the previous one."""
     return len(words) >= len(header) or _nearest(words[0][1], header) == "NAME"
 
 

@@ -213,7 +213,7 @@ def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Ite
 def parse_events(
     lines: Iterable[str], bad: BadRecords, kinds: dict[str, int], source: str = ""
 ) -> Iterator[Record]:
-    """The same for lines at hand."""
+    """Return the records of these lines; see :func:`read_events`."""
     last: int | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
@@ -240,7 +240,7 @@ def _time(fields: Fields) -> int:
 
 
 def _stamp(fields: Fields) -> tuple[bool, int]:
-    """Whether a scheduler of Lava's family wrote the record, and its time."""
+    """Return whether a scheduler of Lava's family wrote the record, and its time."""
     lava = of_lava(fields.text("version"))
     last = fields.last
     time = (
@@ -477,7 +477,7 @@ def _modify(name: str, fields: Fields) -> Record:
 
 
 def _new_time(time: int) -> int | None:
-    """What bmod makes of a time: 0 where it takes it away, None where it says nothing of it."""
+    """Return the time that bmod sets: 0 if it removes it, None if it leaves it."""
     return 0 if time == _TAKEN_AWAY else time if time > 0 else None
 
 

@@ -236,7 +236,7 @@ FACTS = (
 
 
 def _columns(fact: PrintedFact) -> tuple[str, ...]:
-    """Of a job those of -json; clauses of ``bjobs -l`` are no columns."""
+    """Return the columns of a fact in -json; clauses of ``bjobs -l`` are no columns."""
     forms = (JSON,) if fact.of == "job" else (JSON, PLAIN, LONG)
     return tuple(dict.fromkeys(name for form in forms for name in fact.cells.get(form, ())))
 
@@ -251,7 +251,7 @@ def columns(what: str, of: Kind = "job") -> tuple[str, ...]:
 
 
 def fact_of(title: str, of: Kind) -> str:
-    """What a title of a long form tells, "" where no fact is under it."""
+    """Return the fact under a title of a long form, "" if there is none."""
     return _TITLES.get((of, title), "")
 
 

@@ -252,12 +252,14 @@ def _without_rest(base: Instance, text: str) -> str:
 
 
 def _is_listed(seen: SeenQueue) -> bool:
-    """Whether the queue shows the policy of another one, its master (which comes first)."""
+    """Return whether the queue shows the policy of another one, its master (which comes first)."""
     return bool(seen.fairshare_queues) and seen.fairshare_queues[0] != seen.name
 
 
 def _is_grouped(seen: SeenQueue) -> bool:
-    """Whether the queue shows the APS group of another one, its parent (which comes first)."""
+    """Return whether the queue shows the APS group of another one, its parent (which comes
+    first).
+    """
     return bool(seen.queue_group) and seen.queue_group[0] != seen.name
 
 

@@ -32,7 +32,7 @@ class Touched:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What such scopes have in common if both together are the jobs of one or the other."""
+        """Return a key that is equal for scopes that can be merged to one."""
         named = (not self.queues, not self.users, not self.hosts)
         return self.jobs is None, *named, self.resources
 
@@ -249,7 +249,7 @@ class Cells:
         self._of = of
 
     def text(self, what: str) -> str:
-        """What the first column says that says something, "" where none does."""
+        """Return the first non-empty column of a fact, "" if there is none."""
         return pick(self._record, *columns(what, self._of))
 
     def column(self, what: str) -> str:
@@ -260,5 +260,5 @@ class Cells:
     def value(
         self, what: str, read: Callable[[str], T | None], resources: tuple[str, ...] = ()
     ) -> T | None:
-        """The same as a value, None where it is absent, or cannot be read."""
+        """Return the value of a fact, None if it is absent or cannot be read."""
         return self._reading.value(self.column(what), self.text(what), read, resources)

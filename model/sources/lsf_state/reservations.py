@@ -38,7 +38,7 @@ class SeenReservation:
     kind: str = "user"
     users: tuple[str, ...] = ()
     slots: dict[str, int] = field(default_factory=dict)
-    #: As printed.
+    #: Times of the reservation, as printed.
     window: str = ""
     #: Whether its jobs continue after it, None if nothing tells.
     open: bool | None = None

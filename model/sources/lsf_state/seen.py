@@ -16,27 +16,27 @@ from .values import Remarks
 
 @dataclass(slots=True)
 class Seen:
-    """What the commands printed; None where one was not run."""
+    """Output of the commands; None for a command that was not run."""
 
     jobs: list[SeenJob] = field(default_factory=list)
-    #: Jobs submitted after it.
+    #: Jobs submitted after the snapshot.
     later: list[SeenJob] = field(default_factory=list)
     hosts: list[SeenHost] | None = None
-    #: What lists of GPUs say.
+    #: GPUs of hosts, from lists of GPUs.
     gpus: list[SeenGpus] = field(default_factory=list)
-    #: What bhosts -s says.
+    #: Shared resources, from bhosts -s.
     shared: list[SeenShared] = field(default_factory=list)
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
-    #: What blimits says.
+    #: Rows of blimits.
     limits: Sequence[SeenLimit] = ()
     #: What bjobs -aps prints of jobs, by id.
     absolute: Mapping[str, str] = field(default_factory=dict)
-    #: What lshosts says.
+    #: Machines, from lshosts.
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
     #: Whether a host that is not listed is missing.
     all_hosts: bool = True
     #: Whether a job that is not listed has ended.
     gone: bool = False
-    #: What the commands said besides, a sentence each.
+    #: Further messages of the commands, a sentence each.
     notes: Remarks = field(default_factory=Remarks)

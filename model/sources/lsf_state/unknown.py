@@ -1,4 +1,4 @@
-"""What no listing says of the hosts: what jobs ask of it is left out, and told."""
+"""Host properties that no listing gives: requests for them are removed from jobs, and reported."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ _SLACK = timedelta(days=1)
 
 
 def blank(text: str) -> bool:
-    """Whether a value says nothing."""
+    """Return whether a value is empty."""
     return text.strip() in ("", "-", "N/A", "none", "NONE")
 
 
@@ -137,7 +137,7 @@ def name(text: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether something can be called so."""
+    """Return whether a text can be a name."""
     try:
         return bool(name(text))
     except ValueError:
@@ -246,7 +246,7 @@ NARROWEST = 11
 
 
 def may_be_cut(name: str, header: str, next_column: str) -> bool:
-    """Whether a name fills its column, up to the blank before the next one."""
+    """Return whether a name fills its column, so that it may be truncated."""
     width = header.find(next_column) - len(header[: header.find(header.strip()[:1])]) - 1
     return len(name) >= max(width, NARROWEST)
 
@@ -348,7 +348,7 @@ _ALSO = {
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a command has printed."""
+    """Output of a command."""
 
     content: str
     #: File name or command line, for messages.
@@ -356,7 +356,7 @@ class Text:
 
     @property
     def is_json(self) -> bool:
-        """Whether it is JSON."""
+        """Return whether it is JSON."""
         return self.content.lstrip("\ufeff \t\r\n").startswith("{")
 
 
@@ -391,7 +391,9 @@ def says_nothing(content: str) -> bool:
 
 
 def lacks(record: Mapping[str, str], *names: str) -> str:
-    """What to say of a record or a row without columns that every host or queue has, "" if all."""
+    """Return the message for a record without columns that every host or queue has, "" if
+    complete.
+    """
     missing = [name for name in names if name not in record]
     return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...errors import InputError
-from ...instance import AdvanceReservation, Instance, SaidByLsf
+from ...instance import Instance, SaidByLsf
 from ...job import LARGEST_INDEX, ArraySpec, Job, RunningJob, elements, parse_spec
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
@@ -17,6 +17,7 @@ from ..lsf_state.values import Remarks
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
 from .requests import licence_counts, requested_of
+from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
 from .site import (
     MAX_PRIORITY,
@@ -78,12 +79,11 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     )
     builder = _SlurmJobs(seen, facts, bound, int(now.timestamp()), notes)
     running, pending = builder.running(), builder.pending()
-    reservations = tuple(_reservations(seen, builder.zero, notes))
     instance = replace(
         base,
         running=running,
         pending=pending,
-        advance_reservations=reservations,
+        advance_reservations=tuple(builder.reservations.made.values()),
         lsf_says=tuple(builder.said({job.id for job in pending})),
     )
     _check_use(instance, seen, notes)
@@ -97,12 +97,12 @@ def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
 
 
 def is_running(job: SlurmJob) -> bool:
-    """Whether a job has nodes."""
+    """Return whether a job has nodes."""
     return not _RUNNING.isdisjoint(job.state) and bool(job.allocation)
 
 
 def is_pending(job: SlurmJob) -> bool:
-    """Whether a job waits."""
+    """Return whether a job is pending."""
     return not _PENDING.isdisjoint(job.state) and "completing" not in job.state
 
 
@@ -113,6 +113,7 @@ class _SlurmJobs:
         self, seen: SlurmState, facts: SlurmSite, bound: Binding, zero: int, notes: Remarks
     ) -> None:
         self.seen, self.facts, self.bound, self.zero, self.notes = seen, facts, bound, zero, notes
+        self.reservations = SlurmReservations(seen, zero, notes)
         self.listed: defaultdict[str, list[SlurmJob]] = defaultdict(list)
         for job in seen.jobs:
             if is_running(job) or is_pending(job):
@@ -141,6 +142,7 @@ class _SlurmJobs:
             res_req=self._held(seen, allocation),
             gpu=self._gpus(seen, allocation),
             exclusive=seen.places.sharing == "none" or self.facts.whole_nodes,
+            reservation=self.reservations.of_running(seen, allocation),
         )
         start = self.zero if seen.start is None else seen.start
         return RunningJob(
@@ -261,9 +263,8 @@ class _SlurmJobs:
             return "parts of heterogeneous jobs, which start together"
         if seen.held:
             return "held (scontrol release)"
-        if seen.places.reservation:
-            return "they run inside a reservation, which no method plans"
-        return _INFEASIBLE_REASONS.get(seen.reason.lower(), "")
+        why = self.reservations.why_left(seen.places.reservation)
+        return why or _INFEASIBLE_REASONS.get(seen.reason.lower(), "")
 
     def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
         why = self._why_left(seen)
@@ -278,6 +279,7 @@ class _SlurmJobs:
             return ()
         requested = requested_of(seen, self.facts)
         begin = seen.eligible
+        notes += self.reservations.notes_on(seen)
         job = replace(
             self._common(seen),
             slots=requested.slots,
@@ -288,7 +290,8 @@ class _SlurmJobs:
             dependency=condition,
             begin=begin - self.zero if begin is not None and begin > self.zero else None,
             estimated_run_time=seen.min_limit,
-            deadline=None if seen.deadline is None else seen.deadline - self.zero,
+            deadline=self.reservations.deadline(seen),
+            reservation=seen.places.reservation,
         )
         made = self._elements(seen, job)
         self.last[seen.full_id] = made[min(len(made), _PLANNED_TASKS) - 1].id if made else ""
@@ -316,7 +319,7 @@ class _SlurmJobs:
         return replace(spec, limit=limit)
 
     def _common(self, seen: SlurmJob) -> Job:
-        """What a job is whether it runs or waits."""
+        """Return the fields that a job has both running and pending."""
         limit = seen.limit
         partition = self._partition(seen)
         return Job(
@@ -361,31 +364,6 @@ def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
     if seen.size.memory_per_cpu:
         return seen.size.memory_per_cpu * cpus
     return (seen.size.memory_per_node or 0.0) * nodes
-
-
-def _reservations(seen: SlurmState, zero: int, notes: Remarks) -> Iterator[AdvanceReservation]:
-    nodes = {node.name: node for node in seen.nodes}
-    for item in seen.reservations:
-        for flag in ("DAILY", "HOURLY", "WEEKLY", "WEEKDAY", "WEEKEND", "TIME_FLOAT", "FLEX"):
-            if flag in item.flags:
-                notes.touch(f"reservation {item.name} has {flag}: taken as it is now",
-                            hosts=item.nodes)  # fmt: skip
-        known = [nodes[name] for name in item.nodes if name in nodes]
-        if item.licences:
-            names = [
-                licence_name(part.partition(":")[0]) for part in item.licences.split(",") if part
-            ]
-            notes.touch(f"licences {item.licences} of reservation {item.name}", resources=names)
-        if not known or item.end <= zero:
-            continue
-        slots = {node.name: node.cpus for node in known}
-        total = sum(node.cpus // max(1, node.threads) for node in known)
-        if item.cores and item.cores < total:
-            notes.touch(
-                f"reservation {item.name} has {item.cores} of {total} cores of its nodes: taken as "
-                "all of them", hosts=item.nodes,
-            )  # fmt: skip
-        yield AdvanceReservation(item.name, max(0, item.start - zero), item.end - zero, slots)
 
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:

@@ -240,12 +240,12 @@ RESERVATIONS = (
     _row("reservation", "flags", "flags", "Flags"),
     _row("reservation", "users", "users", "Users"),
     _row("reservation", "accounts", "accounts", "Accounts"),
+    _row("reservation", "groups", "groups", "Groups"),
     _row("reservation", "licences", "licenses", "Licenses"),
     _inert(
         "reservation",
-        "burst_buffer features groups max_start_delay node_count partition purge_completed tres "
-        "watts",
-        "BurstBuffer Duration Features Groups MaxStartDelay NodeCnt PartitionName State TRES Watts",
+        "burst_buffer features max_start_delay node_count partition purge_completed tres watts",
+        "BurstBuffer Duration Features MaxStartDelay NodeCnt PartitionName State TRES Watts",
     ),
 )
 

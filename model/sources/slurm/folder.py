@@ -24,7 +24,8 @@ from .records import (
     settings_of,
     version_of,
 )
-from .seen import SlurmState
+from .seen import SlurmState, SlurmSwitch
+from .topology import SWITCHES, switches_of
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
@@ -91,6 +92,9 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
     elif "Association Manager" in content[:4096] or _LIMIT_TABLE.search(content[:4096]):
         seen.limits += read_limits(text)
         return
+    elif SWITCHES.search(content):
+        seen.switches = seen.switches or _switches(text)
+        return
     elif _STARTS.search(content[:4096]):
         return
     elif _SLURM_CONF.search(content[:65536]) and "SlurmctldHost" in content:
@@ -109,10 +113,17 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
             records[kind] = listed
 
 
-def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
-    """Whether a text form has what the JSON form of a kind lacks.
+def _switches(text: Text) -> list[SlurmSwitch]:
+    try:
+        return switches_of(text)
+    except ValueError as error:
+        raise InputError([Problem(str(error), text.source)]) from None
 
-    Flags of a partition are in its text form alone; so are the tasks of jobs that end.
+
+def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
+    """Return whether a text form has values that the JSON form of a kind lacks.
+
+    Flags of a partition are only in its text form; so are the tasks of jobs that end.
     """
     if kind == "partition":
         return listed[0].is_text and not before[0].is_text

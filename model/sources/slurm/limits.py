@@ -154,7 +154,7 @@ def _binding(row: SlurmLimit) -> bool:
 
 
 def _is_set(cell: str) -> bool:
-    """Whether a limit is one: ``cpu=N,mem=N`` and ``N`` are none."""
+    """Return whether a limit has a value: ``cpu=N,mem=N`` and ``N`` have none."""
     if values.blank(cell) or cell in ("N", "-1"):
         return False
     return any(part.partition("=")[2] not in ("N", "") for part in cell.split(",")) or (

@@ -191,7 +191,7 @@ def _allocation(record: SlurmRecord, size: SlurmJobSize) -> tuple[dict[str, int]
 
 
 def _json_allocation(found: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, float]]:
-    """Of ``job_resources``: number of listed cores (negative: cores, not CPUs) and MB by node."""
+    """Return listed cores (negative: cores, not CPUs) and MB by node, from ``job_resources``."""
     cpus: dict[str, int] = {}
     memory: dict[str, float] = {}
     nodes = found.get("nodes")
@@ -307,4 +307,14 @@ def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation
             if flag
         ),
         values.text(get("licences")),
+        _users_of(record),
     )
+
+
+def _users_of(record: SlurmRecord) -> tuple[str, ...]:
+    """Users of a reservation; ("all",) if its accounts or groups, or excluded users, decide."""
+    users = tuple(name.strip() for name in values.text(record.get("users")).split(",") if name)
+    others = any(values.text(record.get(what)) for what in ("accounts", "groups"))
+    if others or not users or any(name.startswith("-") for name in users):
+        return ("all",)
+    return users

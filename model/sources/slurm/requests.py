@@ -1,4 +1,4 @@
-"""What a job of Slurm requests, in the words of a job of the model."""
+"""Requests of Slurm's jobs, converted to requests of the model's jobs."""
 
 from __future__ import annotations
 
@@ -48,8 +48,6 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     found.omitted += [f"{what} ({value})" for what, value in job.named]
     if job.places.preferred:
         found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
-    if job.places.reservation:
-        found.omitted.append(f"reservation {job.places.reservation}, in which it runs")
     if len(job.partitions) > 1:
         found.omitted.append(
             f"its other partitions: planned in {job.partitions[0]} of {','.join(job.partitions)}"

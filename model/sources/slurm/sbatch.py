@@ -56,14 +56,15 @@ _QUIET = _names(
 _NAMED = _names(
     "bb bbf clusters contiguous core-spec cores-per-socket cpus-per-gpu extra-node-info gpus- "
     "per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core ntasks-per-gpu ntasks- "
-    "per-socket overcommit reboot reservation sockets-per-node spread-job switches thread- "
+    "per-socket overcommit reboot sockets-per-node spread-job switches thread- "
     "spec tmp tres-per-task use-min-nodes"
 )
 #: Those that are read.
 _READ = _names(
     "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus- "
     "per-node gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes "
-    "ntasks ntasks-per-node oversubscribe partition prefer priority qos threads-per-core time "
+    "ntasks ntasks-per-node oversubscribe partition prefer priority qos reservation "
+    "threads-per-core time "
     "time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
@@ -162,10 +163,10 @@ def _line_of(line: str) -> SbatchLine:
         words = shlex.split(line)
     except ValueError as error:
         raise InputError([Problem(f"cannot be read: {error}", path="sbatch line")]) from None
-    if words and words[0] in COMMANDS:
-        words = words[1:]
-    rest = _read_words(found, words, 0)
-    found.script = rest[0] if rest else ""
+    command = words[0] if words and words[0] in COMMANDS else ""
+    rest = _read_words(found, words[1:] if command else words, 0)
+    if command in ("", "sbatch"):  # srun and salloc run a command and read no script
+        found.script = rest[0] if rest else ""
     return found
 
 
@@ -338,6 +339,8 @@ def _job_of(
     requested = requested_of(seen, site)
     omitted = list(requested.omitted)
     condition = _condition(instance, seen, omitted, found)
+    deadline = _read(found, "deadline", lambda text: _instant(instance, text))
+    reservation, closes = _reservation(instance, found, omitted)
     array = _read(found, "array", lambda text: _tasks(instance, text))
     if "hold" in given:
         omitted.append("--hold: it starts once it is released")
@@ -350,13 +353,32 @@ def _job_of(
         estimated_run_time=seen.min_limit,
         submit=now,
         begin=begin if begin is not None and begin > now else None,
-        deadline=_read(found, "deadline", lambda text: _instant(instance, text)),
+        deadline=min((at for at in (deadline, closes) if at is not None), default=None),
+        reservation=reservation,
         priority=_read(found, "priority", int, instance.params.default_priority),
         project=f"{account}/{given['qos']}" if "qos" in given else account,
         hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
         name=given.get("job-name", ""), dependency=condition, unheeded=tuple(omitted),
     )  # fmt: skip
     return job, array, notes
+
+
+def _reservation(
+    instance: Instance, found: SbatchLine, omitted: list[str]
+) -> tuple[str, int | None]:
+    """The reservation of --reservation and its end, by which the job has to end."""
+    name = found.given.get("reservation", "")
+    if not name:
+        return "", None
+    known = {item.name: item for item in instance.advance_reservations if not item.windows}
+    if name in known:
+        if "time" not in found.given or _time_limit(found.given["time"]) is None:
+            omitted.append(f"--reservation ({name}) without --time: taken as ended with it")
+        return name, known[name].end
+    if instance.advance_reservations and "," not in name:
+        found.complain("reservation", f"unknown reservation {name!r}{nearest(name, known)}")
+    omitted.append(f"--reservation ({name})")
+    return "", None
 
 
 def _time_limit(text: str) -> int | None:

@@ -151,6 +151,17 @@ class SlurmReservation:
     cores: int | None = None
     flags: tuple[str, ...] = ()
     licences: str = ""
+    #: Users whose jobs may run in it; ("all",) if its accounts or groups decide.
+    users: tuple[str, ...] = ("all",)
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmSwitch:
+    """One switch of the network, above nodes or above other switches."""
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +189,7 @@ class SlurmState:
     #: Name to (total, used).
     licences: dict[str, tuple[float, float]] = field(default_factory=dict)
     limits: list[SlurmLimit] = field(default_factory=list)
+    switches: list[SlurmSwitch] = field(default_factory=list)
     #: Of ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)
     version: str = ""

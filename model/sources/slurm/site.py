@@ -16,6 +16,7 @@ from ...job import DEFAULT_LARGEST, HostRequest
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmNode, SlurmPartition, SlurmState
+from .topology import units_of
 
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
 _DOWN = frozenset(
@@ -135,7 +136,15 @@ def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
     for name, (total, _) in sorted(seen.licences.items()):
         definitions.append(ResourceDefinition(licence_name(name)))
         shared.append(SharedResource(licence_name(name), total))
-    return Cluster(hosts, resources=tuple(definitions), shared=tuple(shared))
+    types, units = units_of(seen, notes)
+    return Cluster(
+        hosts,
+        unit_types=types,
+        default_unit_type=types[0] if types else None,
+        units=units,
+        resources=tuple(definitions),
+        shared=tuple(shared),
+    )
 
 
 def licence_name(name: str) -> str:
@@ -195,14 +204,16 @@ def status_of(node: SlurmNode) -> str:
     return "closed_Adm" if words & _CLOSED else "ok"
 
 
+def _named(seen: SlurmState) -> Iterable[str]:
+    """The partitions that nodes and jobs name, the first named first."""
+    named = [name for node in seen.nodes for name in node.partitions]
+    return dict.fromkeys([*named, *(name for job in seen.jobs for name in job.partitions)])
+
+
 def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
     """Partitions as queues; of a cluster without any of them described, those that nodes name."""
     partitions = list(seen.partitions)
-    named = [name for node in seen.nodes for name in node.partitions]
-    named += [name for job in seen.jobs for name in job.partitions]
-    missing = [
-        name for name in dict.fromkeys(named) if name not in {item.name for item in partitions}
-    ]
+    missing = [name for name in _named(seen) if name not in {item.name for item in partitions}]
     if missing:
         notes.touch(
             f"no input describes partition {some(missing)}: taken without limits, with priority "
@@ -321,20 +332,28 @@ def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartitio
 
 def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
     """The parameters of an instance that is of Slurm."""
-    default = next((item.name for item in seen.partitions if item.default), "")
+    names = [item.name for item in seen.partitions] or list(_named(seen)) or ["default"]
+    default = next((item.name for item in seen.partitions if item.default), names[0])
     settings = {name.lower(): value for name, value in seen.settings.items()}
     parameters = settings.get("schedulerparameters", "")
     return Params(
-        default_queue=default or (seen.partitions[0].name if seen.partitions else "default"),
+        default_queue=default,
         family="Slurm",
         scheduler_parameters="" if values.blank(parameters) else parameters,
         scheduler_version=seen.version,
-        select_parameters=select_text(facts),
+        select_parameters=select_text(facts) + _topology(settings.get("topologyplugin", "")),
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=_parameter(parameters, "bf_interval", 30),
         time_reserve_numjobs=_parameter(parameters, "bf_max_job_test", 500),
         max_job_array_size=int(settings.get("maxarraysize", "0") or 0) or DEFAULT_LARGEST,
     )
+
+
+def _topology(plugin: str) -> str:
+    """A word for a topology plugin that goes by the network, "" for none."""
+    name = plugin.strip().lower()
+    flat = values.blank(plugin) or name.rpartition("/")[2] in ("default", "none", "flat")
+    return "" if flat else f",TopologyPlugin={name}"
 
 
 def _parameter(parameters: str, name: str, default: int) -> int:

@@ -1,1 +1,1 @@
-"""Which jobs starve, why as configured, and what each remedy costs the others."""
+"""Diagnosis: starving jobs, their causes in the configuration, and the cost of each remedy."""

@@ -1,8 +1,8 @@
-"""Which jobs starve, why as configured, and what each remedy costs: one thing changed at a time.
+"""Starving jobs, their causes in the configuration, and the cost of each remedy.
 
-The simulated scheduler is run on from now as configured. A job whose start is then later than the
-time at which its slots are free together in its turn starves. Of every rule that it meets one is
-changed, alone, and the scheduler run on again: what brings the job forward is the cause.
+The simulated scheduler is run from now as configured. A job starves if its start is later than the
+instant at which its slots are free together in priority order. Each rule that the job meets is then
+changed alone and the simulation repeated: a change that brings the job forward shows its cause.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from .without_rules import without_limits, without_rules
 Starts = Mapping[str, int]
 #: Runs that look for members of a rule that need not be changed.
 MAX_LEFT_OUT = 24
-#: A start that is so much later than another one is as good (seconds, and a share of the gain).
+#: A start later by no more than this is as good (seconds, and a share of the gain).
 ALIKE, ALIKE_SHARE = 120, 0.03
 
 
@@ -86,13 +86,13 @@ class Simulations:
     budget: Budget
     #: Starts as configured.
     today: Starts = field(default_factory=dict)
-    #: Where, too.
+    #: Hosts of each job, too.
     placed: Mapping[str, PlannedJob] = field(default_factory=dict)
     #: Why jobs wait as configured.
     waiting: Mapping[str, str] = field(default_factory=dict)
     #: Whether a limit kept a run from its end.
     cut: bool = False
-    #: Those that were run, by key.
+    #: Simulated changes, by key.
     changes: dict[str, SettingChange] = field(default_factory=dict)
     #: Called before each run.
     before: Callable[[], None] = lambda: None
@@ -116,7 +116,7 @@ class Simulations:
 
     @property
     def tried(self) -> int:
-        """How many changes were run."""
+        """The number of simulated changes."""
         return len(self.changes)
 
     def starts(self, key: str) -> Starts:
@@ -147,7 +147,7 @@ class Simulations:
     def _run(
         self, instance: Instance, unless_later: tuple[str, int] | None = None
     ) -> ConfiguredRun | None:
-        """What the scheduler gives each job, None if it cannot be run or a limit came."""
+        """Return the simulated start of each job, None if the run failed or a limit stopped it."""
         self.before()
         try:
             found = run_as_configured(instance, budget=self.budget, unless_later=unless_later)
@@ -172,7 +172,7 @@ class Simulations:
         return [self.remedy(probe, step, wanted)]
 
     def _needed(self, probe: Probe, wanted: Target, enough: int) -> Probe:
-        """Of a rule with several members those that are needed, each in its smallest change."""
+        """Return the necessary members of a rule, each with its smallest change."""
         found = self._fewest(probe, wanted, enough, joined)
         if found.of_some is None:
             return found
@@ -229,7 +229,7 @@ class Simulations:
         return max(ALIKE, round(ALIKE_SHARE * (wanted.today - full)))
 
     def remedy(self, probe: Probe, change: SettingChange, wanted: Target) -> Remedy:
-        """A change that was run, with what it gives the job and takes from the others."""
+        """Return a simulated change as a remedy, with its gain and its cost for other jobs."""
         starts = self.starts(change.key)
         start = starts[wanted.job]
         gain = None if wanted.today is None else wanted.today - start
@@ -250,7 +250,9 @@ class Simulations:
         )
 
     def cost(self, starts: Starts, job: str, requeues: Sequence[str] = ()) -> RemedyCost:
-        """What other starts mean for the other pending jobs; requeues: jobs that begin anew."""
+        """Return the effect of changed starts on other pending jobs; requeues: jobs that
+        restart.
+        """
         others = [
             WaitChange(other.id, other.slots, self.today.get(other.id), starts.get(other.id))
             for other in self.instance.pending
@@ -294,7 +296,7 @@ def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Re
 
     def order(item: Remedy) -> tuple[int, int, float]:
         level = 0 if item.start <= best + alike else item.start
-        # Of ways to ask for the job the one that asks for the most: they come in that order.
+        # Of several alternatives of the job, the last one requests the most.
         return level, RANK[item.kind], 0 if item.kind in OF_THE_JOB else item.cost.slot_hours
 
     kept: dict[str, Remedy] = {}
@@ -323,11 +325,11 @@ def ideal_plan(instance: Instance, budget: Budget) -> Plan:
 def optimistic_starts(
     instance: Instance, jobs: Sequence[Job], budget: Budget
 ) -> tuple[list[tuple[Job, int]], bool]:
-    """When each job would start at best if one thing were otherwise (seconds), as far as known.
+    """Return the best start of each job under one changed rule, in seconds, as far as known.
 
-    That is if it asked for slots alone, or if all queues and users were equal and nobody's running
-    jobs held most of the cluster. Jobs that are not examined in time are left out; the second
-    value says whether any may be.
+    The changes are: the job requests slots only; all queues and users are equal; no user's running
+    jobs occupy most of the cluster. Jobs not examined in time are omitted; the second value says
+    whether there may be some.
     """
     plain = without_rules(instance)
     queues = tuple(replace(q, res_req="", hosts=(), excluded_hosts=()) for q in plain.queues)
@@ -355,7 +357,9 @@ def optimistic_starts(
 
 
 def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | None:
-    """Every job in its turn, first come, first served; None if that is no other turn."""
+    """Return the instance with jobs in order of submission; None if the order is the same
+    already.
+    """
     most = user_with_most(instance)
     several = len({queue.priority for queue in instance.queues}) > 1
     if budget.stopped() or not (most or several or has_policy(instance)):
@@ -384,7 +388,7 @@ def _equal(queue: Queue) -> Queue:
 #: A job starves that waits so much longer than its slots make it wait: seconds, dispatch cycles,
 #: and a share of its whole wait.
 LEAST, MIN_CYCLES, MIN_SHARE = 1800, 5, 0.2
-#: A remedy takes away at least this share of what it waits too long.
+#: Minimum share of the excess wait that a remedy removes.
 HELPS = 0.3
 #: And this share of one job, so that a remedy of another one is its own too.
 HELPS_TOO = 0.7
@@ -450,7 +454,7 @@ def _check(instance: Instance, jobs: Sequence[str]) -> None:
 
 @dataclass(slots=True)
 class _DiagnosisRun:
-    """One diagnosis."""
+    """State of one diagnosis."""
 
     instance: Instance
     runs: Simulations
@@ -458,11 +462,11 @@ class _DiagnosisRun:
     on_progress: OnProgress | None
     #: Every job where its slots are first free.
     ideal: Plan | None = None
-    #: Where the scheduler as configured would start each without limits and windows.
+    #: Starts in the simulation without limits and windows, by job.
     unlimited: Mapping[str, PlannedJob] = field(default_factory=dict)
     #: The line, by job.
     order: Mapping[str, int] = field(default_factory=dict)
-    #: Of jobs that do not start as configured their state, and what must happen first.
+    #: State of each job without a start as configured, and the event it waits for.
     states: Mapping[str, tuple[State, str]] = field(default_factory=dict)
     found: list[WaitingJob] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -545,7 +549,9 @@ class _DiagnosisRun:
         return None if item is None else item.start
 
     def _free_at(self, job: str) -> PlannedJob | None:
-        """When and where its slots are free, whatever limits and reservations keep it from them."""
+        """Return when and where the slots of a job are free, regardless of limits and
+        reservations.
+        """
         in_turn = self.ideal.get(job) if self.ideal is not None else None
         found = [item for item in (in_turn, self.unlimited.get(job)) if item is not None]
         return min(found, key=_start_of, default=None)
@@ -559,7 +565,9 @@ class _DiagnosisRun:
         return self._wait(job) >= LONG_WAIT and not begins
 
     def _by_possible_gain(self, jobs: Sequence[Job]) -> list[Job]:
-        """Of jobs those that may gain enough by one change, the most first."""
+        """Return the jobs for which one change may gain enough, those with the largest gain
+        first.
+        """
         found = []
         hopes, cut = optimistic_starts(self.instance, jobs, self.runs.budget)
         self.runs.cut = self.runs.cut or cut
@@ -582,7 +590,7 @@ class _DiagnosisRun:
         start = self.runs.today.get(job.id)
         wanted = Target(job.id, job.slots, start, _helping(start, earliest), earliest)
         own = ranked(self._tried(self._of_configuration(job), wanted), start, MAX_REMEDIES)
-        # What moves the time at which its slots are free may count for more.
+        # A change of the instant at which the slots are free may count for more.
         least = round(0.1 * min(self._wait(job), WEEK))
         sooner = replace(wanted, latest=min(self._half(job), earliest - max(ALIKE, least)))
         far = start is not None and self._wait(job) > 4 * (start - earliest)
@@ -596,7 +604,7 @@ class _DiagnosisRun:
         if not own and self._unexplained(made):
             own = ranked(self._pairs(job, wanted), start, MAX_REMEDIES)
             made = replace(made, remedies=own)
-        # What no change brings forward is nothing that the configuration does to it.
+        # A job that no change brings forward does not wait because of the configuration.
         made = replace(made, starves=bool(own) or start is None)
         if own or self._unexplained(made):
             self.found.append(self._with_proof(self._with_planning(job, wanted, made)))
@@ -691,7 +699,7 @@ class _DiagnosisRun:
         return replace(item, remedies=(first, *cheaper, *item.remedies[1:])[:MAX_REMEDIES])
 
     def _alone(self, probe: Probe, wanted: Target) -> tuple[Remedy, ...]:
-        """What a change gives that is not enough."""
+        """Return the gain of a change that is not enough."""
         change = probe.steps[-1]
         start = self.runs.start(change, wanted, BEYOND_ANY_START)
         return () if start is None else (self.runs.remedy(probe, change, wanted),)
@@ -711,7 +719,9 @@ class _DiagnosisRun:
         self.found.append(replace(made, starves=self._starves(made)))
 
     def _starves(self, item: WaitingJob) -> bool:
-        """Whether others are put before a job for long; one that gets what it asks for is not."""
+        """Return whether other jobs precede a job for long; a job that gets its request does not
+        starve.
+        """
         first = item.remedies[0]
         if first.kind not in IN_LINE:
             return False
@@ -808,18 +818,20 @@ def _start_of(item: PlannedJob) -> float:
 
 
 def _prominence(item: WaitingJob) -> tuple[bool, bool, int]:
-    """Sorts what can never start first, then what starves, and what waits by what says most."""
+    """Return the sort key: infeasible jobs first, then starving ones, then waiting ones by
+    importance.
+    """
     rank = 0 if item.starves or item.cause in IN_LINE else RANK.get(item.cause, len(RANK))
     return item.state != "impossible", not item.starves, rank
 
 
 def _helping(start: int | None, earliest: int) -> int:
-    """The latest start that takes away enough of what a job waits too long."""
+    """Return the latest start that removes enough of a job's excess wait."""
     return BEYOND_ANY_START if start is None else start - round(HELPS * (start - earliest))
 
 
 def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
-    """Whether a remedy saves many times what the job waits too long."""
+    """Return whether a remedy gains at least 4 times the job's excess wait."""
     return first.gain is not None and start is not None and first.gain >= 4 * (start - earliest)
 
 

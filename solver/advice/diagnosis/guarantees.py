@@ -19,7 +19,7 @@ KIND = "guaranteed pool"
 
 
 def guarantee_probes(instance: Instance, job: Job) -> Iterator[Probe]:
-    """What guaranteed pools keep for others, and what would change that."""
+    """Yield changes of guaranteed pools that reserve resources for other jobs."""
     if not instance.guaranteed_pools:
         return
     rows = GuaranteeRows(instance)
@@ -59,7 +59,7 @@ def _unit(pool: GuaranteedPool) -> str:
 
 
 def _loans(instance: Instance, rows: GuaranteeRows, number: int, job: Job) -> Iterator[Probe]:
-    """What of LOAN_POLICIES denies the job guaranteed resources that owners leave idle."""
+    """Yield changes of LOAN_POLICIES that deny the job idle guaranteed resources."""
     pool = rows.pools[number].pool
     policy = pool.loans
     keeps = f"guaranteed pool {pool.name} keeps what its owners leave idle"

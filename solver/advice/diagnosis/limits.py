@@ -28,13 +28,12 @@ from .probes import (
     together,
 )
 
-#: A limit of so many times all slots binds no more: slots that run and slots that are held for
-#: jobs that wait both count.
+#: A limit above this multiple of all slots never binds: running jobs and reservations both count.
 BINDS = 2
 
 
 def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
-    """What keeps jobs from starting whatever is free."""
+    """Yield changes of the limits that keep jobs from starting on free slots."""
     queue = instance.queue(job.queue)
     found = chain(
         _queue_state(queue),

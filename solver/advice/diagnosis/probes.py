@@ -50,10 +50,10 @@ KINDS = (
     "queue hosts",
     "queue priority",
 )
-#: Causes that put others before a job.
+#: Causes that order other jobs before a job.
 ONE_USER = "running jobs of one user"
 IN_LINE = frozenset({"fairshare", "absolute priority", "slot pool", "queue priority", ONE_USER})
-#: Causes that lie in what a job asks for, and the hosts it may have.
+#: Causes that lie in the job's request, including its hosts.
 OF_THE_JOB = frozenset(
     {"memory per slot", "memory", "resource", "requirement", "compute units", "queue hosts"}
 )
@@ -66,26 +66,26 @@ class SettingChange:
 
     #: File and section.
     where: str
-    #: What to write.
+    #: Text to write.
     setting: str
     #: The instance with it.
     apply: Callable[[Instance], Instance]
-    #: The same for ``slotwise whatif --set``.
+    #: Argument for ``slotwise whatif --set``, "" if there is none.
     whatif: str = ""
-    #: What the line says now, "" if :func:`present_value` finds it or there is no line.
+    #: Present text of the line, "" if :func:`present_value` finds it or there is no line.
     now: str = ""
-    #: What the line is to say, where that is not the setting.
+    #: Proposed text of the line, "" if it is the setting.
     line: str = ""
-    #: What makes it take effect, "" if :func:`effect_of` says that.
+    #: Command that makes the change effective, "" if :func:`effect_of` returns it.
     command: str = ""
-    #: Running jobs that wait again and begin anew.
+    #: Running jobs that the change requeues.
     requeues: tuple[str, ...] = ()
     #: The single changes of which it consists, () if it is one itself.
     members: tuple[SettingChange, ...] = ()
 
     @property
     def key(self) -> str:
-        """What tells it from other changes."""
+        """Key of the change: file, section and setting."""
         return f"{self.where}: {self.setting}"
 
     def singles(self) -> Iterator[SettingChange]:
@@ -98,11 +98,11 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangedLine:
-    """One line of LSF's files, a command, or an option of a job: as it is, and as it is to be."""
+    """One changed line of LSF's files, a command, or a job option: present and proposed text."""
 
-    #: File and section, or who is to act.
+    #: File and section, or the person who acts.
     where: str
-    #: What stands there now, "" for a command and where that is not known.
+    #: Present text, "" for a command and if unknown.
     now: str
     proposed: str
     #: By which it takes effect, "" if it is one itself.
@@ -215,13 +215,13 @@ class Probe:
     """A rule that a job meets, and how it could be otherwise."""
 
     kind: str
-    #: What is configured, in words.
+    #: Present configuration, in words.
     cause: str
     #: Values of the setting, from the smallest change to the largest, which takes the rule away.
     steps: tuple[SettingChange, ...]
     #: How many members the rule has; the steps are of all of them together.
     members: int = 1
-    #: Of a rule with several members, the probe of some of them, by their places.
+    #: For a rule with several members, returns the probe of some of them, by index.
     of_some: Callable[[Sequence[int]], Probe] | None = None
 
 
@@ -242,7 +242,7 @@ def _some_of(parts: Sequence[Probe], places: Sequence[int]) -> Probe:
 
 
 Apply = Callable[[Instance], Instance]
-#: Round numbers of dispatch cycles: what an administrator would write.
+#: Round numbers of dispatch cycles that an administrator would choose.
 ROUND = (
     *(5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 480, 600, 720, 960, 1440),
     *(2160, 2880, 4320, 7200, 10080, 14400, 20160, 43200, 100800),
@@ -252,7 +252,7 @@ FEW = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100)
 
 
 def queue_with(name: str, **changes: Any) -> Apply:
-    """One queue with other values."""
+    """Return the instance with changed fields of one queue."""
 
     def apply(instance: Instance) -> Instance:
         queues = (replace(q, **changes) if q.name == name else q for q in instance.queues)
@@ -279,7 +279,7 @@ def hosts_with(names: Iterable[str], change: Callable[[Host], Host]) -> Apply:
 
 
 def job_as(job: Job) -> Apply:
-    """A pending job asked for in another way."""
+    """Return the instance with changed options of one pending job."""
 
     def apply(instance: Instance) -> Instance:
         pending = tuple(job if other.id == job.id else other for other in instance.pending)
@@ -317,25 +317,25 @@ def named(names: Iterable[str], most: int = 3) -> str:
     return ", ".join(every[:most]) + more
 
 
-#: Cycles that are enough where nobody knows how long the job waits.
+#: Number of cycles that is enough if the wait of the job is unknown.
 LONG_WAIT = 10080
 
 
 @dataclass(frozen=True, slots=True)
 class JobInLine:
-    """What a probe has to know of the job."""
+    """Facts about the job that a probe needs."""
 
     job: Job
-    #: Its place in line, 1 the first.
+    #: Position of the job in the dispatch order, 1 for the first.
     rank: int
     #: Seconds until it starts as configured, None if never.
     wait: int | None
-    #: Whether it asks for memory or another amount that a reservation would have to hold.
+    #: Whether it requests memory or another amount that a reservation would have to include.
     memory: bool
 
 
 def reserving_probes(instance: Instance, need: JobInLine) -> Iterator[Probe]:
-    """What of the reservations of the job could be otherwise."""
+    """Yield changes of the reservation settings for the job."""
     queue, params = instance.queue(need.job.queue), instance.params
     enough = LONG_WAIT
     if need.wait is not None:

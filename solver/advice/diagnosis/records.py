@@ -1,4 +1,4 @@
-"""A diagnosis as plain data: who starves, the cause as configured, each remedy with its price."""
+"""A diagnosis as plain data: starving jobs, the causes as configured, each remedy and its cost."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class WaitChange:
 
     job: str
     slots: int
-    #: Its start (seconds) as things are, None if never.
+    #: Start of the job as configured (seconds), None if never.
     today: int | None
-    #: Its start after the change, None if never.
+    #: Start of the job after the change (seconds), None if never.
     then: int | None
 
     @property
@@ -50,15 +50,15 @@ class WaitChange:
 
 @dataclass(frozen=True, slots=True)
 class RemedyCost:
-    """What a remedy costs the other pending jobs."""
+    """Cost of a remedy for the other pending jobs."""
 
     #: How many others there are.
     jobs: int = 0
     #: Seconds that they wait longer on average, of those that start both today and then.
     mean_wait: float = 0.0
-    #: Who waits longer, the most first.
+    #: Jobs that wait longer, the largest change first.
     longer: tuple[WaitChange, ...] = ()
-    #: Who waits less, the most first.
+    #: Jobs that wait less, the largest change first.
     sooner: tuple[WaitChange, ...] = ()
     #: Hours that they wait longer in all, each times its slots.
     slot_hours: float = 0.0
@@ -68,9 +68,9 @@ class RemedyCost:
     won: tuple[str, ...] = ()
     #: How many start neither today nor then; they are in no mean.
     neither: int = 0
-    #: Running jobs that wait again and begin anew.
+    #: Running jobs that are requeued.
     begin_anew: tuple[str, ...] = ()
-    #: Slot-hours that these have run in vain.
+    #: Lost work of the requeued jobs, in slot-hours.
     work_lost: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,17 +94,17 @@ class RemedyCost:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change, alone, under which the simulated scheduler starts the job sooner."""
+    """One change after which alone the simulated scheduler starts the job earlier."""
 
     #: The cause that it takes away, one of :data:`.probes.KINDS`.
     kind: str
-    #: The same as configured, in words.
+    #: Cause in the configuration, in words.
     cause: str
-    #: The file and the section, or who is to act.
+    #: The file and the section, or the person who acts.
     where: str
-    #: What to write or do.
+    #: Setting to write, or action to take.
     setting: str
-    #: Seconds.
+    #: Start after the change, in seconds from the origin.
     start: int
     #: Seconds sooner, None if the job never started.
     gain: int | None
@@ -113,11 +113,11 @@ class Remedy:
     #: Whether the job then starts as early as its slots allow.
     reaches: bool
     cost: RemedyCost = RemedyCost()
-    #: The same for ``slotwise whatif --set``, "" if it is no setting.
+    #: Argument for ``slotwise whatif --set``, "" if there is none.
     whatif: str = ""
     #: When it would likely start, by the history.
     likely: StartQuantiles | None = None
-    #: What the first line says now, "" if that is not known.
+    #: Present text of the first line, "" if unknown.
     now: str = ""
     #: The lines to change, and commands.
     lines: tuple[ChangedLine, ...] = ()
@@ -129,7 +129,7 @@ class Remedy:
 
     @property
     def key(self) -> str:
-        """What tells its change from others."""
+        """Key of the change."""
         return f"{self.where}: {self.setting}"
 
     def to_dict(self, origin: str | None) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class WaitingJob:
     user: str
     queue: str
     submit: int
-    #: Whether it starves; else it waits for what one change would lift.
+    #: Whether the job starves; else it waits for a resource that one change would provide.
     starves: bool
     #: The start that the scheduler as configured reaches (seconds), None if never.
     simulated: int | None
@@ -174,13 +174,13 @@ class WaitingJob:
     #: How it is known: in its turn by "time-based" reservation, or by a "simulation" as configured
     #: but for limits and windows.
     free_by: str = "time-based"
-    #: Where.
+    #: Slots by host at that time.
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: Jobs behind it in line that start before it.
     passed_by: tuple[str, ...] = ()
-    #: Those of them that hold its slots at the earliest time or later.
+    #: Overtaking jobs that use the job's slots at the earliest time or later.
     overtaken: tuple[str, ...] = ()
-    #: What helps, the cause first.
+    #: Changes that help, the cause first.
     remedies: tuple[Remedy, ...] = ()
     #: Changes that are often tried and do not help enough.
     too_little: tuple[Remedy, ...] = ()
@@ -188,7 +188,7 @@ class WaitingJob:
     likely: StartQuantiles | None = None
     #: Why it does not start as configured, "starts" where it does.
     state: State = "starts"
-    #: What must happen before it starts, or why it cannot start here.
+    #: Event that the job waits for, or the reason why it cannot start here.
     condition: str = ""
 
     @property
@@ -231,14 +231,14 @@ class WaitingJob:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Who starves and why, of all pending jobs."""
+    """The starving jobs among all pending jobs, with causes and remedies."""
 
-    #: Those that starve first, then those that wait for what one change would lift.
+    #: Starving jobs first, then jobs that one change would bring forward.
     jobs: tuple[WaitingJob, ...]
     #: Jobs that can never start, and why.
     never: tuple[tuple[str, str], ...] = ()
-    #: Jobs without a start today and under any rule that was changed, though they fit here: each
-    #: with its state and what it waits for.
+    #: Jobs that fit here but start neither as configured nor under any tried change: each with its
+    #: state and the event it waits for.
     undated: tuple[tuple[str, State, str], ...] = ()
     #: How many wait.
     pending: int = 0
@@ -248,20 +248,20 @@ class Diagnosis:
     origin: str | None = None
     #: Whether a history was given.
     forecast: bool = False
-    #: What ran the cluster forward for it.
+    #: Name of the simulation for the forecasts.
     run_by: str = ""
-    #: What was odd about it.
+    #: Remarks on unexpected content of the history.
     remarks: tuple[str, ...] = ()
-    #: What the reader has to know beside it.
+    #: Further notes for the reader.
     notes: tuple[str, ...] = ()
-    #: What is not considered, each with the pending jobs that it touches.
+    #: Rules not considered, each with the pending jobs that it affects.
     omissions: tuple[Omission, ...] = ()
     #: A limit or Ctrl-C came before everything had been tried.
     cut: bool = False
 
     @property
     def impossible(self) -> tuple[str, ...]:
-        """Jobs that cannot start on this cluster as they are asked for."""
+        """Jobs that cannot start on this cluster as requested."""
         return (
             *(item.job for item in self.jobs if item.state == "impossible"),
             *(job for job, _ in self.never),
@@ -273,7 +273,7 @@ class Diagnosis:
         return tuple(item for item in self.jobs if item.starves)
 
     def __getitem__(self, job: str) -> WaitingJob:
-        """What was found of a job; UnknownNameError (a KeyError) where nothing was."""
+        """Return the findings for a job; raise UnknownNameError (a KeyError) if there are none."""
         found = next((item for item in self.jobs if item.job == job), None)
         if found is None:
             raise UnknownNameError.among("job", job, [item.job for item in self.jobs])
@@ -331,51 +331,52 @@ MAX_HOSTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """A remedy in words: what to write, what it gives, what it costs."""
+    """A remedy in words: the text to write, its gain and its cost."""
 
     #: Lines of LSF's files as they are and are to be, and commands, in the order of doing.
     lines: tuple[str, ...]
     #: The command by which they take effect, "" if they do by themselves.
     then: str
     gives: str
-    #: What the others pay, in a sentence.
+    #: Cost for the other jobs, in a sentence.
     costs: str
-    #: Who of them pays and who gains.
+    #: Jobs that wait longer and jobs that wait less.
     whose: str = ""
     #: To try it.
     whatif: str = ""
 
     @property
     def write(self) -> str:
-        """What to write, in one line."""
+        """Return the text to write, in one line."""
         return "; ".join([*self.lines, *([f"then {self.then}"] if self.then else ())])
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One job, or several alike, in words."""
+    """The findings for one job, or for several alike, in words."""
 
     title: str
-    #: What happens.
+    #: Findings, one sentence each.
     sentences: tuple[str, ...]
     #: Why, as configured.
     cause: str
-    #: Who passes it, and what else only some readers want to know.
+    #: Jobs that overtake it, and further details.
     details: tuple[str, ...] = ()
-    #: What helps.
+    #: Changes that help.
     remedies: tuple[Advised, ...] = ()
-    #: What does not help enough.
+    #: Changes that do not help enough.
     too_little: tuple[Advised, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A diagnosis in words: the answer first, then each job, then what the reader has to know."""
+    """A diagnosis in words: the answer first, then each job, then notes for the reader."""
 
     answer: str
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
-    #: Which jobs can never start, or when nobody knows, and why; they come before the verdicts.
+    #: Jobs that can never start, or whose start nobody can date, and why; printed before the
+    #: verdicts.
     facts: tuple[str, ...] = ()
 
 
@@ -449,7 +450,9 @@ def _jobs(jobs: Sequence[str]) -> str:
 
 
 def _of_starving(found: Diagnosis, others: int = 0) -> str:
-    """Who starves, of the jobs that can start; others: how many cannot."""
+    """Return a sentence on the starving jobs among those that can start; others: number of the
+    rest.
+    """
     starving = found.starving
     total = found.pending - others
     found = replace(found, pending=total)
@@ -522,7 +525,7 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
 
 
 def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
-    """Jobs that the same change helps together, the first of each first."""
+    """Return groups of jobs that one change helps together, the first of each first."""
     groups: dict[tuple[bool, str], list[WaitingJob]] = {}
     for item in jobs:
         key = item.remedies[0].key if item.remedies else item.job
@@ -547,7 +550,7 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
 
 
 def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
-    """What becomes of the first job; of the others whether the same does, or the change helps."""
+    """Return the title: the fate of the first job, and whether the other jobs share it."""
     nowhere = first.state == "impossible"
     alike = [item.job for item in others if (item.state == "impossible") == nowhere]
     other = [item.job for item in others if item.job not in alike]
@@ -566,7 +569,7 @@ def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
 
 
 def _asks_too_much(item: WaitingJob) -> bool:
-    """Whether it fits nowhere by what it asks for itself."""
+    """Return whether the request alone makes the job infeasible on this cluster."""
     return item.state == "impossible" and item.cause in OF_THE_JOB
 
 
@@ -606,7 +609,7 @@ _FREE_BY = {
 
 
 def _together(clock: SpokenTimes, item: WaitingJob) -> str:
-    """When its slots are free together, whatever rules keep it from them, and where."""
+    """Return when and where the slots are free together, regardless of rules."""
     shut = [host.name for host in clock.instance.cluster.hosts if not host.takes_jobs]
     needed = [host for host in shut if host in item.allocation]
     proof = proved_text(item, "proved the earliest" if item.proved else _FREE_BY[item.free_by])
@@ -621,13 +624,13 @@ def _together(clock: SpokenTimes, item: WaitingJob) -> str:
 
 
 def _starts(clock: SpokenTimes, item: WaitingJob) -> str:
-    """When it starts as configured, or why it has no start."""
+    """Return the start as configured, or the reason why there is none."""
     if item.simulated is not None:
         return f"starts {clock.at(item.simulated)}"
     return f"{_NO_START[item.state]}: {item.condition}".rstrip(": ")
 
 
-#: What is said of a job that does not start as configured.
+#: Messages for a job that does not start as configured, by state.
 _NO_START: Mapping[State, str] = {
     "starts": "does not start",
     "starts if": "starts once something else happens",
@@ -638,7 +641,7 @@ _NO_START: Mapping[State, str] = {
 
 
 def proved_text(item: WaitingJob, proof: str) -> str:
-    """How its earliest start is known, and where that would be."""
+    """Return how the earliest start is known, and on which hosts it is."""
     hosts = list(item.allocation)
     if not hosts:
         return proof
@@ -717,7 +720,7 @@ def _shortened(line: ChangedLine) -> str:
 
 
 def cost_text(cost: RemedyCost) -> str:
-    """What the other jobs pay, in a sentence or two."""
+    """Return the cost for the other jobs, in one or two sentences."""
     again = _begun_anew(cost)
     if not cost.jobs:
         return f"No other job waits.{again}"
@@ -732,7 +735,7 @@ def cost_text(cost: RemedyCost) -> str:
 
 
 def _mean(cost: RemedyCost, many: bool) -> str:
-    """How much longer they wait, on average where they are many."""
+    """Return the mean extra wait, or the single one if only one job waits longer."""
     wait, average = ("wait", " on average") if many else ("waits", "")
     if abs(cost.mean_wait) < SAME:
         return f"{wait} about as long as before{average}"
@@ -741,7 +744,7 @@ def _mean(cost: RemedyCost, many: bool) -> str:
 
 
 def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
-    """Where some do not start: no mean says what these pay."""
+    """Return the cost if some jobs never start, which no mean expresses."""
     if cost.jobs == cost.neither == 1:
         yield f"{_cap(whose)} starts neither way."
         return
@@ -761,7 +764,7 @@ def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
 
 
 def _begun_anew(cost: RemedyCost) -> str:
-    """Which running jobs lose what they have done."""
+    """Return the running jobs that are requeued and lose their work."""
     if not cost.begin_anew:
         return ""
     verb = "begins" if len(cost.begin_anew) == 1 else "begin"
@@ -770,7 +773,7 @@ def _begun_anew(cost: RemedyCost) -> str:
 
 
 def cost_details(cost: RemedyCost) -> str:
-    """Who waits longer and who less, "" if nobody does."""
+    """Return which jobs wait longer and which less, "" if there are none."""
     if not cost.longer and not cost.sooner:
         return ""
     more = "more" if cost.slot_hours >= 0 else "less"

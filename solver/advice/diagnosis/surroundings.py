@@ -1,4 +1,4 @@
-"""Probes of what is around a job: hosts, shares, priorities, other jobs, and what it asks for."""
+"""Probes of the surroundings of a job: hosts, shares, priorities, other jobs, and its request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .probes import (
     together,
 )
 
-#: Share of the slots from which on one user's running jobs may be what others wait for.
+#: Minimum share of the slots at which one user's running jobs may block other jobs.
 MUCH = 0.5
 #: Closed hosts of which it is said how to ask who closed them.
 MAX_ASKED = 3
@@ -81,7 +81,7 @@ def _some_hosts(kind: str, hosts: Sequence[Host], places: Sequence[int]) -> Prob
 
 
 def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Hosts that the queue does not use, and what it asks for by itself."""
+    """Yield changes of the queue: further hosts, and the queue's own requirement."""
     queue = instance.queue(job.queue)
     if queue.res_req:
         change = SettingChange(
@@ -333,7 +333,7 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def user_with_most(instance: Instance) -> str:
-    """The user whose running jobs hold most of the slots, "" if nobody holds so many."""
+    """Return the user whose running jobs use most of the slots, "" if none uses enough."""
     held: Counter[str] = Counter()
     for run in instance.running:
         held[run.job.user] += run.slots
@@ -386,7 +386,7 @@ def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def runs_beyond(running: Iterable[RunningJob], queue: str, most: int) -> list[RunningJob]:
-    """Of one user's running jobs those of a queue beyond so many slots: the ones started last."""
+    """Return the last-started running jobs of one user and queue beyond this many slots."""
     used = 0
     back = []
     for run in sorted(running, key=lambda run: (run.start, run.job.id)):
@@ -400,7 +400,7 @@ def runs_beyond(running: Iterable[RunningJob], queue: str, most: int) -> list[Ru
 
 
 def requeued(jobs: Iterable[str]) -> Apply:
-    """Running jobs that wait again and begin anew."""
+    """Return the running jobs that a change requeues."""
     names = frozenset(jobs)
 
     def apply(instance: Instance) -> Instance:
@@ -412,7 +412,7 @@ def requeued(jobs: Iterable[str]) -> Apply:
 
 
 def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Memory, other resources, topology: what the job asks for besides slots."""
+    """Yield changes of the job's request besides slots: memory, other resources, topology."""
     if is_compound(job):
         return
     if instance.params.reserve_per_slot and section(job, "rusage") is not None:
@@ -432,7 +432,7 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def _memory(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Less memory, and no other resources."""
+    """Yield requests with less memory and without other resources."""
     own = section(job, "rusage")
     if own is None:
         return
@@ -475,7 +475,7 @@ def _shapes(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def _asked(job: Job, edited: Job, words: str) -> SettingChange:
-    """The job asked for with another -R."""
+    """Return the job with another -R."""
     return SettingChange(
         f"job {job.id} of user {job.user}",
         words,

@@ -22,7 +22,7 @@ import numpy as np
 from .bounds import PoolBound
 from .problem import Ints, PoolProblem
 
-#: More than any instant, and than any excess.
+#: A number above every instant and every excess.
 _INFINITE = 1 << 62
 KEPT = 24
 #: Jobs started below the state that a search begins with: deeper is as good as too many nodes.

@@ -215,7 +215,7 @@ class Root:
         return self.bound is not None and LayeredSearch.suits(self.problem, self.domains)
 
     def try_at_once(self) -> Iterator[None]:
-        """Small problems need no better prices."""
+        """Search small problems immediately, because they need no better prices."""
         if self.layered:
             yield from self.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
         elif self.bound is not None and not self.incumbent.proved:

@@ -1,0 +1,90 @@
+"""Switches of topology.conf or ``scontrol show topology``, as compute units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ...cluster import ComputeUnit
+from .. import slurm_values as values
+from ..lsf_state.values import Remarks, Text
+from .seen import SlurmState, SlurmSwitch
+
+SWITCHES = re.compile(r"^\s*SwitchName=", re.MULTILINE | re.IGNORECASE)
+_FACT = re.compile(r"(\w+)=(\S*)")
+
+
+def switches_of(text: Text) -> list[SlurmSwitch]:
+    """The switches of a text; ValueError, with its line, for a list that cannot be read."""
+    found = []
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        facts = {name.lower(): value for name, value in _FACT.findall(line.partition("#")[0])}
+        if not SWITCHES.match(line):
+            continue
+        try:
+            lists = [values.host_list(facts.get(what, "")) for what in ("nodes", "switches")]
+            for name in values.host_list(facts["switchname"]):
+                found.append(SlurmSwitch(name, *lists))
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+    return found
+
+
+def units_of(seen: SlurmState, notes: Remarks) -> tuple[tuple[str, ...], tuple[ComputeUnit, ...]]:
+    """Types, finest first (``leaf``, ``level1`` …), and units with nodes that are known.
+
+    Of switches that are no regular tree, the leaves alone.
+    """
+    switches = {item.name: item for item in seen.switches}
+    nodes = {node.name for node in seen.nodes}
+    heights = {name: _height(name, switches) for name in switches}
+    regular = _is_regular(switches, heights)
+    parents = {child: item.name for item in seen.switches for child in item.switches}
+    names = _names(switches, nodes)
+    hosts: dict[str, tuple[str, ...]] = {}
+    home: dict[str, str] = {}
+    units = []
+    for name in sorted(switches, key=lambda name: heights[name]):
+        item, height = switches[name], heights[name]
+        if height and not regular:
+            continue
+        if height:
+            inside = [host for child in item.switches for host in hosts.get(child, ())]
+        else:
+            inside = [host for host in item.nodes if host in nodes]
+            inside = [host for host in inside if home.setdefault(host, name) == name]
+        hosts[name] = tuple(dict.fromkeys(inside))
+        if inside:
+            above = parents.get(name) if regular else None
+            units.append(
+                ComputeUnit(names[name], _type(height), hosts[name], names.get(above or ""))
+            )
+    if not regular:
+        notes.append("switches are no regular tree: the lowest are read alone")
+    types = tuple(dict.fromkeys(unit.type for unit in units))
+    return types, tuple(units)
+
+
+def _type(height: int) -> str:
+    return f"level{height}" if height else "leaf"
+
+
+def _names(switches: Mapping[str, SlurmSwitch], nodes: set[str]) -> dict[str, str]:
+    """Names of the units: no node has one of them."""
+    return {name: f"switch_{name}" if name in nodes else name for name in switches}
+
+
+def _height(name: str, switches: Mapping[str, SlurmSwitch], above: Sequence[str] = ()) -> int:
+    """How many levels are below a switch; 0 for a leaf, and for one of a circle."""
+    below = [child for child in switches[name].switches if child in switches and child not in above]
+    return max((1 + _height(child, switches, (*above, name)) for child in below), default=0)
+
+
+def _is_regular(switches: Mapping[str, SlurmSwitch], heights: Mapping[str, int]) -> bool:
+    """Whether each switch is below one of the next level at most, and all of these are known."""
+    children = [child for item in switches.values() for child in item.switches]
+    return len(children) == len(set(children)) and all(
+        heights.get(child) == heights[item.name] - 1
+        for item in switches.values()
+        for child in item.switches
+    )
