@@ -42,7 +42,7 @@ class AskedLine:
 
     line: str
     script: str | None = None
-    #: Name of the script, "" for a line.
+    #: Name of the script, "" if the request is a line.
     name: str = ""
 
 

@@ -135,7 +135,7 @@ def changes_of(
 
 
 def value_of(variant: ComparedVariant, name: str) -> float | None:
-    """Return a measure of a variant, None for the use of a run without duration."""
+    """Return a measure of a variant, None if a run without duration has no use."""
     metrics = variant.metrics
     if name == "utilisation" and metrics.last_end <= metrics.first_submit:
         return None
