@@ -373,7 +373,7 @@ def _reservation(
     known = {item.name: item for item in instance.advance_reservations if not item.windows}
     if name in known:
         if "time" not in found.given or _time_limit(found.given["time"]) is None:
-            omitted.append(f"--reservation ({name}) without --time: taken as ended with it")
+            omitted.append(f"--reservation ({name}) without --time: taken to end with it")
         return name, known[name].end
     if instance.advance_reservations and "," not in name:
         found.complain("reservation", f"unknown reservation {name!r}{nearest(name, known)}")

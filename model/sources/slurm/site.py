@@ -350,7 +350,7 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
 
 
 def _topology(plugin: str) -> str:
-    """A word for a topology plugin that goes by the network, "" for none."""
+    """A word for a topology plugin that goes by the network, "" if there is none."""
     name = plugin.strip().lower()
     flat = values.blank(plugin) or name.rpartition("/")[2] in ("default", "none", "flat")
     return "" if flat else f",TopologyPlugin={name}"
