@@ -31,10 +31,14 @@ SITE_HELP = "Instance with the site's configuration: resources, users, limits."
 SITE = option(None, SITE_HELP)
 FACTS = (
     *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs", "aps"),
-    *("bsla", "bresources"),
+    *("bsla", "bresources", "topology"),
 )
 #: What the text of an option is, if it is not called so.
-_KIND_OF = {"aps": "bjobs -aps", "bresources": "bresources -g -l"}
+_KIND_OF = {
+    "aps": "bjobs -aps",
+    "bresources": "bresources -g -l",
+    "topology": "lshosts -T",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,9 @@ class Listings:
     bsla: Path | None = option(None, "bsla: service classes, without --site.")
     bresources: Path | None = option(
         None, "bresources -g -l: guaranteed resource pools, without --site."
+    )
+    topology: Path | None = option(
+        None, "lshosts -T or bhosts -aff: cores, threads, sockets and NUMA nodes of hosts."
     )
     aps: Path | None = option(None, "bjobs -u all -aps: absolute priorities.")
     folder: Path | None = option(
@@ -192,7 +199,7 @@ def make_instance(
         hosts = (h.name for h in seen.hosts or ())
         queues = {*(q.name for q in seen.queues or ()), *(job.queue for job in seen.jobs)}
         told = facts.site(hosts, now.isoformat(), seen.notes, queues)
-    elif replace(facts, job_groups=(), reservations=(), absolute={}).any:
+    elif replace(facts, job_groups=(), reservations=(), units={}, absolute={}).any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)
@@ -225,10 +232,13 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
     """
     from ..model.sources.lsf_state.limits import tell_others
     from ..model.sources.lsf_state.reservations import with_reservations
+    from ..model.sources.lsf_state.topology import with_units
 
     instance = made.instance
     if without_site and not facts.limits:
         instance = tell_others(instance, facts.limit_rows, made.notes)
+    if facts.units:
+        instance = with_units(instance, facts.units)
     if facts.reservations:
         instance = with_reservations(instance, facts.reservations, made.notes)
     return replace(made, instance=instance)

@@ -59,6 +59,7 @@ COMMANDS = {
     "brsvs": (("brsvs", "-l"), ("brsvs", "-w"), ("brsvs",)),
     "bsla": (("bsla",),),
     "bresources": (("bresources", "-g", "-l"),),
+    "topology": (("bhosts", "-aff"), ("lshosts", "-T")),
     "aps": (("bjobs", "-u", "all", "-aps"),),
     "lsid": (("lsid",),),
 }
@@ -73,7 +74,13 @@ OF_SITE = (
     *("bsla", "bresources"),
 )
 #: What a version prints that passes over the option of the command.
-_OTHER_TABLE = {"aps": "bjobs", "bresources": "configuration"}
+_OTHER_TABLES = {
+    "aps": ("bjobs",),
+    "bresources": ("configuration",),
+    "topology": ("bhosts", "lshosts"),
+}
+#: If these fail, what they would tell is unknown of each job that asks for it, and named there.
+_UNKNOWN_ANYWAY = ("topology",)
 
 
 def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
@@ -128,7 +135,8 @@ class _Answers:
             return None if text is None or not _is_read(name, text) else text
         except InputError as error:
             first = error.problems[0]
-            self.lost[name] = Omission(first.message, first.source)
+            if name not in _UNKNOWN_ANYWAY:
+                self.lost[name] = Omission(first.message, first.source)
             print_notes([f"{problem}: passed over" for problem in error.problems])
             return None
         finally:
@@ -166,7 +174,7 @@ def _is_read(name: str, text: Text) -> bool:
             return False
         else:
             raise InputError([Problem("is no output of that command", text.source)])
-    elif kind and kind == _OTHER_TABLE.get(name):
+    elif kind in _OTHER_TABLES.get(name, ()):
         return False
     else:
         read_facts([text])

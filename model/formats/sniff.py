@@ -77,6 +77,7 @@ KINDS = {
         Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
         Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
         Kind("lshosts", "output of lshosts", f"{_IMPORT} lsf --lshosts"),
+        Kind("lshosts -T", "output of lshosts -T or bhosts -aff", f"{_IMPORT} snapshot --topology"),
         Kind("plan", "a plan of LSF's allocation planner", ""),
         *(Kind(name, f"output of {name}", "", instead) for name, instead in _NOT_READ.items()),
     )
@@ -108,6 +109,7 @@ _TEXT = (
     (re.compile(r"^\s*HOST_NAME\s+STATUS\b", re.M), "bhosts"),
     (re.compile(r"^HOST\s+\S+\s*\n\s*STATUS\b", re.M), "bhosts"),
     (re.compile(r"^\s*HOST_NAME\s+type\b", re.M), "lshosts"),
+    (re.compile(r"^\s*Host\[[^\]\n]*\]\s+\S", re.M), "lshosts -T"),
     (re.compile(r"^\s*JOBID\s+(?=.*\bARRAY_SPEC\b)", re.M), "bjobs"),
     (re.compile(r"^\s*(?:RUN|PEND)\s+SSUSP\s+USUSP\s+UNKNOWN\b", re.M), "bjobs -sum"),
     (re.compile(r"^\s*RESOURCE\s+TOTAL\s+RESERVED\s+LOCATION\b", re.M), "bhosts -s"),

@@ -265,6 +265,22 @@ def test_guarantees_are_asked_for(lsf: Path) -> None:
     assert "guaranteed_pools" not in done.stdout
 
 
+@pytest.mark.behaviour("AFF-01")
+def test_processor_units_are_asked_for(lsf: Path) -> None:
+    """By bhosts -aff, else by lshosts -T; if both fail no start is left unproved for that."""
+    hosts, tree = (lsf / "bhosts.txt").read_text(), "Host[8G] hostA\n    core0(0 1)\n"
+    program(lsf, "lshosts", f'test "$*" = -T && printf "{tree}" || {{ echo usage: x; exit 1; }}')
+    printing(lsf, "bhosts", hosts, refuse=("-json", "-aps", "-aff"))
+    done = slotwise("snapshot")
+    assert done.returncode == 0
+    assert "cores: 1" in done.stdout
+    assert "threads: 2" in done.stdout
+    program(lsf, "lshosts", 'test "$*" = -T && kill -9 $$; echo usage: x; exit 1')
+    failed = slotwise("explain", "4711", "--cluster")
+    assert "slotwise: `lshosts -T`: failed" in failed.stderr
+    assert "4711 starts " in failed.stdout
+
+
 @pytest.mark.parametrize("line", some((["explain", "4711"], ["simulate"], ["top", "--once"]), 1))
 def test_an_interrupt_while_the_scheduler_is_asked(lsf: Path, line: list[str]) -> None:
     program(lsf, "bjobs", f"touch {lsf / 'begun'}; sleep 100")

@@ -91,6 +91,7 @@ READERS: dict[str, str] = {
     "import snapshot brsvs": f"import snapshot {JOBS} {HOSTS} --brsvs IN",
     "import snapshot bsla": f"import snapshot {JOBS} {HOSTS} --bsla IN",
     "import snapshot bresources": f"import snapshot {JOBS} {HOSTS} --bresources IN",
+    "import snapshot topology": f"import snapshot {JOBS} {HOSTS} --topology IN",
     "import snapshot aps": f"import snapshot {JOBS} {HOSTS} --aps IN",
     "import snapshot folder": "import snapshot --from IN",
     "import slurm folder": "import slurm --from IN",

@@ -78,7 +78,17 @@ OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
     | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
     | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers", "--blimits", "--bjgroup"}
-    | {"--brsvs", "--bsla", "--bresources", "--bjobs", "--bhosts", "--bqueues", "--bhpart", "--aps"}
+    | {
+        "--brsvs",
+        "--bsla",
+        "--bresources",
+        "--topology",
+        "--bjobs",
+        "--bhosts",
+        "--bqueues",
+        "--bhpart",
+        "--aps",
+    }
 )
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]

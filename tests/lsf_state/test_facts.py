@@ -250,3 +250,70 @@ def test_job_groups_are_those_of_bjgroup(groups: str, limits: list[tuple[str, in
     assert [(group.name, group.limit) for group in found.job_groups] == limits
     assert [job.job_group for job in found.pending] == ["/a/b"]
     assert any("'y' is no whole number" in item.what for item in found.omissions) == ("y" in groups)
+
+
+#: A host of two sockets, after what one of open-mpi's issue 12794 prints; hostB has threads.
+TREES = """Host[377G] hostA
+    Socket0
+        NUMA[0: 0M / 188.1G]
+            core0(*0)
+            core2(1)
+    Socket1
+        NUMA[1: 0M / 188.2G]
+            core0(2)
+            core2(*3)
+Host[62G]   hostB.site.org
+    NUMA[0: 31G]
+        Socket0
+            core0(0 4)  core1(1 5)
+    NUMA[1: 31G]
+        Socket0
+            core2(2 6)
+"""
+UNITS = ("cores", "threads", "sockets", "numa_nodes")
+
+
+@pytest.mark.behaviour("AFF-01")
+@pytest.mark.parametrize("by", ["option", "folder", "site"])
+def test_trees_tell_the_units_of_hosts(by: str, tmp_path: Path) -> None:
+    (tmp_path / "h").write_text(PRINTED["bhosts"])
+    (tmp_path / "t").write_text(TREES)
+    words = ["--bhosts", str(tmp_path / "h"), "--topology", str(tmp_path / "t")]
+    if by == "folder":
+        (tmp_path / "less").write_text("Host[1G] hostA\n    core0(0)\n")  # of lshosts -T
+        words = ["--from", str(tmp_path)]
+    elif by == "site":
+        site = tmp_path / "site.yaml"
+        site.write_text("format: slotwise/1\nhosts: [{name: hostA, slots: 4, cores: 3}]\n")
+        words += ["--site", str(site)]
+    code, printed = run("import", "snapshot", *words, "-o", str(tmp_path / "out.yaml"))
+    assert code == 0, printed
+    found = {
+        h.name: [getattr(h, name) for name in UNITS]
+        for h in load(tmp_path / "out.yaml").cluster.hosts
+    }
+    assert found == {"hostA": [3 if by == "site" else 4, 4, 2, 2], "hostB": [3, 6, 1, 2]}
+
+
+@pytest.mark.behaviour("AFF-01")
+@pytest.mark.parametrize(
+    ("line", "wrong", "lost"),
+    [
+        ("core2(1)", "core2(x)", ["threads"]),
+        ("core2(1)", "core2()", ["threads"]),
+        ("core2(1)", "core2 1", ["cores", "threads"]),
+        ("    Socket1", "    Socket?", ["sockets"]),
+        ("NUMA[1: 0M", "NUMA[x: 0M", ["numa_nodes"]),
+        ("core2(1)", "c?re2(1)", list(UNITS)),
+    ],
+)
+def test_a_line_of_a_tree_takes_what_it_would_tell(line: str, wrong: str, lost: list[str]) -> None:
+    whole, other = (
+        made(TREES, bhosts=PRINTED["bhosts"]),
+        made(TREES.replace(line, wrong, 1), bhosts=PRINTED["bhosts"]),
+    )
+    assert whole.cluster.hosts[1] == other.cluster.hosts[1]
+    gone = [name for name in UNITS if getattr(other.cluster.hosts[0], name) is None]
+    assert gone == lost
+    (told,) = [item for item in other.omissions if item not in whole.omissions]
+    assert told.hosts == ("hostA",)

@@ -18,7 +18,7 @@ HOST = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nh1 ok - 8 0 0 0 0 0
 TELLS = (
     "--aps",
     *("--bparams", "--bugroup", "--bmgroup", "--busers", "--lshosts"),
-    *("--blimits", "--bjgroup", "--brsvs", "--bsla", "--bresources"),
+    *("--blimits", "--bjgroup", "--brsvs", "--bsla", "--bresources", "--topology"),
 )
 SNAPSHOT = ("--bjobs", "--bhosts", "--bqueues", "--bhpart")
 

@@ -211,6 +211,19 @@ GROUP_NAME   NJOBS  PEND  RUN  SSUSP  USUSP  FINISH  SLA  JLIMIT  OWNER
 /a               1     1    0      0      0       0   ()    2/-  bob
 /a/b             1     1    0      0      0       0   ()    1/10  bob
 """
+TREES = """\
+Host[188.1G] h1
+    Socket0
+        NUMA[0: 0M / 94G]
+            core0(*0 24)
+            core1(1 25)
+        NUMA[1: 0M / 94G]
+            core0(2 26)
+Host[62G] h2
+    NUMA[0: 62G]
+        Socket0
+            core0(0)
+"""
 NUMBER = r"(?<![\w.])\d[\w.:%+-]*"
 #: A time that nobody needs.
 INERT = "Resource usage"
@@ -235,6 +248,7 @@ LISTINGS: dict[str, tuple[str, str, str]] = {
     "blimits": ("facts", LIMITS, r"\d+/\d+"),
     "blimits -c": ("facts", LIMIT_SECTIONS, r"(?<== )\d+"),
     "bjgroup": ("facts", JOB_GROUPS, r"\d+/\S+"),
+    "bhosts -aff": ("facts", TREES, r"\b(?:Socket0|NUMA|core\d)|(?<=[*( ])\d+(?=[ )])"),
     "bhosts -s": ("shared", SHARED, NUMBER),
 }
 

@@ -19,6 +19,7 @@ from slotwise.model.sources.slurm.assemble import AssembledSlurm, assemble
 from slotwise.model.sources.slurm.fields import FIELDS, SlurmRecord, known_names
 from slotwise.model.sources.slurm.folder import printed_at, read_folder, read_texts
 from slotwise.model.sources.slurm.records import records_of_json, records_of_text
+from slotwise.model.sources.slurm.several_partitions import BEHIND
 from typer.testing import CliRunner
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -175,7 +176,11 @@ def test_a_running_job_has_its_nodes_inside_its_reservation() -> None:
 
 def test_what_is_not_modelled_is_named_for_its_jobs_alone() -> None:
     found = instance_of(texts_of("probes"))
-    touched = {job: item.what for item in found.omissions for job in item.jobs or ()}
+    behind = [item for item in found.omissions if item.what == BEHIND]  # of 34, in two partitions
+    own = [item for item in found.omissions if item not in behind]
+    touched = {job: item.what for item in own for job in item.jobs or ()}
+    assert len(behind) == 1
+    assert not {"34", "38"} & set(behind[0].jobs or ())
     assert set(touched) == {"12", "13", "14", "18", "19", "22", "23", "25", "28", "34"}
     assert not [item for item in found.omissions if item.jobs is None and not item.narrowed]
 
@@ -358,6 +363,33 @@ def test_limits_by_the_association_manager() -> None:
 
 def test_limits_that_are_not_enforced_bind_nothing() -> None:
     assert instance_of({**texts_of("live"), "qos.txt": QOS}).limits == ()
+
+
+def test_jobs_behind_one_in_several_partitions_are_not_proved() -> None:
+    """512 may start in its other partition, before the jobs there that are behind it."""
+    texts = texts_of("live")
+    for name, nodes in (("one", "n[1-2]"), ("two", "n[3-6]"), ("apart", "n6")):
+        texts["partition.txt"] += f"\nPartitionName={name} Nodes={nodes} MaxTime=UNLIMITED\n"
+    listed = json.loads(texts["squeue.json"])
+    for job in listed["jobs"]:
+        if job["job_state"] == "PENDING":
+            job["partition"] = {512: "two,one", 523: "apart"}.get(job["job_id"], "one")
+            job["partition"] = "one" if job["job_id"] == 515 else job["partition"]
+            job["priority"] = 4294967000 if job["job_id"] == 515 else job["priority"]
+    texts["squeue.json"] = json.dumps(listed)
+    found = instance_of(texts)
+    touched = {job for item in found.omissions if item.what == BEHIND for job in item.jobs or ()}
+    assert {"516", "518", "524"} <= touched
+    assert not {"512", "515"} & touched  # itself alone; ahead of it
+    plan = sw.plan(found)
+    assert not [item.job for item in plan if item.job in touched and item.proved]
+    assert plan["515"].proved
+    alone = replace_partition(texts, "two,one", "two")
+    assert BEHIND not in {item.what for item in instance_of(alone).omissions}
+
+
+def replace_partition(texts: dict[str, str], old: str, new: str) -> dict[str, str]:
+    return {**texts, "squeue.json": texts["squeue.json"].replace(old, new)}
 
 
 TOPOLOGY = (

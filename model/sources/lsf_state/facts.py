@@ -40,12 +40,13 @@ from .limits import (
 from .printed_facts import columns
 from .reading import Cells, Reading, Touched, json_records
 from .reservations import SeenReservation, read_brsvs
+from .topology import read_topology
 from .values import Remarks, Text
 
 #: The commands that tell of it.
 COMMANDS = (
     *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs"),
-    *("bsla", "bresources -g -l"),
+    *("bsla", "bresources -g -l", "lshosts -T"),
     "bjobs -aps",
 )
 _PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
@@ -75,6 +76,8 @@ class SiteFacts:
     reservations: tuple[SeenReservation, ...] = ()
     service_classes: tuple[ServiceClass, ...] = ()
     pools: tuple[GuaranteedPool, ...] = ()
+    #: Processor units by host and field, as lshosts -T prints them.
+    units: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     #: What bjobs -aps prints of jobs, by id.
     absolute: Mapping[str, str] = field(default_factory=dict)
 
@@ -384,6 +387,10 @@ def _short_pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return facts
 
 
+def _units(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    return replace(facts, units={**facts.units, **read_topology(text, reading)})
+
+
 def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
 
@@ -401,6 +408,7 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "bsla": _service_classes,
     "bresources -g -l": _pools,
     "bresources": _short_pools,
+    "lshosts -T": _units,
     "bjobs -aps": _absolute,
 }
 

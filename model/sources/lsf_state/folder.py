@@ -80,6 +80,8 @@ def _rank(kind: str, text: Text) -> int:
         return 2 if any(len(line) > _BROKEN_AT for line in jobs) else int(bool(jobs))
     if kind in ("bhosts", "bqueues"):
         return int(text.is_json or any(line.startswith(("HOST ", "QUEUE:")) for line in lines))
+    if kind == "lshosts -T":  # bhosts -aff knows which processors jobs may be bound to
+        return int(re.search(r"NUMA\[\d+: [^\]]*/", text.content) is not None)
     if kind == "bparams":
         return int("MBD_SLEEP_TIME =" in text.content)
     return 0

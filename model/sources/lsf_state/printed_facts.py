@@ -19,7 +19,9 @@ PLAIN = "plain"
 FORMS = (LONG, JSON, PLAIN)
 
 
-Kind = Literal["job", "host", "queue", "user", "user group", "host group", "limit", "job group"]
+Kind = Literal[
+    "job", "host", "queue", "user", "user group", "host group", "limit", "job group", "units"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +232,17 @@ JOB_GROUPS = (
     _row("job group", "started jobs, and their limit", "limit", plain="JLIMIT"),
 )
 
+#: Processor units of hosts, in the trees of lshosts -T and bhosts -aff.
+TOPOLOGY = (
+    _row("units", "host", "name", plain="Host"),
+    _row("units", "sockets", "sockets", plain="Socket"),
+    _row("units", "NUMA nodes", "numa_nodes", plain="NUMA"),
+    _row("units", "cores", "cores", plain="core"),
+    _row("units", "threads of cores", "threads", plain="core"),
+)
+
 FACTS = (
-    *JOBS, *HOSTS, *QUEUES, *USERS, *USER_GROUPS, *HOST_GROUPS, *LIMITS, *JOB_GROUPS,
+    *JOBS, *HOSTS, *QUEUES, *USERS, *USER_GROUPS, *HOST_GROUPS, *LIMITS, *JOB_GROUPS, *TOPOLOGY,
 )  # fmt: skip
 
 

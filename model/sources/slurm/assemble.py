@@ -19,6 +19,7 @@ from .limits import Binding, limits_of
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
+from .several_partitions import BEHIND, behind_others
 from .site import (
     MAX_PRIORITY,
     SlurmSite,
@@ -244,6 +245,9 @@ class _SlurmJobs:
         for seen in self.seen.jobs:
             if is_pending(seen):
                 found += self._waiting(seen)
+        waiting = filter(is_pending, self.seen.jobs)
+        for name in behind_others(self.seen, waiting, found):
+            self.omitted[name].append(BEHIND)
         for what, ids in self.left.items():
             self.notes.append(f"omitted {len(ids)} pending job(s), {some(ids)}: {what}")
         for text, ids in self._by_text():
