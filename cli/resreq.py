@@ -15,8 +15,10 @@ from .process import Exit
 from .source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..model.instance import Instance
-    from ..model.resreq import Options, Simple
+    from ..model.resreq import Options, Requirement, Simple
 
 
 Format = Literal["text", "json"]
@@ -35,6 +37,8 @@ class Trial:
     others: tuple[tuple[str, str], ...]
     #: Whether the result depends on an unknown submission host.
     unsure: bool = False
+    #: The alternative and the term that it belongs to, empty for a simple requirement.
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ class ResreqAnswer:
     normal: str | None
     #: One a term (a simple requirement is one); None: no hosts.
     trials: tuple[Trial, ...] | None
-    compound: bool = False
+    #: Normal form and delay in minutes of each alternative in braces; () without any.
+    alternatives: tuple[tuple[str, int | None], ...] = ()
 
 
 #: Meaning of --cluster, the alternative to --against.
@@ -129,23 +134,43 @@ def _options(instance: Instance | None, strict: bool, lenient: bool, dialect: st
 def _answer(
     text: str, instance: Instance | None, options: Options, submitted_from: str | None
 ) -> ResreqAnswer:
-    from ..model.resreq import Compound, parse_with_notes, print_requirement
+    from ..model.resreq import parse_with_notes, print_requirement
 
     parsed = parse_with_notes(text, options)
     requirement = parsed.requirement
-    compound = isinstance(requirement, Compound)
     trials = None
     if instance is not None:
-        parts = (
-            tuple(term.requirement for term in requirement.terms)
-            if isinstance(requirement, Compound)
-            else (requirement,)
+        trials = tuple(
+            replace(_trial(simple, instance, submitted_from), part=part)
+            for part, simple in _parts(requirement)
         )
-        trials = tuple(_trial(part, instance, submitted_from) for part in parts)
     normal = print_requirement(requirement, options.unit)
     unsure = any(trial.unsure for trial in trials or ())
     notes = (*parsed.notes, *((NO_HOME,) if unsure else ()))
-    return ResreqAnswer(True, "; ".join(notes), None, normal, trials, compound)
+    first = (print_requirement(replace(requirement, later=()), options.unit), None)
+    later = tuple(
+        (print_requirement(item.requirement, options.unit), item.delay)
+        for item in requirement.later
+    )
+    several = (first, *later) if later else ()
+    return ResreqAnswer(True, "; ".join(notes), None, normal, trials, several)
+
+
+def _parts(requirement: Requirement) -> Iterator[tuple[str, Simple]]:
+    """Yield each simple requirement with the alternative and the term that it is of."""
+    from ..model.resreq import Compound
+    from ..model.resreq.syntax import every, simples
+
+    delays = (None, *(item.delay for item in requirement.later))
+    for place, (one, delay) in enumerate(zip(every(requirement), delays, strict=True), start=1):
+        of = [_alternative(place, delay)] if requirement.later else []
+        for number, simple in enumerate(simples(one), start=1):
+            term = [f"term {number}"] if isinstance(one, Compound) else []
+            yield ", ".join([*of, *term]), simple
+
+
+def _alternative(place: int, delay: int | None) -> str:
+    return f"alternative {place}" + (f" (after {delay} min pending)" if delay else "")
 
 
 def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Trial:
@@ -202,23 +227,27 @@ def _record(answer: ResreqAnswer) -> dict[str, object]:
     hosts: object = None
     if answer.trials is not None:
         lists = [list(trial.hosts) for trial in answer.trials]
-        hosts = lists if answer.compound else lists[0]
-    return {
+        hosts = lists if answer.trials[0].part else lists[0]
+    several = [{"normal": text, "delay": delay} for text, delay in answer.alternatives]
+    record = {
         "valid": answer.valid,
         "message": answer.message,
         "position": answer.position,
         "normal": answer.normal,
         "hosts": hosts,
     }
+    return record | ({"alternatives": several} if several else {})
 
 
 def _report(answer: ResreqAnswer) -> str:
     lines = [answer.normal or "(no requirement)"]
     if answer.message:
         lines.append(f"note: {answer.message}")
-    for number, trial in enumerate(answer.trials or (), start=1):
-        if answer.compound:
-            lines.append(f"term {number}")
+    for place, (text, delay) in enumerate(answer.alternatives, start=1):
+        lines.append(f"{_alternative(place, delay)}: {text or 'any host'}")
+    for trial in answer.trials or ():
+        if trial.part:
+            lines.append(trial.part)
         total = len(trial.hosts) + len(trial.others)
         ending = ", best first:" if trial.hosts else ""
         lines.append(f"{len(trial.hosts)} of {total} hosts match{ending}")

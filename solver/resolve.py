@@ -26,7 +26,17 @@ from ..model.resreq import (
     select_mask,
 )
 from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
-from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
+from ..model.resreq.syntax import (
+    LSF_7,
+    Compound,
+    Cu,
+    Requirement,
+    Simple,
+    Span,
+    Term,
+    every,
+    simples,
+)
 from . import alike
 from .availability.demand import Calendar, Demand, TermDemand, UnitDemand, with_deadline
 from .availability.resources import (
@@ -246,6 +256,27 @@ class Resolver:
         """Return whether a job has stripe or gtile in its span[], which no plan obeys."""
         return any(simple.tiling for simple in self._simples(job))
 
+    def has_alternatives(self, job: Job) -> bool:
+        """Return whether a job has alternatives in braces, of which plans use the first."""
+        return bool(self.requirement(job).later)
+
+    def holds_by_alternative(self, job: Job) -> bool:
+        """Return whether a job reserves other amounts under another alternative in braces."""
+        held = {
+            tuple((simple.rusage, simple.affinity) for simple in simples(one))
+            for one in every(self.requirement(job))
+        }
+        return len(held) > 1
+
+    def later_terms(self, job: Job) -> tuple[TermDemand, ...]:
+        """Return what a job takes under its alternatives after the first; () if it has none."""
+        queue = self.instance.queue(job.queue)
+        found: list[TermDemand] = []
+        for item in self.requirement(job).later:
+            with suppress(InputError):  # LSF refuses such an alternative.
+                found += self._terms(job, queue, item.requirement)
+        return tuple(found)
+
     def reserves(self, job: Job) -> frozenset[str]:
         """Resources that a job reserves under some alternative of its rusage."""
         return frozenset(
@@ -386,6 +417,8 @@ class Resolver:
             terms = tuple(self._terms(job, queue, merged.requirement))
             asked = merged.requirement
             impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
+            if impossible and asked.later:
+                impossible = f"under its first alternative, the only one in plans: {impossible}"
             impossible = self._not_in_reservation(job) or impossible
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"

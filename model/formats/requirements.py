@@ -23,7 +23,7 @@ from ..resreq import (
     parse_with_notes,
     requirement_options,
 )
-from ..resreq.syntax import Cu, simples
+from ..resreq.syntax import Cu, every, simples
 from .finding import Finding, Location
 from .names import unknown_unit_type
 
@@ -80,7 +80,8 @@ def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
     found += _gpu_levels(instance)
     running = [item.job for item in instance.running]
     found += of_jobs("running", running, _ASKED, reader.read_job, poll)
-    broken = bool(found)
+    broken = any(not item.warning for item in found)
+    reader.noted = "; ".join(item.message for item in found if item.warning)
     if not broken:
         found += of_jobs("running", running, _ASKED, reader.runs, poll)
     look = reader.read_job if broken else reader.waits
@@ -119,6 +120,8 @@ class _RequirementReader:
         self._read: dict[tuple[str, bool], Finding | None] = {}
         self._accepted: _Known = {}
         self._clashes: _Known = {}
+        #: Notes about queues and applications, which are not repeated for their jobs.
+        self.noted = ""
 
     def read(self, place: Location, text: str, *, alone: bool = True) -> list[Finding]:
         """Return the errors of one string; parts that LSF ignores are warnings.
@@ -152,7 +155,11 @@ class _RequirementReader:
         A requeued job is checked as running jobs are.
         """
         look = self.runs if job.requeued else self.submitted
-        return self.read_job(place, job) or look(place, job)
+        found = self.read_job(place, job)
+        if any(not item.warning for item in found):
+            return found
+        noted = "; ".join((self.noted, *(item.message for item in found)))
+        return found + [item for item in look(place, job) if item.message not in noted]
 
     def runs(self, place: Location, job: Job) -> list[Finding]:
         """Why nobody can say what a running job holds: its requirement and its queue's clash."""
@@ -178,7 +185,7 @@ class _RequirementReader:
         except InputError as error:
             wrong = [*map(_refusal, error.problems)]
         else:
-            wrong = [*_disagreement(merged.requirement, job)]
+            wrong = [f for one in every(merged.requirement) for f in _disagreement(one, job)]
         for found in wrong:
             message = f"{found.message}, so what the job holds cannot be said"
             yield replace(found, message=message, place=found.place or ("res_req",))
@@ -197,8 +204,9 @@ class _RequirementReader:
             return
         for warning in merged.warnings:
             yield Finding((), warning, warning=True)
-        yield from _disagreement(merged.requirement, job)
-        yield from dict.fromkeys(self._units(merged.requirement, job, queue))
+        for requirement in every(merged.requirement):
+            yield from _disagreement(requirement, job)
+            yield from dict.fromkeys(self._units(requirement, job, queue))
 
     def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[Finding]:
         """Rules of cu[] and of resizable jobs that need the cluster and the queue."""

@@ -37,6 +37,7 @@ from .syntax import (
     Simple,
     Term,
     UsageString,
+    every,
     joined,
     simples,
 )
@@ -239,6 +240,8 @@ def combine(strings: Sequence[str], options: Options = ORDINARY) -> Merged:
 
 
 def _alone(requirement: Requirement, text: str) -> Simple:
+    if requirement.later:
+        raise ResreqError(f"the alternatives {text} cannot be one of several -R options")
     if isinstance(requirement, Compound):
         raise ResreqError(f"the compound requirement {text} cannot be one of several -R options")
     if requirement.rusage is not None and requirement.rusage.phased:
@@ -301,13 +304,40 @@ def merge_levels(
     reserved once for each job; those of the queue go to the first term of a compound requirement.
     unit: LSF_UNIT_FOR_LIMITS, in which refusals give mem and swp. Raises InputError with one
     problem for each request beyond the queue's limits. Parts that compound requirements ignore are
-    named in the warnings.
+    named in the warnings. Of the levels with alternatives in braces the highest replaces the
+    others, and each of its alternatives is merged with the other levels.
     """
     ranges = Ranges(resrsv_limit or {}, unit)
     warnings: list[str] = []
-    job, application, queue = (
-        None if level == Simple() else level for level in (job, application, queue)
-    )
+    levels = [job, application, queue]
+    several = [place for place, level in enumerate(levels) if level is not None and level.later]
+    for place in several[1:]:
+        levels[place] = None
+        warnings.append(f"the alternatives of the {_LEVELS[place]} are ignored: a higher level has")
+    if not several:
+        return _merged(levels, ranges, job_based, warnings)
+    found: list[Requirement] = []
+    given = levels[several[0]]
+    assert given is not None
+    for each in (replace(given, later=()), *(item.requirement for item in given.later)):
+        levels[several[0]] = each
+        found.append(_merged(levels, ranges, job_based, warnings).requirement)
+    later = (replace(o, requirement=m) for o, m in zip(given.later, found[1:], strict=True))
+    return Merged(replace(found[0], later=tuple(later)), tuple(dict.fromkeys(warnings)))
+
+
+#: Names of the levels of requirements, highest first.
+_LEVELS = ("job", "application", "queue")
+
+
+def _merged(
+    levels: Sequence[Requirement | None],
+    ranges: Ranges,
+    job_based: frozenset[str],
+    warnings: list[str],
+) -> Merged:
+    """Return the requirement merged from those of three levels without alternatives in braces."""
+    job, application, queue = (None if level == Simple() else level for level in levels)
     queue = _within_ranges(queue, ranges, warnings)
     own, above = _own(job, application, warnings)
     if own is not None:
@@ -583,7 +613,8 @@ class RequirementMerging:
         return any(
             simple.cu is not None
             for text in (*job.res_req, *above)
-            for simple in simples(parse_with_notes(text, self.options).requirement)
+            for one in every(parse_with_notes(text, self.options).requirement)
+            for simple in simples(one)
         )
 
     def gpus_asked(self, job: Job) -> GpuRequest | None:
@@ -753,12 +784,26 @@ def _effective(asked: _Asked, job_based: frozenset[str], options: Options) -> Me
         unit=options.unit,
     )
     warnings = [warning for level in levels for warning in level.warnings]
-    requirement = _counted(merged.requirement, asked.slots, asked.proclimit_default)
+    later = tuple(
+        replace(item, requirement=_complete(item.requirement, levels[0].requirement, asked))
+        for item in merged.requirement.later
+    )
+    first = replace(merged.requirement, later=())
+    requirement = replace(_complete(first, levels[0].requirement, asked), later=later)
+    return Merged(requirement, tuple(dict.fromkeys([*warnings, *merged.warnings])))
+
+
+def _complete(requirement: Requirement, own: Requirement, asked: _Asked) -> Requirement:
+    """Return a merged requirement with the counts of its terms, the layout of -extsched and GPUs.
+
+    own: the requirement of the job itself.
+    """
+    requirement = _counted(requirement, asked.slots, asked.proclimit_default)
     if asked.extsched:
-        requirement = laid_out(requirement, levels[0].requirement, asked.extsched, asked.slots)
+        requirement = laid_out(requirement, own, asked.extsched, asked.slots)
     if asked.gpus is not None and not gpus_reserved(requirement):
         requirement = _with_gpus(requirement, asked.gpus)
-    return Merged(requirement, tuple(dict.fromkeys([*warnings, *merged.warnings])))
+    return requirement
 
 
 def _with_gpus(requirement: Requirement, gpus: GpuRequest) -> Requirement:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,6 +20,7 @@ from ..input_limits import check_length
 from .errors import ResreqError
 from .scanner import (
     SectionText,
+    alternatives,
     is_compound,
     is_linked,
     joined_selections,
@@ -35,6 +36,7 @@ from .syntax import (
     Compound,
     Cu,
     Expression,
+    Later,
     Options,
     OrderKey,
     Requirement,
@@ -146,7 +148,7 @@ class Builder:
         alternatives = []
         bars = _tokens(tree, "OR")
         if bars and self._in_term:
-            self.fail(bars[0], "a compound requirement takes no alternatives ('||')")
+            self.fail(bars[0], "a requirement in braces takes no alternatives ('||')")
         for place, alternative in enumerate(_subtrees(tree)):
             seen: set[str] = set()
             commas = _tokens(alternative, "COMMA")
@@ -378,9 +380,7 @@ class Builder:
             value = next((token for token in rest if token.type == "WORD"), None)
             places[word] = name
             if self._in_term and word in ("balance", "excl"):
-                self.fail(
-                    name, f"cu[{word}] cannot be used in a compound requirement", _CU_IN_TERMS
-                )
+                self.fail(name, f"cu[{word}] cannot be used in braces", _CU_IN_TERMS)
             found[word] = self._cu_value(name, value)
         if "balance" in found and found.get("pref") == "bestfit":
             place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
@@ -403,7 +403,8 @@ class Builder:
         if word not in keys:
             self.fail(name, f"cu[] knows no '{word}'{nearest(word, keys)}", ", ".join(keys))
         if value is None:
-            self.fail(name, f"{word} needs a value", f"{word}=…")
+            counts = word in ("maxcus", "usablecuslots")
+            self.fail(name, f"{word} needs a value", f"{word}={'number' if counts else '…'}")
         if word == "type":
             return _unquote(str(value))
         if word == "pref":
@@ -412,8 +413,8 @@ class Builder:
             if str(value) == "bestfit":
                 self._needs_newer(value, "pref=bestfit")
             return str(value)
-        if word == "usablecuslots" and str(value) == "0":
-            return 0
+        if word == "usablecuslots":
+            return 0 if str(value) == "0" else self._positive(value, word, ", or 0: no minimum")
         return self._positive(value, word)
 
 
@@ -584,6 +585,8 @@ _TILING = re.compile(
     r"(?:(?<=:)|^)\s*(?:stripe(?:\s*=\s*[0-9]+)?|gtile\s*=\s*(?:[0-9]+|'!'|\"!\"))\s*(?=:|\Z)"
 )
 _NOT_TILED = "stripe and gtile of span[] are read but not modelled"
+#: Text of the note about alternatives in braces.
+_ONLY_FIRST = "plans use alternative 1 only and name the others, tried in order: {}"
 #: Text of the note about an affinity[] that requests more than a number of processor units.
 _AFFINITY = (
     "of affinity[] plans count the processor units; where they lie, who shares them and what is "
@@ -639,9 +642,51 @@ def parse_with_notes(text: str, options: Options) -> Parsed:
 
 
 def _requirement(text: str, options: Options) -> tuple[Requirement, list[str]]:
+    parts = alternatives(text)
+    if not parts:
+        return _alone(text, options)
+    if options.dialect == LSF_7:
+        raise ResreqError(
+            "LSF 7 has no alternatives in braces",
+            text=text,
+            position=parts[-1].start - 1,
+            token="{",
+            expected="dialect: 10.1, or one requirement",
+        )
+    found: list[Later] = []
+    notes: list[str] = []
+    for part in parts:
+        try:
+            requirement, own = _alone(part.body, options, in_braces=True)
+        except ResreqError as error:
+            raise error.shifted(text, part.start) from None
+        found.append(Later(requirement, part.delay))
+        notes += own
+    if found[0].delay:
+        notes.append(f"the delay @{found[0].delay} of the first alternative is ignored")
+    delays = [item.delay for item in found[1:] if item.delay is not None]
+    if delays != sorted(delays):
+        notes.append("a delay is shorter than the one before it")
+    if len(found) > 1:
+        notes.append(_ONLY_FIRST.format(_delays(found[1:])))
+    return replace(found[0].requirement, later=tuple(found[1:])), notes
+
+
+def _delays(later: Sequence[Later]) -> str:
+    """Return the numbers of alternatives and their delays in words."""
+    return ", ".join(
+        f"{number} ({'without a delay' if item.delay is None else f'after {item.delay} min'})"
+        for number, item in enumerate(later, start=2)
+    )
+
+
+def _alone(
+    text: str, options: Options, *, in_braces: bool = False
+) -> tuple[Requirement, list[str]]:
+    """Return a requirement without alternatives; in_braces: it is one of several."""
     notes: list[str] = []
     if not is_compound(text):
-        return _simple(text, options, notes), notes
+        return _simple(text, options, notes, in_term=in_braces), notes
     found = []
     for term in terms(text):
         if term.count == 0:

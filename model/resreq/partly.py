@@ -17,6 +17,7 @@ from .syntax import (
     Expression,
     Name,
     Options,
+    Requirement,
     Rusage,
     Simple,
     UsageString,
@@ -33,26 +34,36 @@ def heeded_part(text: str, options: Options, keep: Keep) -> str:
 
     keep: called for every part as a requirement of its own: a condition between ``&&``, a key of
     order[] or same[], an amount of rusage[], the whole of span[], cu[] and affinity[]. Of
-    alternatives in braces only the first, which LSF tries first, is used. A section, or a part of
-    select[] or rusage[], that cannot be read is removed too. Raises ResreqError for a text of which
-    no section can be read.
+    alternatives in braces that cannot all be read only the first, which LSF tries first, is used. A
+    section, or a part of select[] or rusage[], that cannot be read is removed too. Raises
+    ResreqError for a text of which no section can be read.
     """
-    for first in alternatives(text)[:1]:
-        text = first
     options = replace(options, vocabulary=ANY)
     try:
         requirement = parse_with_notes(text, options).requirement
     except ResreqError:
-        if not (readable_text := _readable_text(text, options)):
+        found = alternatives(unquoted(text)[0])
+        readable_text = found[0].body if found else _readable_text(text, options)
+        if not readable_text:
             raise
+        if found:
+            return heeded_part(readable_text, options, keep)
         requirement = parse_with_notes(readable_text, options).requirement
-    if isinstance(requirement, Compound):
-        terms = tuple(
-            replace(term, requirement=_simple(term.requirement, options.unit, keep))
-            for term in requirement.terms
-        )
-        return print_requirement(Compound(terms), options.unit)
-    return print_requirement(_simple(requirement, options.unit, keep), options.unit)
+    return print_requirement(_kept(requirement, options.unit, keep), options.unit)
+
+
+def _kept(requirement: Requirement, unit: str, keep: Keep) -> Requirement:
+    """Return a requirement, with its alternatives, without the parts that `keep` rejects."""
+    later = tuple(
+        replace(item, requirement=_kept(item.requirement, unit, keep)) for item in requirement.later
+    )
+    if isinstance(requirement, Simple):
+        return replace(_simple(requirement, unit, keep), later=later)
+    terms = (
+        replace(term, requirement=_simple(term.requirement, unit, keep))
+        for term in requirement.terms
+    )
+    return Compound(tuple(terms), later)
 
 
 def readable(options: Options) -> Keep:
@@ -168,9 +179,10 @@ def check_select(text: str, options: Options = STRICT) -> tuple[bool, str]:
     """
     inner, _ = unquoted(text)
     try:
-        bodies = [term.body for term in terms(inner)] if is_compound(inner) else [inner]
-        for body in bodies:
-            _check(body, replace(options, strict=True))
+        for part in [item.body for item in alternatives(inner)] or [inner]:
+            bodies = [term.body for term in terms(part)] if is_compound(part) else [part]
+            for body in bodies:
+                _check(body, replace(options, strict=True))
     except ResreqError as error:
         return False, f'Error near "{error.token}": {error.what}. Job not submitted.'
     return True, VALID
@@ -221,6 +233,8 @@ def hostless(text: str, slots: int) -> tuple[str, tuple[str, ...]]:
         requirement = parse(text)
     except InputError:
         return "", ("unreadable",)
+    if requirement.later:
+        return "", ("alternatives",)
     if isinstance(requirement, Simple):
         kept, gone = _without_hosts(requirement)
         return print_requirement(kept), gone

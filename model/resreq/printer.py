@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .selection import in_unit, plain
 from .syntax import (
     Amount,
@@ -45,6 +47,8 @@ def print_requirement(requirement: Requirement, unit: str = "MB") -> str:
 
     unit: LSF_UNIT_FOR_LIMITS, in which mem and swp are written.
     """
+    if requirement.later:
+        return _alternatives(requirement, unit)
     if isinstance(requirement, Simple):
         return _simple(requirement, unit)
     terms = []
@@ -52,6 +56,14 @@ def print_requirement(requirement: Requirement, unit: str = "MB") -> str:
         count = "" if term.count is None else f"{term.count}*"
         terms.append(f"{count}{{{_simple(term.requirement, unit)}}}")
     return " + ".join(terms)
+
+
+def _alternatives(requirement: Requirement, unit: str) -> str:
+    found = [f"{{{print_requirement(replace(requirement, later=()), unit)}}}"]
+    for item in requirement.later:
+        delay = "" if item.delay is None else f"@{item.delay}"
+        found.append(f"{{{print_requirement(item.requirement, unit)}}}{delay}")
+    return " || ".join(found)
 
 
 def print_expression(expression: Expression, unit: str = "MB") -> str:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_letters, digits
+from typing import NoReturn
 
 from ..errors import nearest
 from .errors import ResreqError
@@ -15,6 +16,8 @@ _NAMES = "select[], order[], rusage[], span[], same[], cu[] or affinity[]"
 _OPERATORS = ("&&", "||")
 #: Characters of the name of a section.
 _WORD = f"{ascii_letters}{digits}_"
+#: Delay of an alternative in minutes.
+_DELAY = re.compile(r"\s*@\s*([0-9]{1,9})(?![\w.])")
 _TERM = re.compile(r"\s*(?:(?P<count>[0-9]+)\s*\*\s*|\*\s*)?(?=\{)")
 
 
@@ -28,6 +31,16 @@ class SectionText:
     start: int
     #: Offset of the first character of the body.
     at: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeText:
+    """An alternative ``{body}@delay``; delay in minutes, None if it is omitted."""
+
+    body: str
+    #: Offset of the first character of the body.
+    start: int
+    delay: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +132,15 @@ def terms(text: str) -> tuple[TermText, ...]:
         if not rest:
             return tuple(found)
         at = len(text) - len(rest)
-        if rest.startswith("||") and alternatives(text):
-            raise ResreqError(
-                "alternatives in braces are not read",
-                text=text,
-                position=at,
-                token="||",
-                expected="one of them alone; LSF tries the first one first",
-            )
         if rest[0] != "+":
             raise ResreqError(
                 "nothing is allowed between or beside the terms of a compound requirement",
                 text=text,
                 position=at,
                 token=rest.split(maxsplit=1)[0],
-                expected="'+' and another term, or the end",
+                expected="'+' and another term, or the end"
+                if rest[:2] != "||"
+                else "each alternative in braces of its own: {2*{…} + 3*{…}} || {…}",
             )
         if count is None:
             raise ResreqError(
@@ -146,23 +153,45 @@ def terms(text: str) -> tuple[TermText, ...]:
         place = at + 1
 
 
-def alternatives(text: str) -> tuple[str, ...]:
-    """Return the requirements of ``{…} || {…}@60`` in order, () for any other text."""
-    found: list[str] = []
-    rest = unquoted(text)[0].strip()
-    while rest.startswith("{"):
-        try:
-            end = closing(rest, 0, "{}")
-        except ResreqError:
-            return ()
-        found.append(rest[1:end].strip())
-        rest = re.sub(r"\s*(@\s*\d+\s*)?", "", rest[end + 1 :], count=1)
-        if not rest:
-            return tuple(found) if len(found) > 1 else ()
-        if not rest.startswith("||"):
-            return ()
-        rest = rest[2:].lstrip()
+def alternatives(text: str) -> tuple[AlternativeText, ...]:
+    """Return the alternatives of ``{…} || {…}@60`` in order, () for any other text.
+
+    Raises ResreqError for a text that begins like alternatives and continues otherwise.
+    """
+    found: list[AlternativeText] = []
+    place = _after_blanks(text, 0)
+    while text.startswith("{", place):
+        end = closing(text, place, "{}")
+        delay = _DELAY.match(text, end + 1)
+        after = end + 1 if delay is None else delay.end()
+        minutes = None if delay is None else int(delay[1])
+        found.append(AlternativeText(text[place + 1 : end], place + 1, minutes))
+        sign = _after_blanks(text, after)
+        if sign == len(text):
+            return tuple(found) if len(found) > 1 or delay else ()
+        if not text.startswith("||", sign):
+            if len(found) == 1 and delay is None and text[sign] != "@":
+                return ()
+            _refuse_alternative(
+                text, sign, "cannot follow an", "'||' and another, @minutes, or the end"
+            )
+        place = _after_blanks(text, sign + 2)
+    if found:
+        _refuse_alternative(
+            text, place, "begins no", "an alternative in braces, such as {select[mem>100]}@10"
+        )
     return ()
+
+
+def _after_blanks(text: str, at: int) -> int:
+    """Return the offset of the next character that is no blank."""
+    return len(text) - len(text[at:].lstrip())
+
+
+def _refuse_alternative(text: str, at: int, place: str, expected: str) -> NoReturn:
+    token = text[at : at + 1]
+    what = f"'{token}' {place} alternative in braces" if token else "an alternative is missing"
+    raise ResreqError(what, text=text, position=at, token=token, expected=expected)
 
 
 @lru_cache(maxsize=16384)

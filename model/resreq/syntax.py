@@ -232,6 +232,8 @@ class Simple:
     affinity: str = ""
     #: Text of stripe and gtile of span[], which no plan obeys.
     tiling: str = ""
+    #: Alternatives in braces that follow it, which no plan obeys.
+    later: tuple[Later, ...] = ()
 
     @property
     def units_of_a_slot(self) -> tuple[str, int]:
@@ -265,6 +267,17 @@ class Compound:
 
     #: The terms in order.
     terms: tuple[Term, ...]
+    #: Alternatives in braces that follow it, which no plan obeys.
+    later: tuple[Later, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """An alternative ``|| {requirement}@delay`` after the first one (REQ-21)."""
+
+    requirement: Simple | Compound
+    #: Minutes of pending time from which it may be used, None: not given.
+    delay: int | None = None
 
 
 Requirement: TypeAlias = Simple | Compound
@@ -275,6 +288,11 @@ def simples(requirement: Requirement) -> tuple[Simple, ...]:
     if isinstance(requirement, Simple):
         return (requirement,)
     return tuple(term.requirement for term in requirement.terms)
+
+
+def every(requirement: Requirement) -> tuple[Requirement, ...]:
+    """Return the first and all later alternatives; a requirement without any is returned alone."""
+    return (requirement, *(item.requirement for item in requirement.later))
 
 
 #: Versions of the requirement language (docs/resreq.md has the differences).

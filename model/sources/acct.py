@@ -562,9 +562,7 @@ class Requirements:
     def _read(self, text: str, slots: int) -> tuple[str | None, tuple[str, ...]]:
         if self._options is None:
             kept, gone = hostless(text, slots)
-            return kept, tuple(
-                "unreadable requirement" if name == "unreadable" else f"{name}[]" for name in gone
-            )
+            return kept, tuple(_IN_WORDS.get(name, f"{name}[]") for name in gone)
         sound, untold = readable(self._options), self._untold
 
         def keep(part: str) -> bool:
@@ -577,6 +575,10 @@ class Requirements:
         except InputError:
             return None, ()
         return part, (f"part of the requirement {text}",)
+
+
+#: Parts of requirements that are no sections, in words.
+_IN_WORDS = {"unreadable": "unreadable requirement", "alternatives": "alternatives in braces"}
 
 
 class AcctJobs(OnDemand[Job]):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from ...model.errors import InputError
 from ...model.plan import Plan
 from ..availability.demand import Demand, TermDemand, with_eligible_time
 from ..availability.profile import Profile
@@ -84,11 +85,16 @@ def _found(
     moving: list[_Moving] = []
 
     def move(demand: Demand, because: tuple[str, ...]) -> None:
+        demand = _under_any_alternative(problem, demand)
         hosts, pools = candidate_hosts(demand), pools_used(demand)
         moving.append(_Moving(demand.job.id, hosts, pools, because))
         _take_everywhere(profile, demand)
 
-    demands = [demand for demand in problem.demands if not demand.impossible]
+    demands = [
+        demand
+        for demand in problem.demands
+        if not demand.impossible or (demand.job.id in unsure and _has_alternatives(problem, demand))
+    ]
     others = [d for d in demands if d.job.id not in unsure and d.job.id not in found]
     if before:
         for demand in demands:
@@ -110,6 +116,22 @@ def _found(
                 new[name] = met
                 move(demand, met)
     return new
+
+
+def _has_alternatives(problem: PlanningProblem, demand: Demand) -> bool:
+    """Return whether a job has alternatives in braces; False if its requirement is refused."""
+    try:
+        return problem.resolver.has_alternatives(demand.job)
+    except InputError:
+        return False
+
+
+def _under_any_alternative(problem: PlanningProblem, demand: Demand) -> Demand:
+    """Return the demand with the terms of all alternatives in braces, of which it takes one."""
+    if not _has_alternatives(problem, demand):
+        return demand
+    later = problem.resolver.later_terms(demand.job)
+    return replace(demand, terms=(*demand.terms, *later), impossible="")
 
 
 def _met(moving: Collection[_Moving], demand: Demand) -> tuple[str, ...]:

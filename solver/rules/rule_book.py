@@ -154,6 +154,10 @@ def pools_used(demand: Demand) -> set[int]:
 SUBMISSION_HOST = "submission host for type==local (from_host)"
 #: Omission for jobs with -g if the job groups are unknown.
 JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -L)"
+#: Omission for jobs with several alternatives in braces.
+LATER_ALTERNATIVES = "the alternatives of -R after the first ({…} || {…}@delay)"
+#: Omission for all jobs beside running ones whose alternative is unknown.
+HELD_BY_ALTERNATIVE = "the alternative of -R under which running jobs started ({})"
 #: Omission for jobs with affinity[] if a host does not say its cores, threads and the like.
 UNITS_UNKNOWN = "affinity[] where hosts do not tell how many processor units they have"
 #: Maximum number of jobs of a simulation that are examined.
@@ -197,11 +201,23 @@ def unsupported_rules(
             touched.setdefault(what, []).extend(ids)
     if sharers := sharing.moved((run.job for run in instance.running), instance.pending):
         touched[SHARED_GPUS] = list(sharers)
+    if asked and (unsure := _held_by_alternative(instance, resolver)):
+        touched[HELD_BY_ALTERNATIVE.format(", ".join(unsure))] = list(asked)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
     those = tuple(job for job in asked.values() if job is not None)
     moved = ((item, scopes.moved(item, those)) for item in instance.omissions)
     of_instance = (replace(item, jobs=ids) for item, ids in moved if ids is None or ids)
     return (*of_jobs, *of_instance)
+
+
+def _held_by_alternative(instance: Instance, resolver: Resolver) -> tuple[str, ...]:
+    """Return the running jobs of which the alternative, and so what they reserve, is unknown."""
+    found: list[str] = []
+    for run in instance.running:
+        with suppress(InputError):
+            if resolver.holds_by_alternative(run.job):
+                found.append(run.job.id)
+    return tuple(found)
 
 
 def unheeded_by_the_loop(
@@ -254,6 +270,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
             yield "model and memory of GPUs where hosts do not tell them"
         if resolver.spreads_tasks(job):
             yield "stripe and gtile of span[]"
+        if resolver.has_alternatives(job):
+            yield LATER_ALTERNATIVES
         if job.extsched and topology(job.extsched).unheeded:
             yield "options of external schedulers (-ext)"
 

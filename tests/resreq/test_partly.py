@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from slotwise.model.resreq import Options, ResreqError, Vocabulary, heeded_part, parse, readable
-from slotwise.model.resreq.scanner import alternatives
 
 KNOWN = Vocabulary(numbers=frozenset({"lic"}), booleans=frozenset({"cs"}), complete=True)
 
@@ -20,7 +19,11 @@ KNOWN = Vocabulary(numbers=frozenset({"lic"}), booleans=frozenset({"cs"}), compl
         ("rusage[x=1] span[ptile=4] affinity[core(1)]", "span[ptile=4] affinity[core(1)]"),
         ("same[type:x] span[ptile='!',X86:2]", "span[ptile='!',X86:2] same[type]"),
         ("2*{select[x]} + 3*{rusage[mem=5:x=1]}", "2*{} + 3*{rusage[mem=5]}"),
-        ("{select[cs] rusage[x=1]} || {select[mem>1]}@60", "select[cs]"),
+        (
+            "{select[cs] rusage[x=1]} || {select[mem>1 && x>1]}@60",
+            "{select[cs]} || {select[mem>1]}@60",
+        ),
+        ("{select[cs] rusage[x=1]} || {select[mem>]}@60", "select[cs]"),
         # What cannot be read at all goes alone too.
         (
             "select[mem>5 && cs>1?2] rusage[mem=5] span[hosts=1]",
@@ -44,25 +47,3 @@ def test_what_is_no_requirement_is_refused() -> None:
         heeded_part("select[mem>", Options(), lambda part: True)
     with pytest.raises(ResreqError):
         heeded_part("2*{select[mem>?]} + {span[hosts=1]}", Options(), lambda part: True)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("{a} || {b}", ("a", "b")),
-        ("'{a} || {1*{b} + 2*{c}} @ 60'", ("a", "1*{b} + 2*{c}")),
-        ("{a}@10||{b}@20||{c}", ("a", "b", "c")),
-        ("{a}", ()),
-        ("2*{a} + 1*{b}", ()),
-        ("{a} || b", ()),
-        ("{a || {b}", ()),
-        ("rusage[mem=1||mem=2]", ()),
-    ],
-)
-def test_alternatives(text: str, found: tuple[str, ...]) -> None:
-    assert alternatives(text) == found
-
-
-def test_alternatives_are_refused_by_name() -> None:
-    with pytest.raises(ResreqError, match="alternatives in braces are not read"):
-        parse("{select[mem>1]} || {select[mem>2]}")

@@ -392,6 +392,18 @@ def replace_partition(texts: dict[str, str], old: str, new: str) -> dict[str, st
     return {**texts, "squeue.json": texts["squeue.json"].replace(old, new)}
 
 
+def test_parts_of_priorities_are_named_as_not_read() -> None:
+    tables = {
+        "sprio.txt": "  JOBID PARTITION  PRIORITY  AGE  FAIRSHARE\n  512 main  1078  0  0\n",
+        "sshare.txt": "Account|User|RawShares|NormShares\nroot||1|1.0\n",
+    }
+    plain, made = assembled(texts_of("live")), assembled({**texts_of("live"), **tables})
+    assert [note.partition(" ")[0] for note in made.notes if note not in plain.notes] == [
+        "sprio", "sshare"
+    ]  # fmt: skip
+    assert made.instance == plain.instance
+
+
 TOPOLOGY = (
     "# two leaves\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-3]\n"
     "SwitchName=n4 Nodes=n[4-6],gone\nSwitchName=top Level=1 Nodes=n[1-6] Switches=s1,n4\n"

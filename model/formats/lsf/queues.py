@@ -13,7 +13,6 @@ from ...gpu_request import GPUS_NAMED
 from ...job import Application
 from ...omissions import GPUS
 from ...resreq import Options, ResreqError, heeded_part
-from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
 from ..units import format_duration, parse_duration
 from .cluster import Machine
@@ -144,14 +143,10 @@ def _queue(entry: LsfEntry, names: HostNames, notes: Notes) -> Item:
 
 
 def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> None:
-    """RES_REQ of a queue or application: of alternatives the first, and nothing of GPUs."""
+    """RES_REQ of a queue or application, without GPUs if no file says which hosts have them."""
     text = item.entry.text("RES_REQ")
     if not text:
         return
-    if found := alternatives(text):
-        reason = "the first counts; LSF tries the next where it finds no hosts for it"
-        notes.may_differ("alternatives in RES_REQ", reason, where, concerned(item.entry))
-        text = found[0]
     gpus = {name for name in GPUS_NAMED.findall(text) if name not in shared.kinds}
     if gpus and not shared.gpus:
         asked = ", ".join(sorted(gpus))

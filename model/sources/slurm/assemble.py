@@ -69,6 +69,8 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         )
     facts = facts_of(seen, notes)
     _name_unknown(seen, notes)
+    for name in dict.fromkeys(seen.passed_over):
+        notes.append(f"{name} is not read: priorities are those of squeue, as they are now")
     bound = limits_of(seen, notes)
     queues = queues_of(seen, notes)
     base = Instance(

@@ -30,6 +30,11 @@ from .topology import SWITCHES, switches_of
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
 _LIMIT_TABLE = re.compile(r"^(?:Cluster\|)?[^\n]*\b(?:GrpTRES|MaxTRES|GrpJobs)\b", re.MULTILINE)
+#: Tables that are not read, since squeue has the priorities of which they are the parts.
+_PARTS_OF_PRIORITY = {
+    "sprio": re.compile(r"^\s*JOBID\b.*\bPRIORITY\b.*\b(?:AGE|JOBSIZE|FAIRSHARE)\b", re.MULTILINE),
+    "sshare": re.compile(r"^\s*Account\b.*\bRawShares\b", re.MULTILINE),
+}
 _DIAGNOSIS = re.compile(r"sdiag output at (.*?) \((\d{9,11})\)")
 _LAST_CYCLE = re.compile(r"Last cycle when: .*?\((\d{9,11})\)")
 _CONFIGURED = re.compile(r"Configuration data as of (\S+)")
@@ -103,6 +108,8 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
     elif _RECORDS.search(content):
         found = list(records_of_text(text))
     else:
+        parts = _PARTS_OF_PRIORITY.items()
+        seen.passed_over += [name for name, table in parts if table.search(content[:4096])]
         return
     by_kind: dict[RecordKind, list[SlurmRecord]] = {}
     for record in found:

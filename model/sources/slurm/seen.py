@@ -190,6 +190,8 @@ class SlurmState:
     licences: dict[str, tuple[float, float]] = field(default_factory=dict)
     limits: list[SlurmLimit] = field(default_factory=list)
     switches: list[SlurmSwitch] = field(default_factory=list)
+    #: Programs whose output is there and not read.
+    passed_over: list[str] = field(default_factory=list)
     #: Of ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)
     version: str = ""
