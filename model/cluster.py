@@ -189,7 +189,9 @@ class ComputeUnit:
 
     #: Name of the unit.
     name: str
+    #: Name of a compute-unit type of the cluster.
     type: str
+    #: Names of all hosts in the unit, in configuration order.
     hosts: tuple[str, ...]
     #: Name of the unit of the next coarser type, None if it has the coarsest.
     parent: str | None = None
@@ -219,7 +221,9 @@ class SharedResource:
 
     #: Name of the resource.
     name: str
+    #: Total amount, in the unit of the resource.
     amount: float
+    #: Names of the hosts that share the amount, None if all hosts do.
     hosts: frozenset[str] | None = None
     #: Whether only jobs change it, not an interval of collection.
     static: bool = True

@@ -130,7 +130,9 @@ class UserGroup:
 
     #: Name of the group.
     name: str
+    #: Names of users and groups, ``all`` for every user.
     members: tuple[str, ...]
+    #: Pairs of a member and its number of shares (USER_SHARES).
     user_shares: tuple[tuple[str, int], ...] = ()
     #: The group's value as UG of an absolute priority (PRIORITY).
     priority: int = 0
@@ -170,8 +172,11 @@ class Scope:
     ``~``.
     """
 
+    #: Names of the members, ``all`` for every one.
     names: tuple[str, ...]
+    #: Whether the limit applies to each member separately (PER_USER and the like).
     each: bool = False
+    #: Names of members that the limit does not cover (``~name``).
     excluded: tuple[str, ...] = ()
 
 
@@ -203,6 +208,7 @@ class Limit:
 class ReservationUsage:
     """Unit that rusage of a user-defined numeric resource counts: job, host or slot (RSV-08)."""
 
+    #: Name of the resource.
     resource: str
     #: PER_JOB, PER_HOST or PER_TASK.
     method: str

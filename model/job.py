@@ -24,9 +24,11 @@ class HostRequest:
     ``+level`` is a preference, ``!`` marks the first host (PLC-12).
     """
 
+    #: Name of a host, host group or compute unit.
     name: str
     #: Preference level, 0 if none.
     preference: int = 0
+    #: Whether the first task must run there (``name!``).
     first: bool = False
 
 
@@ -144,8 +146,11 @@ class Job:
 class RunningJob:
     """A job that runs: `allocation` is host to slots in allocation order; start <= now."""
 
+    #: The job as it was submitted.
     job: Job
+    #: Start in seconds from the origin.
     start: Annotated[int, Fact("instant")]
+    #: Slots in use by host name.
     allocation: Annotated[Mapping[str, int], Fact("allocation")] = field(default_factory=dict)
     #: Expected end; None: by the duration chain (TBR-03).
     finish: Annotated[int | None, Fact("instant")] = None

@@ -70,6 +70,7 @@ _SAME = {"-extsched": "-ext"}
 class BsubLine:
     """Contents of a bsub line or a job script."""
 
+    #: Clock that converts times of day to seconds from the origin.
     clock: Clock = field(default_factory=Clock)
     #: Fields of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
     #: (:class:`~slotwise.model.job.ArraySpec`).
@@ -78,7 +79,9 @@ class BsubLine:
     problems: list[Problem] = field(default_factory=list)
     #: Options that do not affect the start, as given.
     quiet: list[str] = field(default_factory=list)
+    #: Resource requirements (-R) in the order of the command line.
     requirements: list[str] = field(default_factory=list)
+    #: Options that no method obeys, as the user wrote them.
     unheeded: list[str] = field(default_factory=list)
     #: Line of the script that gave each option, 0 if it was not the script.
     lines: dict[str, int] = field(default_factory=dict)

@@ -22,7 +22,9 @@ class DefaultLimit:
 
     #: As it was written, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
     text: str
+    #: Run limit in seconds, None if a factor is given.
     seconds: int | None = None
+    #: Multiple of the run time, None if seconds are given.
     factor: float | None = None
 
     @classmethod
@@ -66,7 +68,9 @@ class ReadOptions:
 class Contents:
     """An instance, and what was odd in the file or left out of it, a line each."""
 
+    #: Instance that the file describes.
     instance: Instance
+    #: Warnings about the file, one sentence each.
     remarks: tuple[str, ...] = ()
     #: Of a log, when its jobs really started, by id (seconds from second 0).
     recorded: Mapping[str, int] = field(default_factory=dict)

@@ -23,8 +23,11 @@ Location = tuple[str | int, ...]
 class Finding:
     """An error or warning at `place`; a warning does not stop the reader."""
 
+    #: Keys and indices from the top of the document to the value.
     place: Location
+    #: Description of the error or warning.
     message: str
+    #: Whether the instance can be used although the finding exists.
     warning: bool = False
     #: Whether it reports a name without a definition; it is unreliable if definitions are
     #: unreadable.
@@ -170,6 +173,7 @@ def _section(annotation: Any) -> type[BaseModel] | None:
 class Rest:
     """A document without its broken parts, so that the remainder can still be checked."""
 
+    #: Document without the entries that cannot be read.
     data: Any
     #: Indices of removed entries by section.
     removed: Mapping[str, tuple[int, ...]]

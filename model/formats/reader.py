@@ -27,8 +27,11 @@ _Lines = Callable[[Iterable[Location]], dict[Location, int]]
 class InstanceFile:
     """The format, for the registry."""
 
+    #: Name of the format in options.
     name: str = "instance"
+    #: Name of the format in messages.
     kind: str = "an instance file, YAML or JSON"
+    #: Names of the read options that affect the format.
     takes: frozenset[str] = frozenset()
 
     def recognises(self, path: Path) -> bool:

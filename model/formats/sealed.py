@@ -29,6 +29,7 @@ class RecordKind:
 
     #: Name of its format.
     name: str
+    #: Version of the content; a record of another version is rejected.
     version: int
     #: Description of such a record.
     title: str

@@ -38,7 +38,9 @@ _OPENING, _CLOSING = "[({", "])}"
 class Setting:
     """A key and its value, as text."""
 
+    #: Path of the key in the document.
     key: str
+    #: New value as text.
     value: str
     #: Where it was said, for messages: ``--set KEY=VALUE``.
     said: str = ""

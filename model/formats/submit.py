@@ -27,7 +27,9 @@ from .unknown_amounts import as_known
 class Submission:
     """A job that a line would submit, and the options of the line that have no say in its start."""
 
+    #: Submitted job.
     job: Job
+    #: Options that do not affect the start.
     quiet: tuple[str, ...] = ()
     #: Elements if the line submits an array; `job` then has the id and fields of the array.
     array: ArraySpec | None = None

@@ -169,7 +169,9 @@ def parse_instant(value: object) -> int | datetime:
 class Clock:
     """Turns stamps into seconds from `origin`; `now` is in those seconds."""
 
+    #: Calendar time of second 0, None if instants have no calendar time.
     origin: datetime | None = None
+    #: Current instant in seconds from the origin.
     now: int = 0
 
     def seconds(self, instant: int | datetime) -> int:

@@ -77,9 +77,11 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 class SbatchLine:
     """The options by their long names; those of the command go before those of the script."""
 
+    #: Value by the long name of an option.
     given: dict[str, str] = field(default_factory=dict)
     #: Line of the script that gave an option.
     lines: dict[str, int] = field(default_factory=dict)
+    #: Errors in the command or in its script.
     problems: list[Problem] = field(default_factory=list)
     #: The script that it names, "" if it names none.
     script: str = ""
