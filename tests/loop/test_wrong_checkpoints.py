@@ -44,6 +44,7 @@ NAMES = [
         for way in ("greedy", "time-based")
     ),
     *(f"replay, {policy}" for policy in ("fcfs", "easy", "easy-sjbf", "conservative", "replan")),
+    *(f"replay, {policy}" for policy in ("saf", "wfp3", "f1")),
 ]
 
 
