@@ -42,14 +42,14 @@ class AskedLine:
 
     line: str
     script: str | None = None
-    #: Of a script.
+    #: Name of the script, "" if the request is a line.
     name: str = ""
 
 
 def asked_for(
     words: list[str], context: typer.Context, *, after_file: bool, stdin: bool
 ) -> AskedLine:
-    """What the words of the command line ask about: a line in quotes or as its words, or a script.
+    """Return the request of the command line: a quoted line, a line as its words, or a script.
 
     context: of the command, whose options a misspelt one is compared with. after_file: whether an
     instance file stands before the words. stdin: whether standard input may have a script. Raises
@@ -99,7 +99,7 @@ def _is_file(name: str) -> bool:
 
 
 def _script_there(name: str) -> str | None:
-    """The text of a command that is a job script, None for any other."""
+    """Return the text of a command that is a job script, None for any other command."""
     from ..model.formats.bsub import has_directives
 
     path = Path(name)
@@ -118,7 +118,7 @@ def _script_text(path: Path) -> str:
 
 
 def _from_standard_input(stdin: bool) -> str:
-    """A job script; InputError where nobody gave one."""
+    """Return a job script from standard input; raise InputError if it is empty."""
     from ..model.formats.reading import standard_input
 
     if not stdin or sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
@@ -245,7 +245,7 @@ def ask(
 
 
 def _report(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
-    """The answer, and beside it what is odd about its history."""
+    """Return the answer and the warnings about its history."""
     for remark in answer.remarks:
         print_note(remark)
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
@@ -254,7 +254,7 @@ def _report(instance: Instance, answer: Answer, format: str, top: int | None, wi
 def answer_output(
     instance: Instance, answer: Answer, format: str, top: int | None = None, wide: bool = False
 ) -> str:
-    """An answer in one of the output formats, with a final newline."""
+    """Return an answer in one of the output formats, with a final newline."""
     import json
 
     from ..model.display import with_stamps

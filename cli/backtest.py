@@ -47,7 +47,7 @@ class PastOfPool:
     reading: LogReading
 
     def run(self, cancel: Cancel) -> Run:
-        """The log replayed; what is odd goes to stderr."""
+        """Return the replayed log; warnings go to stderr."""
         from ..solver.forecast.backtest import Replayed
         from ..solver.replay import replay
 
@@ -83,14 +83,14 @@ class PastOfPool:
 
 
 def only_of_swf(log: Path) -> InputError:
-    """The refusal of --default-limit for a log of LSF's, whose queues have limits of their own."""
+    """Return the rejection of --default-limit for an LSF log, whose queues have own limits."""
     from ..model.errors import InputError
 
     return InputError(f"--default-limit: means nothing for {log}, which is no SWF log")
 
 
 def past_over_hosts(log: Path, cluster: Path, reading: LogReading, cancel: Cancel) -> Run:
-    """The log run by the loop over the hosts of an instance, as `slotwise simulate` does."""
+    """Return a run of the log on the hosts of an instance, as by `slotwise simulate`."""
     from ..model.omissions import sentences
     from ..solver.budget import OutOfTime
     from ..solver.forecast.hosts import SimulatedLog
@@ -125,7 +125,7 @@ _RAW, _CALIBRATED, _IDEAL = "#3b76e1", "#e0742c", "#97a5b7"
 def diagram_bytes(
     rows: Sequence[tuple[float, float, float | None]], title: str, form: str
 ) -> bytes:
-    """Stated chance against the share that held; the same rows give the same bytes.
+    """Return a chart of stated and observed probability; equal rows give equal bytes.
 
     rows: level, share, share after calibration or None. form: "png" or "svg".
     """
@@ -222,7 +222,7 @@ def backtest(
 
 
 def _one_world(cluster: Path | None, pool: PoolOptions) -> None:
-    """InputError where a pool and hosts are asked for at once."""
+    """Raise InputError if a pool and hosts are both requested."""
     from ..model.errors import InputError, Problem
 
     given = {"--policy": pool.policy, "--procs": pool.procs}
@@ -239,7 +239,7 @@ def _one_world(cluster: Path | None, pool: PoolOptions) -> None:
 
 
 def _ask(replayed: PastLog, cancel: Cancel, how: Sampling) -> Questions:
-    """The backtest itself, with a progress bar."""
+    """Run the backtest with a progress bar and return it."""
     from ..solver.budget import OutOfTime
     from ..solver.forecast.backtest import backtest
 
@@ -260,7 +260,7 @@ def _ask(replayed: PastLog, cancel: Cancel, how: Sampling) -> Questions:
 def backtest_output(
     replayed: PastLog, questions: Questions, head: dict[str, Any], format: str
 ) -> str:
-    """A backtest in one of the output formats, with a final newline."""
+    """Return a backtest in one of the output formats, with a final newline."""
     from ..model.formats.sealed import BACKTEST, sealed
     from ..solver.forecast.backtest import accuracies, calibration_of, reliability
     from ..solver.forecast.logs import Backtest
@@ -346,7 +346,7 @@ def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
 
 
 def _whole(seconds: float) -> int | None:
-    """Whole seconds, None for no start."""
+    """Return a start in whole seconds, None for no start."""
     return int(seconds) if isfinite(seconds) else None
 
 

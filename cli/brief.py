@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def command_of(job: str, change: str) -> str:
-    """The command by which its user makes a change of a job; the change itself if none does.
+    """Return the command for a change of a job, or the change itself if there is no command.
 
     An option of its own is all that bmod needs; a section of -R would need the whole string.
     """
@@ -25,7 +25,7 @@ def command_of(job: str, change: str) -> str:
 
 
 def brief_text(clock: WrittenTimes, found: Explanation, start: str, cautions: Iterable[str]) -> str:
-    """Two sentences, lines to paste, and what the answer omits.
+    """Return two sentences, the lines to paste and the omissions of the answer.
 
     start: when and where the job starts. cautions: sentences on what is omitted.
     """

@@ -63,14 +63,14 @@ class Checked:
     """Result of the check of one file."""
 
     file: str
-    #: None if there are problems.
+    #: The instance of the file, None if the file has problems.
     instance: Instance | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     changes: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON."""
+        """Return plain data, fit for JSON."""
         said = {
             name: [asdict(problem) for problem in problems]
             for name, problems in (("problems", self.problems), ("warnings", self.warnings))
@@ -78,7 +78,7 @@ class Checked:
         return {"file": self.file, "ok": not self.problems, **said, **self._counts()}
 
     def tell(self) -> None:
-        """Problems and warnings on standard error, a good file as one line on standard output."""
+        """Print problems and warnings on stderr, and one line on stdout for a valid file."""
         from ..model.errors import report
         from ..solver.pending_reasons import counted
 
@@ -132,7 +132,7 @@ def _changes(path: Path | None, instance: Instance) -> int | None:
 
 
 def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
-    """Pending jobs that no fairshare policy lets start, and why."""
+    """Yield each pending job that cannot start without a fairshare account, with the reason."""
     from ..solver.fairshare.priority_order import admissions
 
     for job, found in admissions(instance).items():

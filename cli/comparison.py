@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ALL = Selection()
 #: From so many characters on the outlook of jobs is a table.
 TABLE_WIDTH = 78
-#: As the marks of starts as configured are called.
+#: Key of the marks of starts as configured.
 CONFIGURED = "configured"
 #: The starts by each method: the method, what the start is, its name.
 _STARTS = (
@@ -39,7 +39,7 @@ _STARTS = (
 def comparison_output(
     instance: Instance, comparison: Comparison, format: str, selection: Selection = _ALL
 ) -> str:
-    """A comparison in one of the output formats, with a final newline."""
+    """Return a comparison in one of the output formats, with a final newline."""
     if format == "text":
         return _text(instance, comparison, selection)
     record = comparison.to_dict()
@@ -59,7 +59,7 @@ class _Layout:
     clock: WrittenTimes
     #: The starts by method that have a column, as in `_STARTS`.
     starts: tuple[tuple[str, str, str], ...]
-    #: What is behind a start in brackets, by method and job.
+    #: The text in brackets behind a start, by method and job.
     marks: Mapping[tuple[str, str], str]
     #: For each time of a row the word where a job has none.
     words: Mapping[str, Mapping[str, str]]
@@ -111,7 +111,7 @@ def _times(comparison: Comparison) -> Iterator[int | None]:
 def _rows(
     comparison: Comparison, selection: Selection, layout: _Layout, *, fold: bool = True
 ) -> list[Shown]:
-    """A row for each job; fold: one for each array, of which only the first element is written."""
+    """Return a row for each job; fold: one row for each array, with the id of its first element."""
     if not fold:
         return [_shown(row, comparison, layout) for row in comparison]
     together: dict[str, list[ComparedJob]] = {}
@@ -141,7 +141,7 @@ def _state(row: ComparedJob, now: int) -> State:
 
 
 def _array(clock: WrittenTimes, array: str, rows: Sequence[ComparedJob], first: Shown) -> Shown:
-    """The elements of an array as one row: its first, and when its last one starts."""
+    """Return the elements of an array as one row: its first start and its last start."""
     members = tuple(row.job for row in rows)
     without = Counter(row.state for row in rows[1:] if row.as_configured is None)
     last = max(rows, key=lambda row: -1 if row.possible is None else row.possible)

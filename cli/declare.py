@@ -26,7 +26,7 @@ class Declared:
 
 
 def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
-    """The default of a field or a parameter that is an option.
+    """Return the default of a field or a parameter that is an option.
 
     default: ... where it must be given. names: its spelling where it is not its name's. settings:
     as of ``typer.Option``. A switch whose default is off has no ``--no-…``; an option whose type is
@@ -36,7 +36,7 @@ def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
 
 
 def argument(default: Any, help: str, **settings: Any) -> Any:
-    """The default of a field or a parameter that is an argument; as :func:`option`."""
+    """Return the default of a field or a parameter that is an argument; see :func:`option`."""
     return _declared(typer.Argument, default, (), settings | {"help": help})
 
 
@@ -55,13 +55,13 @@ def _declared(
 class Taking:
     """Fields of a record that a command takes, their order, and their changed texts."""
 
-    #: None if all are taken, as they are declared.
+    #: Names of the fields that the command takes, None if it takes all of them.
     names: tuple[str, ...] | None
     changed: Mapping[str, Any]
 
 
 def taking(names: str | None = None, /, **changed: Any) -> Taking:
-    """In ``Annotated`` behind a record: of these fields alone, the others keep their defaults.
+    """Return a mark for ``Annotated``: the command takes only these fields of the record.
 
     changed: of a field another help, or another :func:`option` or :func:`argument` (with ... for
     its default), by which a record of any floor may be options.
@@ -70,7 +70,7 @@ def taking(names: str | None = None, /, **changed: Any) -> Taking:
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as typer takes it: for each record that it asks for, the options of the record.
+    """Return the function as typer takes it: each record parameter becomes its options.
 
     A parameter whose type is no record, and whose default is none of :func:`option`, stays.
     """
@@ -100,12 +100,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def values_of(record: Any, *names: str) -> dict[str, Any]:
-    """The fields of a record by name, or those of these names."""
+    """Return the values of a record by field name, or of these fields only."""
     return {name: getattr(record, name) for name in names or (f.name for f in fields(record))}
 
 
 def spelled(record: Any) -> dict[str, Any]:
-    """The values of a record's options by their spelling."""
+    """Return the values of a record's options by the spelling of the option."""
     declared = {each.name: each.metadata.get(_DECLARED) for each in fields(record)}
     return {
         said.names[0] if said.names else f"--{name.replace('_', '-')}": getattr(record, name)
@@ -123,12 +123,12 @@ class _Taken:
     options: Mapping[str, tuple[Any, Field[Any]]]
 
     def parameters(self) -> Iterator[Parameter]:
-        """The options as typer takes them."""
+        """Return the options of the record as typer takes them."""
         for name, (hint, declared) in self.options.items():
             yield _parameter(name, hint, declared)
 
     def made_of(self, given: dict[str, Any]) -> Any:
-        """The record, of values that are taken out of those of the command line."""
+        """Remove the record's values from those of the command line and return the record."""
         values = {name: given.pop(name) for name in self.options}
         for name, (hint, _) in self.options.items():
             if get_origin(hint) is tuple:
@@ -137,7 +137,7 @@ class _Taken:
 
 
 def _taken(hint: Any) -> _Taken | None:
-    """The record that a parameter is, None if it is an option by itself."""
+    """Return the record that a parameter is, None if the parameter is an option by itself."""
     taking_of = taking()
     if get_origin(hint) is Annotated:
         hint, *more = get_args(hint)
@@ -157,7 +157,7 @@ def _is_declared(own: Field[Any], taken: Taking) -> bool:
 
 
 def _changed(own: Field[Any], how: Any) -> Field[Any]:
-    """A field with other words, or as another declaration has it; its default stays."""
+    """Return a field with another help text or declaration, and with its own default."""
     if how is None:
         return own
     if isinstance(how, str):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.diagnosis.records import Advised, Diagnosis, Page, Verdict
 
-#: What the arguments are of a diagnosis.
+#: The argument FILE of a diagnosis.
 OF_SITE = (
     "Instance file, - for standard input; with --bjobs the site's configuration: an "
     "instance, or a directory of LSF's own files."
@@ -84,7 +84,7 @@ def diagnose(
 
 
 def _only_of_listings(listings: Listings) -> None:
-    """InputError for what says how listings are read, where there are none."""
+    """Raise InputError for an option on how to read listings if no listing is given."""
     from ..model.errors import InputError
 
     given = values_of(listings, "lsid", "now", "rusage")
@@ -98,7 +98,7 @@ def _only_of_listings(listings: Listings) -> None:
 
 
 def _site(source: Source) -> Path | Instance | None:
-    """The site of live listings: a file, or what a directory of LSF's own files says."""
+    """Return the site of live listings: from a file, or from a directory of LSF's own files."""
     from ..model.errors import InputError
 
     file = source.file
@@ -120,7 +120,7 @@ def _site(source: Source) -> Path | Instance | None:
 def diagnosis_output(
     instance: Instance, found: Diagnosis, format: str, details: bool = False
 ) -> str:
-    """A diagnosis in one of the output formats, with a final newline."""
+    """Return a diagnosis in one of the output formats, with a final newline."""
     import json
 
     from ..solver.advice.diagnosis.records import page_of

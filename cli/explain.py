@@ -110,7 +110,7 @@ def is_small(instance: Instance) -> bool:
 def explanation_output(
     instance: Instance, found: Explanation, format: str, wide: bool = False
 ) -> str:
-    """An explanation in one of the output formats, with a final newline."""
+    """Return an explanation in one of the output formats, with a final newline."""
     import json
 
     from ..model.display import with_stamps
@@ -231,7 +231,7 @@ def _configuration(instance: Instance, found: Explanation) -> str:
 
 
 def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
-    """``LSF says …; we say …, because …``, where the instance knows what LSF says."""
+    """Return ``LSF says …; we say …, because …`` if the instance has LSF's own estimate."""
     if found.lsf is None:
         return
     says = [f'"{found.lsf.reason}"'] if found.lsf.reason else []
@@ -333,7 +333,7 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
 def placed_text(
     clock: WrittenTimes, who: str, answer: StartAnswer, method: str, wide: bool = False
 ) -> str:
-    """``job5 starts +3h, ends +4h, on 2*hostA 2*hostC 2*hostD (time-based)``."""
+    """Return text such as ``job5 starts +3h, ends +4h, on 2*hostA 2*hostC (time-based)``."""
     from ..model.plan import proof_text
     from .tables import hosts_text
 

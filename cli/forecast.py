@@ -77,7 +77,7 @@ class LikelyOptions:
         return Drawing(**said)
 
     def past(self, instance: Instance) -> History | None:
-        """The history for the instance; None if none is named.
+        """Return the history for the instance, None if no history is named.
 
         Read before the work begins, so that a signal meanwhile ends the command.
         """
@@ -165,7 +165,7 @@ def forecast(
 def _drawn(
     instance: Instance, history: History, *, calibrate: int | None, cancel: Cancel, **options: Any
 ) -> Forecasts:
-    """The forecasts themselves, with a progress bar for the backtest before them."""
+    """Return the forecasts; a progress bar shows the backtest that precedes them."""
     from ..solver.budget import OutOfTime
     from ..solver.forecast.of_instance import forecast as forecast_jobs
     from .options import progress_bar
@@ -191,7 +191,7 @@ def _drawn(
 
 
 def _states(instance: Instance, found: Forecasts) -> Stated:
-    """The states of the jobs that start neither by limits nor in any future, as every command."""
+    """Return the states of the jobs that start neither in the plan nor in any sample."""
     from ..solver.forecast.jobs import NO_START as NONE
     from ..solver.outlook.outlook import outlook_of
     from ..solver.scheduler.continuation import run_as_configured
@@ -211,7 +211,7 @@ def _states(instance: Instance, found: Forecasts) -> Stated:
 def _without_start(
     instance: Instance, found: Forecasts, selection: Selection, states: Stated
 ) -> list[str]:
-    """Why jobs that are shown have no start, in the words of every command."""
+    """Return the reasons why listed jobs have no start, by job."""
     from .outlook_text import NO_START as IN_WORDS
 
     chosen = [item.job for item in selection.choose(_shown(instance, found, _by_job(found)))]
@@ -224,7 +224,7 @@ def _by_job(found: Forecasts, by: int | None = None) -> dict[str, dict[str, Any]
 
 
 def likely_columns() -> tuple[Column, ...]:
-    """Columns of a table beside a plan's."""
+    """Return the columns that a forecast adds to the table of a plan."""
     from ..solver.advice.likely import TIMES
 
     return tuple(Column(title) for title in TIMES.values())
@@ -233,7 +233,7 @@ def likely_columns() -> tuple[Column, ...]:
 def likely_cells(
     clock: WrittenTimes, likely: StartQuantiles | None, *, short: bool = False
 ) -> tuple[str, str, str]:
-    """LIKELY, 9 IN 10 BY, 1 IN 10 BY of a job, or that there was no time for them."""
+    """Return LIKELY, 9 IN 10 BY and 1 IN 10 BY of a job, or that there was no time for them."""
     from ..solver.advice.likely import UNKNOWN
 
     item = likely or UNKNOWN
@@ -245,7 +245,7 @@ def likely_cells(
 
 
 def _moment(by: str, instance: Instance) -> int:
-    """Seconds of the instance's clock that --by means."""
+    """Return the time of --by in seconds of the instance's clock."""
     from datetime import datetime
 
     from ..model.errors import InputError
@@ -266,7 +266,7 @@ def _moment(by: str, instance: Instance) -> int:
 
 
 def calibration_of_file(path: Path | None) -> Calibration:
-    """The calibration of a backtest that was saved; without a file that of nothing known.
+    """Return the calibration of a saved backtest; without a file the one of no data.
 
     Raises InputError for a file that holds none, or is damaged.
     """
@@ -298,7 +298,7 @@ def forecast_output(
     format: str,
     states: Stated = NOTHING,
 ) -> str:
-    """Forecasts in one of the output formats, with a final newline.
+    """Return forecasts in one of the output formats, with a final newline.
 
     states: of jobs that start neither by limits nor in any future.
     """
@@ -323,7 +323,7 @@ def _shown(
     records: dict[str, dict[str, Any]],
     states: Stated = NOTHING,
 ) -> list[Shown]:
-    """A row each, in the order in which jobs have turns."""
+    """Return a row for each forecast, in the dispatch order of the jobs."""
     from ..model.display import clock_text
 
     slots = {job.id: job.slots for job in instance.pending}
@@ -344,7 +344,7 @@ def _shown(
 
 
 def _by_array(rows: Sequence[Shown], selection: Selection) -> list[Shown]:
-    """The rows with the elements of an array as one, each time from that of the first to the last.
+    """Return the rows with one row for each array; its times are those of first and last element.
 
     The strip is that of the last element.
     """
@@ -428,7 +428,7 @@ def _agreed(found: Forecasts) -> bool:
 
 
 def _strip_column(found: Forecasts) -> Column:
-    """The column of the strips; its title is their axis."""
+    """Return the column of the strips; its title is the time axis of the strips."""
     from ..model.display import duration_text
 
     begin, end = "WHEN now", f"+{duration_text(_span(found))}"
@@ -437,7 +437,7 @@ def _strip_column(found: Forecasts) -> Column:
 
 
 def _span(found: Forecasts) -> int:
-    """Seconds that the strips span: to the latest of the bounds."""
+    """Return the seconds that the strips span: to the latest bound of a listed forecast."""
     import numpy as np
 
     late = found.bounds[1]

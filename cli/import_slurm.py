@@ -50,7 +50,7 @@ def slurm_files(listings: SlurmListings, written: Written) -> None:
 
 
 def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
-    """The instance of what was printed; notes go to stderr.
+    """Return the instance of the printed texts; notes go to stderr.
 
     now: the instant; None: as the records have it.
     Raises InputError with everything that makes no instance.

@@ -33,7 +33,7 @@ FACTS = (
     *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs", "aps"),
     *("bsla", "bresources", "topology"),
 )
-#: What the text of an option is, if it is not called so.
+#: The kind of text that an option takes, if the option has another name.
 _KIND_OF = {
     "aps": "bjobs -aps",
     "bresources": "bresources -g -l",
@@ -105,7 +105,7 @@ class Listings:
         return [*listed, *self.facts.values(), *(() if self.lsid is None else (self.lsid,))]
 
     def instance(self, site: Path | Instance | None) -> Instance:
-        """The instance of the files; notes and differences go to stderr.
+        """Return the instance of the files; notes and differences go to stderr.
 
         Raises InputError with everything that is wrong with them.
         """
@@ -172,7 +172,7 @@ def make_instance(
     site: Path | Instance | None,
     rusage: str = "",
 ) -> Instance:
-    """The instance of what was printed; notes and differences go to stderr.
+    """Return the instance of the printed texts; notes and differences go to stderr.
 
     reference: about when it was printed. now: exactly when, None for what the jobs tell. site: the
     configuration. rusage: "slot" or "host", what rusage[mem] counts for, "" for what the site or
@@ -245,7 +245,7 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
 
 
 def _counting(made: Assembled, family: str) -> str:
-    """What rusage[] counts for by the amounts that are reserved, "" if they do not tell."""
+    """Return what rusage[] counts for, by the reserved amounts; "" if they leave it open."""
     from ..solver.plausibility import counted_as_reserved
 
     counted, why = counted_as_reserved(made.instance, made.seen) if made.seen.jobs else ("", "")
@@ -255,7 +255,7 @@ def _counting(made: Assembled, family: str) -> str:
 
 
 def _balanced(instance: Instance, seen: Seen) -> Instance:
-    """The instance with what contradicts itself in what was printed; the balance goes to stderr."""
+    """Return the instance with the contradictions of the listings; print the balance on stderr."""
     from ..solver.plausibility import check_consistency
 
     balance = check_consistency(instance, seen)
@@ -266,7 +266,7 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 
 
 def _seen(printed: Printed, reference: datetime) -> Seen:
-    """What the texts say; InputError with all that is wrong with them."""
+    """Return the facts of the texts; raise InputError with all their faults."""
     from ..model.errors import InputError, Problem
     from ..model.sources.lsf_state.bjobs import read_bjobs
     from ..model.sources.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
@@ -298,7 +298,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     listed, pools = read(read_gpus, gpus) or [], read(read_shared, shared) or []
     if problems:
         raise InputError(problems)
-    # Of what several files name, the last one counts; of queues the long form, which says more.
+    # If several files name one thing, the last file counts; the long form of a queue says more.
     return Seen(
         list({job.id: job for job in jobs}.values()),
         hosts=None if hosts is None else list({host.name: host for host in hosts}.values()),
@@ -313,7 +313,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
 
 
 def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
-    """Jobs that several files list in different states, as those of different times do."""
+    """Print the jobs that several files list in different states, as from different times."""
     states: dict[str, str] = {}
     for job in jobs:
         before = states.setdefault(job.id, job.status)
@@ -326,7 +326,7 @@ def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
 
 
 def print_notes(texts: Sequence[str], most: int = MAX_NOTES) -> None:
-    """Notes on stderr, the first few and how many more there are."""
+    """Print the first notes on stderr, and the number of further notes."""
     for text in texts[:most]:
         print_note(text)
     if len(texts) > most:
@@ -351,7 +351,7 @@ def _file_text(path: Path) -> str:
 
 
 def check_lsid(text: str, source: str) -> None:
-    """InputError for what is not the output of lsid."""
+    """Raise InputError for a text that is not the output of lsid."""
     from ..model.errors import InputError, Problem
     from ..model.formats.sniff import kind_of_text
 
@@ -378,7 +378,7 @@ def parse_now(text: str) -> datetime:
 
 
 def _age(paths: Sequence[Path]) -> datetime:
-    """When the newest of the files was written: it gives printed times their year."""
+    """Return when the newest of the files was written: it gives printed times their year."""
     written = [path.stat().st_mtime for path in paths if path.exists()]
     moment = datetime.fromtimestamp(int(max(written)), UTC) if written else None
     return moment or datetime.now(UTC).replace(microsecond=0)

@@ -104,7 +104,7 @@ def lsf(
 
 
 def _processors(words: Iterable[str]) -> dict[str, int]:
-    """``16`` or ``hostA=16`` each; InputError for anything else."""
+    """Return the processors of texts ``16`` or ``hostA=16``; raise InputError for other texts."""
     from ..model.formats.names import expand_range
 
     found: dict[str, int] = {}
@@ -133,7 +133,7 @@ KEEP_GOING = option(False, "Report malformed records and take the rest.")
 
 
 def _log(what: str) -> Any:
-    """The argument of a log file or several."""
+    """Return the argument for one or several log files."""
     text = f"{what}; plain or gzipped, - for standard input."
     return argument(..., text, callback=from_stdin, show_default=False)
 
@@ -311,7 +311,7 @@ def swf(
 
 
 def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
-    """The moment that is meant. Raises InputError where it lies outside the log or has no date."""
+    """Return the second of --at. Raises InputError if it is outside the log or has no date."""
     from ..model.errors import InputError
 
     zero = 0
@@ -339,7 +339,7 @@ def _require_within(at: str, time: int, first: int, last: int, origin: datetime 
 
 
 def _with_precedences(instance: Instance, log: Workload, starts: Mapping[int, int]) -> Instance:
-    """The instance with what its jobs wait for (DEP-06): jobs of the log before them, and time.
+    """Return the instance with the dependencies of its jobs (DEP-06) and the delays behind them.
 
     starts: of the log's jobs (seconds).
     """
@@ -374,7 +374,7 @@ def _origin_of(log: SwfLog) -> str | None:
 
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:
-    """The moment on plain hosts; second 0 is the log's own."""
+    """Return the instant on equal hosts; second 0 is that of the log."""
     from ..model.sources.lsf_state.assemble import assemble
     from ..model.sources.lsf_state.seen import Seen
 
@@ -423,7 +423,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
 
 
 def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Instance:
-    """The instance with what the log's jobs have used by its now, or by --at."""
+    """Return the instance with the usage of the log's jobs until its now, or until --at."""
     from ..model.errors import InputError
     from ..solver.fairshare.reports import PastUsage
 
@@ -457,7 +457,7 @@ def _has_accounts(instance: Instance) -> bool:
 
 
 def _zero(instance: Instance) -> int:
-    """Seconds since 1970 of an instance's second 0."""
+    """Return the seconds since 1970 of an instance's second 0."""
     return int(datetime.fromisoformat(instance.origin or "1970-01-01T00:00:00+00:00").timestamp())
 
 
@@ -474,7 +474,7 @@ def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
 
 
 def _acct_time(at: str, files: list[Path]) -> int:
-    """The moment that is meant; reads the log where it counts from its begin or end."""
+    """Return the instant of --at; read the log if --at counts from its begin or end."""
     from ..model.errors import InputError
     from ..model.sources.log_lines import BadRecords
 
@@ -492,7 +492,7 @@ def _acct_time(at: str, files: list[Path]) -> int:
 
 
 def _seconds(at: str, first: int) -> int:
-    """The moment that --at means; first: of the log, in its seconds."""
+    """Return the second of --at; first: the first second of the log."""
     from ..model.errors import InputError
     from ..model.formats.units import parse_duration, parse_stamp
 
@@ -507,7 +507,7 @@ def _seconds(at: str, first: int) -> int:
 
 
 def _refuse(bad: BadRecords, keep_going: bool) -> None:
-    """InputError for malformed records, or with --keep-going warnings."""
+    """Raise InputError for malformed records; with --keep-going print warnings."""
     from ..model.sources.acct import SKEWED
     from ..model.sources.log_lines import refused_records
 
@@ -538,7 +538,7 @@ class FormatReading(LogReading):
     cluster: Path | None = option(None, "Instance whose hosts and queues to take.")
 
     def options(self) -> ReadOptions:
-        """As a format takes them. Raises InputError for what makes no sense."""
+        """Return the options as a format takes them. Raises InputError for an invalid cluster."""
         from ..model.formats.file_format import ReadOptions
 
         cluster = None if self.cluster is None else read_source(self.cluster)
@@ -549,12 +549,12 @@ class FormatGroup(TyperGroup):
     """The commands that are written by hand, and one for every other format of the registry."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names in the order of the registry."""
+        """Return the names of the commands in the order of the registry."""
         own = super().list_commands(ctx)
         return own + [item.name for item in _importable() if item.name not in own]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name, None if nobody knows it."""
+        """Return the command of a name, None if the name is unknown."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
@@ -582,7 +582,7 @@ def _importable() -> list[FileFormat]:
 
 
 def _command(found: FileFormat) -> Any:
-    """``slotwise import NAME FILE`` with the options that mean something for the format."""
+    """Return ``slotwise import NAME FILE`` with the options that apply to the format."""
 
     known = ("hosts", "cluster", "keep_going", "default_limit")
     taken = taking(" ".join(name for name in known if name in found.takes))

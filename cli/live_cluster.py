@@ -23,7 +23,7 @@ def schedulers() -> tuple[Scheduler, ...]:
 
 
 def scheduler_here() -> tuple[Scheduler, dict[str, str]]:
-    """The scheduler of this machine, and its programs by name.
+    """Return the scheduler of this machine, and its programs by name.
 
     Raises InputError if there is none, or a part of one.
     """
@@ -46,7 +46,7 @@ def scheduler_here() -> tuple[Scheduler, dict[str, str]]:
 
 
 def cluster_now(asking: Asking) -> Instance:
-    """The cluster of this machine as it is now; notes go to stderr.
+    """Return the cluster of this machine as it is now; notes go to stderr.
 
     What was not read is an omission of the instance as well. Raises InputError if there is no
     scheduler, or if what it prints makes no instance.

@@ -30,7 +30,7 @@ FIELDS = (
 MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
 #: Options of versions that support GPUs.
 GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
-#: And those of newer ones.
+#: Fields of ``bjobs -o`` that only newer versions of LSF know.
 NEW_FIELDS = "exclusive rsvid job_group estimated_run_time from_host"
 #: Every column that the table of printed facts has.
 ALL_FIELDS = " ".join(asked_columns())
@@ -68,12 +68,12 @@ NEEDED = ("bjobs", "bhosts", "bqueues")
 #: Seconds to wait for each of the others, and how many such times for all of them.
 OPTIONAL_TIMEOUT = 30.0
 OPTIONAL_SHARE = 4
-#: What a site's configuration has, which counts instead.
+#: Commands that are not run if a site's configuration is given, which replaces them.
 OF_SITE = (
     *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "limits", "blimits"),
     *("bsla", "bresources"),
 )
-#: What a version prints that passes over the option of the command.
+#: The outputs of a version that ignores the option of the command, by command.
 _OTHER_TABLES = {
     "aps": ("bjobs",),
     "bresources": ("configuration",),
@@ -84,7 +84,7 @@ _UNKNOWN_ANYWAY = ("topology",)
 
 
 def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
-    """The cluster as LSF's programs print it; notes and differences go to stderr.
+    """Return the cluster as LSF's programs print it; notes and differences go to stderr.
 
     programs: the absolute paths of those that are there. One that is not needed and fails is named
     on stderr, and as an omission of the instance. Raises InputError where a needed one fails, or
@@ -120,7 +120,7 @@ class _Answers:
     _used: float = 0.0
 
     def ask(self, name: str) -> Text | None:
-        """What a command prints, None if that is nothing.
+        """Return the output of a command, None if the output is empty.
 
         Raises InputError if one that is needed fails.
         """
@@ -143,7 +143,7 @@ class _Answers:
             self._used += time.monotonic() - begun
 
     def _check_time(self, name: str, left: float) -> None:
-        """InputError for a command that is there if there is no time left for it."""
+        """Raise InputError for an installed command if no time is left for it."""
         program, *words = COMMANDS[name][0]
         if left <= 0 and program in self.programs:
             wrong = f"was not asked: the programs before it took {self._used:.3g} s"
@@ -181,7 +181,7 @@ def _is_read(name: str, text: Text) -> bool:
     return True
 
 
-#: What LSF's commands find of the environment: these and the variables of LSF and EGO.
+#: Variables that LSF's commands get of the environment, with those of LSF and EGO.
 _KEPT = (
     *("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "KRB5CCNAME"),
     *("LD_LIBRARY_PATH", "LIBPATH", "SHLIB_PATH"),
@@ -190,7 +190,7 @@ _OF_LSF = ("LSF_", "LSB_", "XLSF_", "EGO_")
 
 
 def _environment() -> dict[str, str]:
-    """Of LSF's commands: small, with years in the times they print, where this LSF can."""
+    """Return the environment of LSF's commands, which asks for years in printed times."""
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def example_names(incomplete: str) -> list[str]:
-    """The shipped examples that begin so."""
+    """Return the shipped examples whose names begin with the typed letters."""
     from ..instances import examples
 
     return [name for name in examples() if name.startswith(incomplete)]
 
 
 def pending_jobs(context: typer.Context, incomplete: str) -> list[str]:
-    """The pending jobs that begin so, of the instance that the line names before them."""
+    """Return the pending jobs with this beginning, of the instance named earlier in the line."""
     instance = _instance(context.params)
     jobs = () if instance is None else instance.pending
     return [job.id for job in jobs if job.id.startswith(incomplete)]
@@ -141,7 +141,7 @@ _NOTES: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
 @contextmanager
 def collected_notes(notes: list[str]) -> Iterator[None]:
-    """The notes of the block come to the end of a list, and are not printed."""
+    """Append the notes of the block to a list, and do not print them."""
     token = _NOTES.set(notes)
     try:
         yield
@@ -150,7 +150,7 @@ def collected_notes(notes: list[str]) -> Iterator[None]:
 
 
 def print_note(text: str) -> None:
-    """A line on stderr."""
+    """Print a line on stderr."""
     if (notes := _NOTES.get()) is not None:
         notes.append(text)
         return
@@ -158,7 +158,7 @@ def print_note(text: str) -> None:
 
 
 def read_source(source: Path) -> Instance:
-    """The instance of a file, or of standard input for "-"; warnings go to stderr.
+    """Return the instance of a file, or of standard input for "-"; warnings go to stderr.
 
     Raises InputError with everything that is wrong with it.
     """
@@ -168,7 +168,7 @@ def read_source(source: Path) -> Instance:
     return instance
 
 
-#: What is said where a folder is given for an instance file.
+#: The message for a folder in place of an instance file.
 WANTED_OF_FOLDER = (
     "give an instance file; `slotwise import lsf` makes one of LSF's configuration, `slotwise "
     "import slurm --from` of Slurm's listings"
@@ -204,7 +204,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[Any], None] | None]:
-    """A status line on stderr while a search runs; None if no terminal is there to see it."""
+    """Yield a status line on stderr for a search, None if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -228,9 +228,9 @@ class StandardInput(type(Path())):  # type: ignore[misc]
 
 
 def from_stdin(context: typer.Context, value: Any) -> Any:
-    """The path or paths that a user gave, ``-`` as :class:`StandardInput` until the command ends.
+    """Return the given path or paths, ``-`` as :class:`StandardInput` until the command ends.
 
-    So are pipes, such as ``/dev/stdin`` and what a shell writes for ``<(zcat log)``, and devices.
+    Pipes and devices become the same, such as ``/dev/stdin`` or a shell's ``<(zcat log)``.
     Raises InputError if standard input is asked for twice, cannot be read or has too many bytes.
     """
     from ..model.formats.reading import is_stream, spool
@@ -257,7 +257,7 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
 def progress_bar(
     title: str, total: int, state: Callable[[], tuple[int, int]]
 ) -> Iterator[Callable[[], None]]:
-    """A function that shows where the simulation is: on a terminal's stderr, else it does nothing.
+    """Yield a function that shows a simulation's progress if stderr is a terminal.
 
     total: jobs in all. state: jobs so far and the simulated second.
     """
@@ -288,7 +288,7 @@ def progress_bar(
 
 @contextmanager
 def study_bar(title: str, total: int, already: int = 0) -> Iterator[Callable[[], None]]:
-    """A function to be called for each run that is done; without a terminal it does nothing.
+    """Yield a function to call after each run; it prints nothing if stderr is no terminal.
 
     already: runs that were done before.
     """
@@ -319,7 +319,7 @@ def study_bar(title: str, total: int, already: int = 0) -> Iterator[Callable[[],
 
 
 def seconds_of(text: str, option: str) -> int:
-    """Seconds of an option that is a duration. Raises InputError for none, and for 0."""
+    """Return the seconds of a duration option. Raises InputError for no duration, and for 0."""
     from ..model.formats.units import parse_duration
 
     try:
@@ -332,7 +332,7 @@ def seconds_of(text: str, option: str) -> int:
 
 
 def interval_of(text: str, option: str) -> float:
-    """Seconds of an option that is a time between two events. Raises InputError for none."""
+    """Return the seconds of an interval option. Raises InputError for no duration."""
     from ..model.formats.units import parse_interval
 
     try:

@@ -32,7 +32,7 @@ STOPPED = "the limit or Ctrl-C came first"
 def start_lines(
     clock: WrittenTimes, who: str, outlook: JobOutlook, wide: bool = False
 ) -> Iterator[str]:
-    """A line on the start as configured, on the possible one, and on the estimate of LSF."""
+    """Return lines on the start as configured, the possible start and the estimate of LSF."""
     yield f"{who} {_as_configured(clock, outlook, wide)}"
     if outlook.possible is not None:
         yield f"possible: {_possible(clock, outlook, wide)}"
@@ -43,7 +43,7 @@ def start_lines(
 
 
 def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission]) -> Iterator[str]:
-    """What is not considered of the job, each once: of any start, of the possible one, of another.
+    """Return each omission of the job once: of any start, of the possible one, of another.
 
     method, omissions: how the start was found that is told, and what was not considered there.
     """
@@ -76,13 +76,13 @@ def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def short_reason(text: str) -> str:
-    """The beginning of a reason, up to what says more of it."""
+    """Return the beginning of a reason, without its details."""
     ends = [at for sign in ("; ", " (", ": ") if (at := text.find(sign)) > 0]
     return text[: min(ends, default=len(text))].removeprefix("needs ")
 
 
 def start_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:
-    """The times that the sentences name."""
+    """Return the times that the sentences name."""
     if outlook is None:
         return ()
     ends = outlook.as_configured_end

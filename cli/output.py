@@ -50,7 +50,7 @@ _STDOUT, _STDERR = 1, 2
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A binary file that takes the place of `path` when the block ends well, else it vanishes.
+    """Yield a binary file that replaces `path` if the block succeeds, and vanishes otherwise.
 
     Raises InputError if the file cannot be written.
     """
@@ -108,7 +108,7 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path] = ())
 
 
 def _identity(path: Path) -> object:
-    """Equal for two paths to one file, by links too, and where it is not there yet."""
+    """Return an identity, equal for two paths to one file, by links too, existing or not."""
     try:
         there = os.stat(path)
     except OSError:
@@ -143,7 +143,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _own_stream(there: os.stat_result) -> int | None:
-    """Standard output or error if that is where the path leads: replacing it would lose text."""
+    """Return stdout or stderr if the path leads there: replacing it would lose text."""
     for stream in (_STDOUT, _STDERR):
         with suppress(OSError):
             mine = os.fstat(stream)
@@ -177,7 +177,7 @@ def _marked(target: str) -> bool:
 
 @contextmanager
 def _replacing(target: str, there: os.stat_result | None) -> Iterator[BinaryIO]:
-    """A new file beside `target` that is renamed to it once it is safely on disk."""
+    """Yield a new file in the folder of `target`, renamed to it once it is safely on disk."""
     folder = os.path.dirname(target)
     name = os.path.join(folder, f".slotwise-{secrets.token_hex(8)}.tmp")
     mode = 0o666 if there is None else 0o600
@@ -200,7 +200,7 @@ def _replacing(target: str, there: os.stat_result | None) -> Iterator[BinaryIO]:
 
 
 def _keep_name(folder: str) -> None:
-    """Bring the folder's list of names to disk, where the file system can."""
+    """Write the folder's list of names to disk if the file system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -211,7 +211,7 @@ def _keep_name(folder: str) -> None:
 
 @contextmanager
 def _in_place(target: str) -> Iterator[BinaryIO]:
-    """Content for an existing file that keeps its identity; written once all of it is there.
+    """Yield a buffer for an existing file, which is written in place when the block ends.
 
     The room on disk is taken first, so that a full disk leaves the file as it was.
     """
@@ -235,7 +235,7 @@ def _in_place(target: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait for the end of the block."""
+    """Delay Ctrl-C and SIGTERM until the end of the block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
@@ -245,7 +245,7 @@ def _undisturbed() -> Iterator[None]:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM unwinds like Ctrl-C, so that no half-written file stays."""
+    """Let SIGTERM unwind like Ctrl-C within the block, so that no half-written file stays."""
     here = threading.current_thread() is threading.main_thread()
     if not here or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -289,7 +289,7 @@ class Written:
 
 
 def keep_inputs(output: Path | None, inputs: Iterable[Path]) -> None:
-    """InputError where the output would take the place of a file that it is made from."""
+    """Raise InputError if the output would replace a file that it is made from."""
 
     check_apart({"--output": output}, inputs)
 
@@ -364,7 +364,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 
 def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """A list, as ``json.dumps(…, indent=0)`` writes it."""
+    """Return a list, as ``json.dumps(…, indent=0)`` writes it."""
     before = "["
     for record in records:
         yield f"{before}\n{json.dumps(record, indent=0)}".encode()
@@ -373,7 +373,7 @@ def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 
 def _csv(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Allocations as ``2*hostA 3*hostB``; nothing for what is unknown."""
+    """Return allocations as ``2*hostA 3*hostB``; "" if they are unknown."""
     rest = iter(records)
     first = next(rest, None)
     if first is None:
@@ -439,7 +439,7 @@ class Checkpoints:
 
     @classmethod
     def of(cls, path: Path | None, every: str | None) -> Checkpoints:
-        """From the two options; InputError where the path or the time makes no sense."""
+        """Return the output of two options; raise InputError for an invalid path or time."""
         from ..model.errors import InputError
 
         if path is not None:

@@ -87,7 +87,7 @@ class PanelledCommand(TyperCommand):
         self.params.sort(key=lambda each: order.index(_panel(each)))
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The option --help, the last of all."""
+        """Return the option --help, the last of all options."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.rich_help_panel = ADVANCED if ctx.meta.get(ADVANCED) else "Output"
@@ -96,7 +96,7 @@ class PanelledCommand(TyperCommand):
         return option
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The help, with the options that tune the command where all are asked for."""
+        """Write the help, with the options that tune the command if all options are requested."""
         with _without(self.params, () if ctx.meta.get(ADVANCED) else (ADVANCED,)):
             super().format_help(ctx, formatter)
 
@@ -122,7 +122,7 @@ class PanelledCommand(TyperCommand):
             raise _shown(error) from None
 
     def _alone(self, words: list[str]) -> list[str]:
-        """The words; of an option that stands without its value the switch that it then is.
+        """Return the words; an option without its value becomes the switch that it then is.
 
         The switch of --X is the hidden --X-now.
         """
@@ -136,7 +136,7 @@ class PanelledCommand(TyperCommand):
         return found
 
     def _check_values(self, words: list[str]) -> None:
-        """InputError for an option whose value is the next option."""
+        """Raise InputError for an option whose value is the next option."""
         known = {name: each for each in self.params for name in (*each.opts, *each.secondary_opts)}
         for word, following in pairwise(words):
             if word == "--":
@@ -172,7 +172,7 @@ class PanelledCommand(TyperCommand):
         return InputError(f"{name} has no option {option}{hint} ({whole} lists its options)")
 
     def _too_many(self, ctx: Any, words: str) -> InputError:
-        """What is said of words behind the last argument."""
+        """Return the message for words behind the last argument."""
         name = _called(ctx)
         has_job = any("--job" in each.opts for each in self.params)
         hint = f": a job is given as --job {words.split(' ')[0]}" if has_job else ""
@@ -181,7 +181,7 @@ class PanelledCommand(TyperCommand):
 
 
 def _called(ctx: Any) -> str:
-    """The command of a context as it is called behind slotwise: ``compare``, ``import lsf``."""
+    """Return the name of a context's command behind slotwise: ``compare``, ``import lsf``."""
     names: list[str] = []
     while ctx.parent is not None:
         names.insert(0, ctx.info_name)
@@ -190,7 +190,7 @@ def _called(ctx: Any) -> str:
 
 
 def commands_of(group: Any, ctx: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """The commands of a group and of the groups in it, by the names that they are called by."""
+    """Return the commands of a group and of its groups, by the names behind slotwise."""
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)
         yield f"{before}{name}", command
@@ -199,7 +199,7 @@ def commands_of(group: Any, ctx: Any, before: str = "") -> Iterator[tuple[str, A
 
 
 def _shown(error: Exception) -> Exception:
-    """An error of typer's, with what it quotes of the line as a terminal may show it."""
+    """Return an error of typer, with quoted words of the line made safe for a terminal."""
     if isinstance(said := getattr(error, "message", None), str):
         error.message = printable(said)  # type: ignore[attr-defined]
     return error
@@ -209,7 +209,7 @@ class PanelledGroup(TyperGroup):
     """The command itself: its help leaves the limits on input out, --help-all has them."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options, those of completion and help among them."""
+        """Return the options, with those of completion and help."""
         found = super().get_params(ctx)
         for parameter in found:
             if getattr(parameter, "is_flag", False):
@@ -233,14 +233,14 @@ class PanelledGroup(TyperGroup):
             raise _shown(error) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The help, with the limits on input or without them."""
+        """Write the help, with the limits on input or without them."""
         with _without(self.params, () if ctx.meta.get(ADVANCED) else (LIMITS,)):
             super().format_help(ctx, formatter)
 
 
 @contextmanager
 def _without(parameters: Iterable[Any], panels: tuple[str, ...]) -> Iterator[None]:
-    """Options of these panels are hidden meanwhile."""
+    """Hide the options of these panels within the block."""
     hidden = [each for each in parameters if _panel(each) in panels]
     for each in hidden:
         each.hidden = True
@@ -252,7 +252,7 @@ def _without(parameters: Iterable[Any], panels: tuple[str, ...]) -> Iterator[Non
 
 
 def show_all(context: Any, asked: bool) -> None:
-    """What --help-all does: the help with every option, and nothing else."""
+    """Print the help with every option and exit, for --help-all."""
     if asked:
         context.meta[ADVANCED] = True
         typer.echo(context.get_help())
@@ -264,7 +264,7 @@ def _panel(parameter: Any) -> str | None:
 
 
 def _choices_and_kind(option: Any) -> tuple[list[str], str]:
-    """The values that an option may have, () for any of its kind, and the name of that kind."""
+    """Return the values of an option, () for any value of its kind, and the name of the kind."""
     old = getattr(option, "type", None)  # of typer up to 0.20, a type of click
     if old is not None:
         return [str(each) for each in getattr(old, "choices", ())], str(old.name)
@@ -273,7 +273,7 @@ def _choices_and_kind(option: Any) -> tuple[list[str], str]:
 
 
 def _arrange(option: Any, command: str) -> None:
-    """The panel of an option, and a short word for its value."""
+    """Set the panel of an option, and a short word for its value."""
     if _panel(option) is None:
         spelling = max(option.opts, key=len).lstrip("-")
         usual = None if (command, spelling) == ("generate", "seed") else _PANEL_OF.get(spelling)
@@ -292,7 +292,7 @@ def _arrange(option: Any, command: str) -> None:
 
 
 def _word(name: str, kind: str) -> str:
-    """N is a whole number everywhere."""
+    """Return a short word for the value of an option; N is a whole number everywhere."""
     if name in _SECONDS or name.endswith("time"):
         return "SECONDS"
     if kind.startswith("float"):

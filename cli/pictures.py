@@ -26,7 +26,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 def check_library() -> None:
-    """InputError with what to install where there is no matplotlib."""
+    """Raise InputError with the packages to install if matplotlib is missing."""
     from ..model.errors import InputError
 
     try:
@@ -40,7 +40,7 @@ def check_library() -> None:
 
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[Figure]:
-    """A figure of so many inches, drawn and written (:func:`picture`) within the block."""
+    """Yield a figure of this size in inches, to be drawn and written within the block."""
     _load()
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -56,7 +56,7 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
 
 
 def picture(figure: Figure, form: str) -> bytes:
-    """The figure as a file. form: "png" or "svg"."""
+    """Return the figure as the bytes of a file. form: "png" or "svg"."""
     content = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None}
     figure.savefig(content, format=form, dpi=150, metadata=metadata)

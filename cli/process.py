@@ -48,7 +48,7 @@ KEPT = 0.75
 
 @contextmanager
 def timed_from_now() -> Iterator[None]:
-    """A command begins: its time limit runs."""
+    """Start the time limit of a command, which runs within the block."""
     token = _BEGAN.set(time.monotonic())
     try:
         yield
@@ -57,7 +57,7 @@ def timed_from_now() -> Iterator[None]:
 
 
 def left_of(limit: float | None, kept: float = KEPT) -> float | None:
-    """Seconds for what comes next, of a time limit of the whole command; None and 0 stay.
+    """Return the seconds left of a time limit of the whole command; None and 0 stay.
 
     kept: for writing the answer up, as a share of the seconds used so far; half of the rest at
     most.
@@ -73,7 +73,7 @@ def left_of(limit: float | None, kept: float = KEPT) -> float | None:
 
 
 def end_on_sigterm(_number: int, _frame: FrameType | None) -> NoReturn:
-    """The handler while nothing else takes it: what is open is closed, a second SIGTERM kills."""
+    """Handle SIGTERM by default: close open files and end; a second SIGTERM kills."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(Exit.TERMINATED)
 
@@ -88,7 +88,7 @@ class Cancel(threading.Event):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Inputs are read within the block: a signal ends the command."""
+        """Let a signal end the command while inputs are read within the block."""
         self.nothing_yet = True
         try:
             if self.is_set():
@@ -106,7 +106,7 @@ class Cancel(threading.Event):
 
 @contextmanager
 def cancel_on_signal(*, at_once: bool = False) -> Iterator[Cancel]:
-    """Yields an event that SIGINT or SIGTERM sets; a second one kills.
+    """Yield an event that SIGINT or SIGTERM sets; a second signal kills.
 
     Outside the main thread signals cannot be caught and it is never set. at_once: there is nothing
     to bring to an end first; KeyboardInterrupt or SystemExit is raised wherever it is.
@@ -118,7 +118,7 @@ def cancel_on_signal(*, at_once: bool = False) -> Iterator[Cancel]:
         cancel.set()
         if cancel.nothing_yet:
             cancel.leave()
-        # Not through sys.stderr: the signal may have come in the middle of a write to it.
+        # The message bypasses sys.stderr: the signal may interrupt a write to sys.stderr.
         with suppress(OSError):
             os.write(2, b"slotwise: stopping with what there is so far (once more: at once)\n")
         kills = number == signal.SIGTERM and before[signal.SIGTERM] is end_on_sigterm
@@ -209,7 +209,7 @@ def _guarded(number: int, stream: TextIO | None) -> TextIO:
 
 
 def _drop(stream: TextIO) -> None:
-    """Let what could not be written go nowhere, or the end of the process would try it again."""
+    """Drop output that could not be written, or the end of the process would write it again."""
     if stream is not sys.__stdout__ and isinstance(getattr(stream.buffer, "raw", None), _Output):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: The first words of a plan's entry that says why it is not proved.
 NOT_PROVED = "not proved"
-#: What the word "feasible" means to someone who waits for an answer.
+#: Sentence below a plan whose search stopped before all starts were proved.
 ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
 
 #: The columns of a plan as CSV, and those of them that are times.
@@ -43,7 +43,7 @@ def plan_output(
     outlook: Outlook | None = None,
     states: Stated = NOTHING,
 ) -> str:
-    """A plan in one of the output formats, with a final newline.
+    """Return a plan in one of the output formats, with a final newline.
 
     outlook: the starts as configured beside it, None if they are not asked for; states: then of
     the jobs for which the plan has no place, with what must happen.
@@ -115,7 +115,7 @@ def _plan_text(
 
 
 def _with_configured(clock: WrittenTimes, rows: list[Shown], outlook: Outlook) -> list[Shown]:
-    """The rows with the start as configured behind the name; of an array from first to last."""
+    """Return the rows with the start as configured behind the name; an array has two starts."""
     found = {item.job: item for item in outlook}
     shown = []
     for row in rows:
@@ -146,7 +146,7 @@ def _planned(
     *,
     fold: bool = True,
 ) -> list[Shown]:
-    """Every job of the plan as a row: START, STATUS, WHERE, WAITS FOR; fold: an array as one."""
+    """Return a row for each job: START, STATUS, WHERE, WAITS FOR; fold: a row for each array."""
     from ..solver.outlook.outlook import words_of
 
     clock = clock or WrittenTimes(instance)
@@ -178,7 +178,7 @@ def _planned(
 
 
 def _by_array(plan: Plan, selection: Selection) -> Iterable[tuple[str | None, list[PlannedJob]]]:
-    """The jobs of a plan in their order, the elements of an array together with its id."""
+    """Return the jobs of a plan in their order, the elements of an array under its id."""
     found: dict[tuple[str, bool] | str, tuple[str | None, list[PlannedJob]]] = {}
     for item in plan:
         array = selection.folded(item.job)
@@ -194,7 +194,7 @@ def _planned_array(
     items: list[PlannedJob],
     slots: Mapping[str, int],
 ) -> Shown:
-    """The elements of an array as one row."""
+    """Return the elements of an array as one row."""
     from ..solver.pending_reasons import counted
 
     instance = clock.instance
@@ -243,7 +243,7 @@ def _planned_cells(clock: WrittenTimes, item: PlannedJob, wide: bool) -> tuple[s
 
 
 def _short(fallback: str) -> str:
-    """Why a lesser method answered; what keeps a proof away stands in full below the table."""
+    """Return why a lesser method answered; the full reason is printed below the table."""
     return NOT_PROVED if fallback.startswith(f"{NOT_PROVED}: ") else fallback
 
 

@@ -100,7 +100,7 @@ def replay(
 
 
 def only_swf(log: Path, command: str) -> None:
-    """InputError for a file of another format, with the command that takes it."""
+    """Raise InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
     from ..model.sources.registry import format_of
@@ -113,7 +113,7 @@ def only_swf(log: Path, command: str) -> None:
 
 
 def read_log(log: Path, reading: LogReading) -> RecordedLog:
-    """The log; its remarks go to stderr."""
+    """Return the log; its warnings go to stderr."""
     from ..solver.forecast import logs
 
     found = logs.read_log(log, keep_going=reading.keep_going, default_limit=reading.limit)
@@ -123,7 +123,7 @@ def read_log(log: Path, reading: LogReading) -> RecordedLog:
 
 
 def tell_left_out(workload: Workload) -> None:
-    """Nothing is dropped or repaired silently; refused where no job is left."""
+    """Print the omitted and repaired jobs; raise InputError if no job is left."""
     from ..model.sources.trace import nothing_to_replay
 
     if not len(workload) and workload.left_out:
@@ -135,7 +135,7 @@ def tell_left_out(workload: Workload) -> None:
 
 
 def _load(path: Path, **options: Any) -> Checkpoint:
-    """The checkpoint, which no option given beside it may contradict."""
+    """Return the checkpoint; raise InputError if an option contradicts it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.sealed import read_checkpoint
     from ..solver.replay import Checkpoint

@@ -49,7 +49,7 @@ class ResreqAnswer:
     message: str
     position: int | None
     normal: str | None
-    #: One a term (a simple requirement is one); None: no hosts.
+    #: One trial for each term (one for a simple requirement), None without hosts.
     trials: tuple[Trial, ...] | None
     #: Normal form and delay in minutes of each alternative in braces; () without any.
     alternatives: tuple[tuple[str, int | None], ...] = ()
@@ -208,7 +208,7 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
 
 
 def _outside_units(simple: Simple, instance: Instance) -> list[list[str]]:
-    """For each host why cu[] leaves it out: it is in no unit of the type that is asked for."""
+    """Return why cu[] excludes a host, for each host in no unit of the requested type."""
     from ..model.errors import InputError
     from ..model.formats.names import unknown_unit_type
 

@@ -67,7 +67,7 @@ class Selection:
         return not (self.names or self.top or self.only) and self.sort == "priority"
 
     def folded(self, job: str) -> str | None:
-        """The array in whose row an element is shown; None for any other job, or one by itself."""
+        """Return the array in whose row an element is shown, None if a job has its own row."""
         array = array_of(job)
         if array is None or job in self.names or (self.wide and self.names):
             return None
@@ -77,7 +77,7 @@ class Selection:
         return not self.names or job in self.names or array_of(job) in self.names
 
     def check(self, instance: Instance) -> None:
-        """InputError for names that no pending job has."""
+        """Raise InputError for names that no pending job has."""
         known = {job.id for job in instance.pending}
         known |= {job.array_id for job in instance.pending if job.array_id is not None}
         most = sorted(known)[:FEW_NAMES]
@@ -92,7 +92,7 @@ class Selection:
             raise InputError(problems)
 
     def choose(self, jobs: Sequence[Shown]) -> list[Shown]:
-        """The jobs that were asked for, in the order that was asked for."""
+        """Return the selected jobs in the selected order."""
         chosen = [item for item in jobs if self._wants(item.job)]
         if self.only == "later":
             chosen = [item for item in chosen if item.row.state in ("later", "unproved")]
@@ -114,7 +114,7 @@ class Selection:
         clock: WrittenTimes | None = None,
         table_width: int = TABLE_WIDTH,
     ) -> str:
-        """The chosen jobs as a listing of one page; many that start now are one line.
+        """Return the selected jobs as one page; if many start now, these are one line.
 
         clock: how the times in it are written. table_width: as of a listing.
         """

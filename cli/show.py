@@ -197,7 +197,7 @@ def _text(
 
 
 def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
-    """What is not considered of the jobs whose starts and estimates are shown; it is told too."""
+    """Print and return the omissions of the jobs whose starts and estimates are shown."""
     from ..model.omissions import sentences
     from ..solver.outlook.outlook import by_job, unheeded
 
@@ -240,7 +240,7 @@ def _bhist(
     at: str | None,
     run: Mapping[str, Any],
 ) -> str:
-    """Runs the simulation, to --at or to its end, and follows the jobs that are asked for."""
+    """Run the simulation, to --at or to its end, and follow the requested jobs."""
     from ..model.errors import InputError
     from ..solver.scheduler.history import follow
     from .views.history import bhist
@@ -261,7 +261,7 @@ def _bhist(
 
 
 def _second(instance: Instance, text: str) -> int:
-    """The second that --at means.
+    """Return the second of --at.
 
     Raises InputError for a text that is no time, and a stamp where the instance has no origin.
     """
@@ -306,7 +306,7 @@ def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str
 
 
 def _ids(jobs: Sequence[Job]) -> list[str]:
-    """The ids of jobs, and of their arrays."""
+    """Return the ids of jobs, and of their arrays."""
     return list(
         dict.fromkeys([*(job.id for job in jobs), *(job.array_id or job.id for job in jobs)])
     )
@@ -315,7 +315,7 @@ def _ids(jobs: Sequence[Job]) -> list[str]:
 def _names(
     instance: Instance, view: str, names: list[str], *, shared: bool, guarantees: bool = False
 ) -> tuple[str, ...]:
-    """The names asked for; host groups and units as their hosts, ``all`` as nothing asked."""
+    """Return the requested names; groups and units become hosts, ``all`` becomes no name."""
     from .views.job_groups import known_job_groups
     from .views.users import known_users
 
@@ -350,7 +350,7 @@ def _names(
 
 
 def _expanded(instance: Instance, names: Iterable[str]) -> list[str]:
-    """Host groups and units as their hosts; names that stand for nothing stay."""
+    """Return host groups and units as their hosts; unknown names stay."""
     return [host for name in names for host in instance.cluster.expand(name) or (name,)]
 
 

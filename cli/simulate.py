@@ -93,11 +93,11 @@ class Sources:
     options: WorkloadOptions
     #: The cluster of a log as an instance at hand, instead of the option's.
     site: Instance | None = None
-    #: Nothing is printed.
+    #: Whether to print nothing.
     quiet: bool = False
 
     def tell(self, text: str) -> None:
-        """A remark on stderr."""
+        """Print a remark on stderr."""
         if not self.quiet:
             print_note(text)
 
@@ -115,7 +115,7 @@ class Simulated:
 
 
 def read(sources: Sources) -> Simulated:
-    """Everything; what is odd goes to stderr.
+    """Return the whole input; warnings go to stderr.
 
     Raises InputError for bad files, and for an option that means nothing for the kind of file.
     """
@@ -214,7 +214,7 @@ def render(
     fit: CycleFit | None,
     format: str,
 ) -> str:
-    """The output for one run; waits: of a log, against what was recorded; fit: of its cycle."""
+    """Return the output of a run; waits: of a log, against recorded ones; fit: of its cycle."""
     from ..solver.scheduler.methods import METHODS
     from ..solver.scheduler.metrics import measure
 
@@ -248,7 +248,7 @@ def render(
 
 
 def wait_table(waits: Iterable[WaitComparison]) -> str:
-    """Recorded waits beside simulated ones, a line or a card a queue, in seconds."""
+    """Return recorded and simulated waits in seconds, a line or a card for each queue."""
     rows = []
     for item in waits:
         plain = item.to_dict()
@@ -281,7 +281,7 @@ def _seconds(value: float | None) -> str | None:
 
 
 def _wait_cells(waits: Iterable[WaitComparison]) -> dict[str, Any]:
-    """All numbers in one row: of all jobs as they are, of a queue with its name in front."""
+    """Return all numbers in one row; those of a queue have its name in front."""
     cells: dict[str, Any] = {}
     for item in waits:
         front = f"{item.queue}:" if item.queue else "log_"
@@ -301,7 +301,7 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-# What ``slotwise simulate`` does: the scheduler loop on an instance or on a recorded workload.
+# ``slotwise simulate``: the simulated scheduler on an instance or on a recorded workload.
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +348,7 @@ class LoopOptions(WorkloadOptions, Resuming):
 
 
 def run_loop(source: Source, options: LoopOptions) -> None:
-    """Simulate and write what was asked for.
+    """Run the simulation and write the requested outputs.
 
     Raises InputError for input or options that make no sense.
     """
@@ -423,7 +423,7 @@ def workload_of(source: Source, options: LoopOptions, wanted: str = WANTED) -> S
 
 
 def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
-    """The cycle length of a log, where nobody says it; it is reported."""
+    """Return the cycle length of a log if no option gives it, and print it."""
     from ..solver.scheduler.metrics import fit_cycle
 
     if not given.of_lsf or options.cycle is not None or options.resume is not None:
@@ -469,7 +469,7 @@ def _only_with_policies(instance: Instance) -> None:
 
 
 def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = None) -> Session:
-    """A simulation that has begun, or goes on from where it was stopped."""
+    """Return a simulation, started or resumed from its checkpoint."""
     from ..model.formats.sealed import read_checkpoint
     from ..solver.scheduler.checkpoints import load
     from ..solver.scheduler.methods import settings_for
@@ -500,7 +500,7 @@ def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = N
 
 
 def _only_with_a_future(settings: Settings, options: LoopOptions) -> None:
-    """InputError for --reservations where no job gets a future allocation."""
+    """Raise InputError for --reservations if no job gets a future allocation."""
     from ..model.errors import InputError
     from ..solver.scheduler.methods import METHODS
 
@@ -513,7 +513,7 @@ def _only_with_a_future(settings: Settings, options: LoopOptions) -> None:
 
 
 def _no_contradiction(session: Session, options: LoopOptions) -> None:
-    """InputError where an option says otherwise than the checkpoint, which decides."""
+    """Raise InputError for an option that contradicts the checkpoint."""
     from ..model.errors import InputError, Problem
     from ..solver.scheduler.simulation import horizon
 

@@ -40,12 +40,12 @@ NEEDED = ("jobs", "nodes", "partitions", "config")
 _NO_ACCOUNTING = re.compile(r"supported accounting_storage plugin|accounting storage is disabled")
 #: Seconds to wait for each of the others.
 OPTIONAL_TIMEOUT = 30.0
-#: What Slurm's commands find of the environment: these and the variables of Slurm.
+#: Variables that Slurm's commands get of the environment, with those of Slurm.
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SLURM_CONF")
 
 
 def slurm_now(programs: Mapping[str, str], asking: Asking) -> Instance:
-    """The cluster as Slurm's programs print it; notes go to stderr.
+    """Return the cluster as Slurm's programs print it; notes go to stderr.
 
     programs: the absolute paths of those that are there. One that is not needed and fails is named
     on stderr, and as an omission. Raises InputError if a needed one fails, or prints what makes no

@@ -19,7 +19,7 @@ _WORDS = (
 
 
 def change_text(instance: Instance, change: str) -> str:
-    """A change of a request in the words of its scheduler: with Slurm ``-t 0:04:00``."""
+    """Return a change of a request in the words of its scheduler: for Slurm ``-t 0:04:00``."""
     if not instance.params.of_slurm:
         return change
     for ours, theirs in _WORDS:

@@ -108,7 +108,7 @@ def _is_small(instance: Instance) -> bool:
 def _as_configured(
     instance: Instance, wanted: bool | None, time_limit: float | None, cancel: threading.Event
 ) -> ConfiguredRun | None:
-    """The simulated scheduler, in a share of the time; None if it is not wanted."""
+    """Return the run of the simulated scheduler in a share of the time, None if unwanted."""
     if not (_is_small(instance) if wanted is None else wanted):
         return None
     from ..solver.budget import Budget
@@ -119,7 +119,7 @@ def _as_configured(
 
 
 def _outlook(instance: Instance, run: ConfiguredRun | None, found: Plan) -> Outlook | None:
-    """The outlook; possible starts are those of a whole plan in priority order."""
+    """Return the predicted starts; possible starts are those of a plan in priority order."""
     if run is None:
         return None
     from ..model.objective import objective_named
@@ -138,7 +138,7 @@ def _told(
     selection: Selection,
     time_limit: float | None,
 ) -> str:
-    """The plan as it is printed, beside the run as configured where there is one."""
+    """Return the plan as text, with the run as configured if there is one."""
     from ..solver.outlook.outlook import without_idle_needs
     from .render import plan_output
 
@@ -150,7 +150,7 @@ def _told(
 
 
 def _states(instance: Instance, found: Plan, time_limit: float | None) -> Stated:
-    """The states of the jobs for which the plan has no place, as far as there is time."""
+    """Return the states of the jobs without an allocation in the plan, while time is left."""
     from ..solver.budget import Budget
     from ..solver.outlook.outlook import plan_states
     from .process import left_of
@@ -159,7 +159,7 @@ def _states(instance: Instance, found: Plan, time_limit: float | None) -> Stated
 
 
 def _check_format(gantt: bool, format: str) -> None:
-    """InputError for --gantt with a format that programs read."""
+    """Raise InputError for --gantt with a format that programs read."""
     if gantt and format != "text":
         raise InputError(f"--gantt does not go with --format {format}: it is a drawing for people")
 
@@ -245,7 +245,7 @@ def _leave_comparison(found: Comparison, *, stopped: bool) -> None:
 
 
 def _report(instance: Instance, found: Comparison, format: str, selection: Selection) -> None:
-    """The comparison, and beside it what is odd about its history."""
+    """Return the comparison and the warnings about its history."""
     from .comparison import comparison_output
 
     for remark in found.remarks:

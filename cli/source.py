@@ -25,7 +25,7 @@ WANTED = (
 LIVE = "this cluster"
 #: How the names of instance files end.
 INSTANCES = (".yaml", ".yml", ".json")
-#: Where --cluster has a file of its own: the switch for --cluster alone (cli/panels.py).
+#: The switch for a bare --cluster if --cluster FILE exists too (cli/panels.py).
 LIVE_ALONE = option(False, "", "--cluster-now", hidden=True)
 
 
@@ -59,7 +59,7 @@ class Source:
         return self.live or self.file is not None or self.example is not None
 
     def read(self, time_limit: float | None = None) -> Instance:
-        """The instance; warnings go to stderr.
+        """Return the instance; warnings go to stderr.
 
         time_limit: wall seconds of the whole command. Raises InputError when none or several are
         given, or the instance is bad.
@@ -109,7 +109,7 @@ class Source:
         return None if self.is_live else self.path()
 
     def path(self, wanted: str = WANTED) -> Path:
-        """The file, or that of an example; InputError that says what is wanted for none or two."""
+        """Return the file, or that of an example; raise InputError for none or two of them."""
         from ..instances import example as example_path
 
         if self.file is not None and self.example is not None:
@@ -128,7 +128,7 @@ class Source:
     def behind_file(
         self, words: Sequence[str], most: int | None = None
     ) -> tuple[Source, list[str]]:
-        """The source with its file from the first of the words, and the words behind that.
+        """Return the source with its file from the first word, and the words behind that.
 
         There is no file among them where an example or --cluster is given, unless they are more
         than `most`, or the first has the name of an instance file that is there.

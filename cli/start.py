@@ -1,4 +1,4 @@
-"""Where the ``slotwise`` command begins: Ctrl-C and SIGTERM are a line of text, while it loads too.
+"""Entry point of the ``slotwise`` command: Ctrl-C and SIGTERM print one line, also while it loads.
 
 Nothing is imported at the top but what Python has loaded itself, as :mod:`..solver.environment`.
 """
@@ -12,7 +12,7 @@ def main() -> None:
     import signal
 
     asked = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    # What whoever started us has decided otherwise stays so.
+    # Handlers that the calling process has changed stay.
     ours = [number for number, usual in asked.items() if signal.getsignal(number) is usual]
     for number in ours:
         # An exception in the middle of an import could be swallowed or wrapped.
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _leave(number: int, _frame: object) -> None:
-    """Nothing has been begun: there is nothing to clean up."""
+    """Exit by a signal while the program loads, when there is nothing to clean up."""
     import os
 
     try:

@@ -45,7 +45,7 @@ _NAMED = 2
 
 
 def render_whatif(found: WhatIf, format: str, most: int) -> str:
-    """The whole output; most: groups that are listed of each variant and way."""
+    """Return the whole output; most: groups that are listed of each variant and way."""
     from ..solver.studies.whatif import COLUMNS
 
     if format == "json":
@@ -79,7 +79,7 @@ def _text(found: WhatIf, most: int) -> str:
 
 
 def cells(variant: ComparedVariant) -> tuple[str, ...]:
-    """The texts of a row of the table of variants."""
+    """Return the texts of a row of the table of variants."""
     numbers = []
     for _, name in NUMBERS:
         value = value_of(variant, name)
@@ -95,7 +95,7 @@ def cells(variant: ComparedVariant) -> tuple[str, ...]:
 
 
 def names_text(variant: ComparedVariant, way: int) -> str:
-    """The groups that clearly wait longer (way 1) or less (-1), the first ones by name."""
+    """Return the groups that clearly wait longer (way 1) or less (-1), the first by name."""
     groups = clear_groups(variant, way)
     shown = ", ".join(f"{group.kind} {group.name}" for group in groups[:_NAMED])
     left = len(groups) - _NAMED
@@ -103,7 +103,7 @@ def names_text(variant: ComparedVariant, way: int) -> str:
 
 
 def clear_groups(variant: ComparedVariant, way: int) -> list[GroupChange]:
-    """Groups whose wait clearly changes that way, those first with most job-hours in it."""
+    """Return groups whose wait clearly changes that way, largest job-hours first."""
     return [g for g in variant.groups if g.difference.clear and g.difference.change * way > 0]
 
 
@@ -135,7 +135,7 @@ def changes_of(
 
 
 def value_of(variant: ComparedVariant, name: str) -> float | None:
-    """A measure of a variant, None if there is none: in no time nothing is in use."""
+    """Return a measure of a variant, None if a run without duration has no use."""
     metrics = variant.metrics
     if name == "utilisation" and metrics.last_end <= metrics.first_submit:
         return None
@@ -144,7 +144,7 @@ def value_of(variant: ComparedVariant, name: str) -> float | None:
 
 
 def value_text(name: str, value: float | None) -> str:
-    """A number of a measure as people read it."""
+    """Return a value of a measure as people read it."""
     if value is None:
         return "-"
     if name in SHARES:
@@ -153,7 +153,7 @@ def value_text(name: str, value: float | None) -> str:
 
 
 def change_text(name: str, change: float) -> str:
-    """A change with its sign; shares in percentage points."""
+    """Return a change with its sign; shares in percentage points."""
     sign = "+" if change > 0 else ""
     if name in SHARES:
         return f"{sign}{100 * change:.1f} pp"
@@ -161,7 +161,7 @@ def change_text(name: str, change: float) -> str:
 
 
 def interval_text(name: str, found: Difference) -> str:
-    """``-2h … -30m``; nothing where there is none."""
+    """Return an interval such as ``-2h … -30m``, "" if there is none."""
     if found.low is None or found.high is None:
         return ""
     return f"{change_text(name, found.low)} … {change_text(name, found.high)}"
@@ -223,7 +223,7 @@ def render_sweep(result: Sweep, format: str) -> str:
 
 
 def naming(result: Sweep) -> list[str]:
-    """The columns that tell rows apart; no seed where there is none."""
+    """Return the columns that distinguish rows, without the seed if no row has one."""
     found = list(result.columns[: result.columns.index("status")])
     if all(row["seed"] is None for row in result):
         found.remove("seed")
@@ -236,7 +236,7 @@ def names(result: Sweep, row: Mapping[str, Any]) -> list[str]:
 
 
 def numbers(row: Mapping[str, Any]) -> list[str]:
-    """The numbers of a row that a table has room for."""
+    """Return the numbers of a row that fit into a table."""
     if row["error"]:
         return ["failed", *("" for _ in NUMBERS)]
     return [str(row["jobs"]), *(value_text(name, row[name]) for _, name in NUMBERS)]

@@ -32,7 +32,7 @@ class CellFiles:
     """Rows by the digests of their cells; what stands there is whole, each file is renamed to."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises InputError where no file could be written there."""
+        """Raise InputError if no file can be written in the folder."""
         self.folder = folder
         check_inside(folder)
         try:
@@ -43,7 +43,7 @@ class CellFiles:
         check_output(folder / "cell.json")
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
-        """The row of a cell, None if there is none yet.
+        """Return the stored row of a cell, None if there is none yet.
 
         Raises InputError for a file that cannot be read, is damaged or is another cell's.
         """
@@ -162,7 +162,7 @@ def sweep(
 
 
 def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]:
-    """The rows that are there already; a damaged one is reported, and its cell runs again."""
+    """Return the stored rows; print a note on a damaged row, whose cell runs again."""
     from ..model.errors import InputError
 
     rows: dict[Cell, dict[str, Any]] = {}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-#: What becomes of a job, the most urgent to look at last; the colours say the same.
+#: State of a job, the most urgent last; each state has a colour.
 State = Literal["now", "later", "unproved", "unplaced", ""]
 COLOURS: Mapping[State, str] = {
     "now": "green",
@@ -71,17 +71,17 @@ class ListingRow:
 
 
 def terminal_width() -> int:
-    """Columns to write into: COLUMNS, the terminal's, or 160."""
+    """Return the width of the output: COLUMNS, the terminal's width, or 160."""
     return max(shutil.get_terminal_size(_USUAL).columns, 40)
 
 
 def terminal_height() -> int:
-    """Lines of one page: LINES, the terminal's, or 50."""
+    """Return the lines of one page: LINES, the terminal's height, or 50."""
     return max(shutil.get_terminal_size(_USUAL).lines, 10)
 
 
 def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
-    """An allocation, short where it is long: ``64 slots on 32 hosts: 2*n00653 … 2*n00825``.
+    """Return an allocation, a long one as ``64 slots on 32 hosts: 2*n00653 … 2*n00825``.
 
     wide: never short.
     """
@@ -94,12 +94,12 @@ def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
 
 
 def paragraph(text: str, indent: str = "") -> str:
-    """A text in lines that fit, with a final newline; indent: of every line but the first."""
+    """Return a text in lines that fit, with a final newline; indent: of lines 2 and later."""
     return filled(printable(text), min(terminal_width(), _TEXT_WIDTH), "", indent) + "\n"
 
 
 def filled(text: str, width: int, first: str, later: str) -> str:
-    """Lines of at most `width` characters; a word that is longer sticks out, whole.
+    """Return lines of at most `width` characters; a longer word is a line of its own.
 
     first, later: the indents, less where they would take half of a line.
     """
@@ -130,7 +130,7 @@ def as_cards(
 
 
 def _width_left(columns: Sequence[Column], width: int) -> int:
-    """Characters that a line has for the texts of these columns."""
+    """Return the characters that a line has for the texts of these columns."""
     return width - _BETWEEN * (len(columns) - 1) - _EDGES
 
 
@@ -177,7 +177,7 @@ def page_of(
 def listing_text(
     columns: Sequence[Column], rows: Sequence[ListingRow], table_width: int = TABLE_WIDTH
 ) -> str:
-    """The rows as text with a blank line behind, as wide as the terminal, in colour only on one.
+    """Return the rows as text as wide as the terminal; colours only on a terminal.
 
     table_width: from so many characters on it is a table however full it is.
     """
@@ -190,7 +190,7 @@ def rendered(
     width: int,
     table_width: int = TABLE_WIDTH,
 ) -> str:
-    """`listing_text` for lines of `width` characters; no word is broken or left out."""
+    """Return `listing_text` for lines of `width` characters with every word whole."""
     shown: Iterable[RenderableType]
     cards = as_cards(columns, rows, width, table_width)
     shown = _cards(columns, rows, width) if cards else [_table(columns, rows, width)]
@@ -239,7 +239,7 @@ def _table(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) ->
 def _cards(
     columns: Sequence[Column], rows: Sequence[ListingRow], width: int
 ) -> list[RenderableType]:
-    """Each row as lines of ``label value`` pairs under its name."""
+    """Return each row as lines of ``label value`` pairs under its name."""
     from rich.text import Text
 
     found: list[RenderableType] = []
@@ -272,7 +272,7 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
 
 
 def text_table(columns: Sequence[str], rows: Iterable[Sequence[object]], sides: str) -> str:
-    """Columns two blanks apart, each aligned as `sides` says (``<`` or ``>``); None is a dash."""
+    """Return columns two blanks apart, aligned by `sides` (``<`` or ``>``); None is a dash."""
     texts = [list(columns), *([dashed(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = (
@@ -285,30 +285,30 @@ def text_table(columns: Sequence[str], rows: Iterable[Sequence[object]], sides: 
 
 
 def dashed(value: object) -> str:
-    """A value as text, ``-`` for None."""
+    """Return a value as text, ``-`` for None."""
     if value is None:
         return "-"
     return f"{value:g}" if isinstance(value, float) else printable(str(value))
 
 
 def json_records(records: Iterable[Mapping[str, Any]]) -> str:
-    """A list of objects."""
+    """Return a JSON list of objects."""
     return json.dumps(list(records), indent=2) + "\n"
 
 
 def csv_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A header and a line a row; None is empty."""
+    """Return a CSV header and a line for each row; None is empty."""
     return "".join(csv_lines(columns, rows))
 
 
 def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """CSV with a header; allocations as ``2*hostA 3*hostB``."""
+    """Return CSV with a header; allocations are as ``2*hostA 3*hostB``."""
     cells = ([_cell(row.get(name, "")) for name in columns] for row in rows)
     return "".join(csv_lines(columns, cells))
 
 
 def _cell(value: Any) -> Any:
-    """An allocation as text, those of several terms joined by ``+``; names by spaces."""
+    """Return an allocation as text, several terms joined by ``+``, and names by spaces."""
     if isinstance(value, dict):
         return allocation_text(value)
     if isinstance(value, list | tuple):
@@ -318,7 +318,7 @@ def _cell(value: Any) -> Any:
 
 
 def plain_metric(name: str, value: object) -> str:
-    """Times in seconds with 3 decimals, from a minute on also as people say them; ratios with 4."""
+    """Return a time in seconds with 3 decimals (from a minute on also in words), a ratio with 4."""
     if value is None:
         return "-"
     if not isinstance(value, float):

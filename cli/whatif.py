@@ -55,7 +55,7 @@ class Question:
 
 
 def prepared(question: Question) -> list[tuple[Variant, Run]]:
-    """Every variant and its run, today's first; remarks go to stderr.
+    """Return every variant and its run, today's first; remarks go to stderr.
 
     Raises InputError with everything that is wrong, before anything is run.
     """
@@ -90,7 +90,7 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
 
 
 def _check(question: Question) -> None:
-    """InputError for options that mean nothing together."""
+    """Raise InputError for options that contradict each other."""
     from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
     from ..model.sources.registry import format_of
@@ -125,7 +125,7 @@ def _options(variant: Variant, options: RunOptions) -> RunOptions:
 
 
 def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simulated:
-    """The jobs on a site: those of the log, else its own."""
+    """Return the jobs on a site: the jobs of the log, or without a log the site's own."""
     from ..model.formats.changes import load_changes
 
     if question.log is not None:
@@ -136,7 +136,7 @@ def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simu
 
 
 def _of_variant(question: Question, variant: Variant) -> Simulated:
-    """The jobs on a variant's cluster; what was said of today's is not said again."""
+    """Return the jobs on a variant's cluster; notes on today's jobs are not repeated."""
     from ..model.errors import InputError, Problem
 
     try:
@@ -148,13 +148,13 @@ def _of_variant(question: Question, variant: Variant) -> Simulated:
 
 
 def files(question: Question) -> Iterable[Path]:
-    """The files that are read; no output may overwrite them."""
+    """Return the input files, which no output may overwrite."""
     loop = question.loop
     given = (question.source.file, question.log, loop.events, loop.changes)
     return (path for path in given if path is not None)
 
 
-#: What an instance is of such a question.
+#: The argument FILE of a whatif study.
 SITE = argument(
     None,
     "Instance file: the cluster as it is today, with its jobs unless --log has them; - "
@@ -176,7 +176,7 @@ class StudyOutput:
     format: Format = option("text", FORMAT_HELP)
 
     def check(self, inputs: Iterable[Path]) -> None:
-        """InputError where a file could not be written, before any work is done."""
+        """Raise InputError before any work if a file cannot be written."""
         if self.output is not None:
             check_output(self.output)
         if self.table is not None:
@@ -239,7 +239,7 @@ def processors() -> int:
 def _run(
     runs: list[tuple[Variant, Run]], count: int, cancel: Cancel
 ) -> tuple[list[tuple[str, tuple[tuple[str, str], ...], RunOutcome]], list[str]]:
-    """Outcomes in the order of the variants, and the names of those that were stopped.
+    """Return the outcomes in the order of the variants, and the names of stopped variants.
 
     Leaves where it was stopped before there was any.
     """

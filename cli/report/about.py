@@ -94,7 +94,7 @@ class JobText:
     words: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
@@ -131,11 +131,11 @@ class About:
         )
 
     def detail(self, job: str) -> JobText:
-        """The detail of a pending job."""
+        """Return the detail of a pending job."""
         return self._details[job]
 
     def flag(self, job: str, state: str = "starts") -> str:
-        """ "stuck" where it starves or cannot start, "held back" where one change helps."""
+        """Return "stuck" for a job that starves or cannot start, "held back" if a change helps."""
         if state == "impossible":
             return "stuck"
         item = self.found.get(job)
@@ -154,7 +154,7 @@ class About:
             yield from (record["submit"], record["start"], record["end"])
 
     def time(self, name: str, job: str, time: int | None, beside: int = 0) -> str:
-        """A time of a job, or the word for one that is missing."""
+        """Return a time of a job as text, or the word for a missing time."""
         if time is None:
             return self.words.get(name, {}).get(job, "?")
         return self.clock.short(time, beside)
@@ -177,7 +177,7 @@ class About:
             yield from map(self._simulated, report.jobs)
 
     def _simulated(self, record: Mapping[str, Any]) -> JobRow:
-        """A job of a simulation; one that ran before it began has no wait."""
+        """Return a job of a simulation; a job that ran before the simulation has no wait."""
         job, wait = record["job"], record["wait"]
         waited = wait is not None and wait >= 0
         starts = (
@@ -232,7 +232,7 @@ class About:
         notes: Iterable[str],
         why: Sequence[tuple[str, str]],
     ) -> JobText:
-        """With what explain and diagnose say of the job."""
+        """Return the texts of explain and diagnose on the job."""
         explained = self.report.advice.get(job.id)
         helps = tuple(self._helps(job, explained))
         shown = tuple(starts)
@@ -291,7 +291,7 @@ class About:
         return "warn", "not proved"
 
     def _notes(self, row: ComparedJob, beside: int) -> Iterator[str]:
-        """Places, LSF's own estimate, the forecast, and what the possible start hangs on."""
+        """Return notes on allocations, LSF's estimate, the forecast and the possible start."""
         if row.as_configured_on and row.as_configured_on != row.possible_on:
             yield f"As configured on {hosts_text(row.as_configured_on)}"
         if row.possible_on:
@@ -394,7 +394,7 @@ class About:
 
 
 def _to_paste(lines: Sequence[str], then: str, own: str) -> tuple[str, ...]:
-    """Lines of files and the command after them; of a job's own options the command alone.
+    """Return lines of files and the command to run; for a job's own options only the command.
 
     own: what stands before an option of the job, "" for lines of files.
     """

@@ -22,7 +22,7 @@ class Advice:
     left: int
 
     def notes(self) -> tuple[str, ...]:
-        """Notes that a reader of the report needs."""
+        """Return the notes that a reader of the report needs."""
         if not self.left:
             return ()
         return (
@@ -41,7 +41,7 @@ def advise(
     cancel: threading.Event,
     on_progress: Callable[[str], None] | None = None,
 ) -> Advice:
-    """Explain the first `most` of the waiting jobs as `explain` does.
+    """Return explanations of the first `most` waiting jobs, as `explain` prints them.
 
     seconds: wall clock for all of them together, None for no limit; a job whose explanation was
     not done by then is left out. cancel: set it to stop.
@@ -60,7 +60,7 @@ def advise(
 
 
 def html_of(page: Page) -> str:
-    """A diagnosis in words as HTML."""
+    """Return a diagnosis in words as HTML."""
     body = f'<p class="answer">{html_text(page.answer)}</p>'
     body += "".join(f"<p>{html_text(fact)}</p>" for fact in page.facts)
     body += "".join(map(_verdict_of_job, page.verdicts))

@@ -67,12 +67,12 @@ class _Sheet:
     end: int
 
     def x(self, time: int) -> float:
-        """Pixels from the left of the chart."""
+        """Return the pixels from the left of the chart."""
         share = (time - self.begin) / max(1, self.end - self.begin)
         return CHART * min(1.0, max(0.0, share))
 
     def blocks(self, bars: Iterable[Bar]) -> list[Tile]:
-        """Bars as blocks, those of whole hosts below each other as one."""
+        """Return the bars as blocks; adjacent bars of whole hosts are one block."""
         found: list[Tile] = []
         for bar in sorted(bars, key=lambda bar: (bar.job, bar.start, self.rows.get(bar.host, 0))):
             if bar.host not in self.rows:
@@ -100,7 +100,7 @@ class _Sheet:
 
 
 def animation_svg(report: Report) -> str:
-    """The picture; the same report gives the same text. InputError where it has no two plans."""
+    """Return the picture, equal for equal reports; raise InputError without two plans."""
     comparison = report.comparison
     if comparison is None:
         raise InputError("--animate goes with an instance and --method all: it shows both plans")
@@ -130,7 +130,7 @@ def animation_svg(report: Report) -> str:
 
 
 def _moving(comparison: Comparison) -> set[str]:
-    """Jobs that start otherwise, or elsewhere, in the two plans."""
+    """Return the jobs whose start or hosts differ between the two plans."""
     return {
         row.job
         for row in comparison
@@ -164,7 +164,7 @@ def _sheet(report: Report, drawn: Sequence[Iterable[Bar]], moving: set[str]) -> 
 def _words(
     about: About, comparison: Comparison, first: ComparedJob | None
 ) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
-    """Title, what is said of the job that gains most, and a sentence below: today and possible."""
+    """Return title, text on the job that gains most, and the sentence below the picture."""
     proof = proof_sentence(comparison.optimal).replace(" in priority order", "")
     if first is None or not first.sooner_by or first.as_configured is None:
         same = "every job starts as early as it can"
@@ -200,7 +200,7 @@ def _in_the_way(comparison: Comparison, first: ComparedJob) -> str:
 
 
 def _start(about: About, time: int | None) -> str:
-    """``now``, ``in 2h``, ``at 13:30``."""
+    """Return a start as text: ``now``, ``in 2h``, ``at 13:30``."""
     text = "never" if time is None else about.clock.short(time)
     if time is None or time == about.report.instance.now:
         return text
@@ -266,7 +266,7 @@ def _rect(block: Tile, style: str, more: str = "") -> str:
 
 
 def _label(block: Tile, style: str) -> str:
-    """The name of the job, where there is room for it."""
+    """Return the name of the job as SVG, or "" if the block is too small."""
     size = MIDDLE if style == "tp" else LARGE if style == "tm" else SMALL
     room = int((block.width - 8) / size)
     if block.height < 15 or room < min(3, len(block.job)):
@@ -283,7 +283,7 @@ def _styles(block: Tile, gainers: set[str]) -> tuple[str, str]:
 
 
 def _drawn(block: Tile, gainers: set[str]) -> str:
-    """A block with the name of its job; of one that runs, that it does."""
+    """Return a block with the name of its job; a running job is marked as running."""
     style, words = _styles(block, gainers)
     named = replace(block, job="running") if block.kind == "running" else block
     return _rect(block, style) + _label(named, words)
@@ -297,7 +297,7 @@ def _static(blocks: Iterable[Tile], gainers: set[str]) -> Iterator[str]:
 def _motions(
     before: Sequence[Tile], after: Sequence[Tile], gainers: set[str]
 ) -> tuple[str, list[str]]:
-    """The keyframes, and what the part of the possible plan shows: ghosts, then what moves."""
+    """Return the keyframes and the blocks of the possible plan: ghosts, then moving blocks."""
     frames: list[str] = []
     ghosts: list[str] = []
     shown: list[str] = []
@@ -329,7 +329,7 @@ def _ghost(block: Tile) -> str:
 
 
 def _keyframes(name: str, was: Tile, block: Tile, within: tuple[int, int]) -> str:
-    """From where it is today to where it stands in the picture, and back at the end."""
+    """Return the keyframes of a block: from its position today to the possible one, and back."""
     away = f"transform:translate({was.x - block.x:.1f}px,{was.y - block.y:.1f}px)"
     begin, end = within
     return (

@@ -64,7 +64,7 @@ class _Lanes:
             self.free.insert(place, (first, end))
 
     def take(self, count: int, until: int | None) -> list[tuple[int, int]]:
-        """(first, count) of the runs that are taken: one if it can be, the lowest lanes if not.
+        """Return (first, count) of the taken runs: one run if possible, else the lowest lanes.
 
         Where more is in use than the host has, lanes are added on top.
         """
@@ -95,7 +95,7 @@ class _Lanes:
 
 
 def bars(stretches: Iterable[Stretch], hosts: Mapping[str, int], slots: Sequence[int]) -> list[Bar]:
-    """Bars of all stretches, host by host; jobs share no lane, as far as the host has enough.
+    """Return the bars of all stretches by host; jobs share a lane only if lanes run short.
 
     hosts: index by name. slots: of each host. What is reserved is drawn last, on lanes that are
     free when it begins, and may lie over jobs that borrow it.
@@ -142,7 +142,7 @@ def _drawn(stretch: Stretch, host: int, runs: Iterable[tuple[int, int]]) -> list
 
 
 def _gaps(busy: list[tuple[int, int]], slots: int, count: int) -> list[tuple[int, int]]:
-    """(first, count) of the lowest lanes that are not busy, `count` in all; on top for the rest."""
+    """Return (first, count) of the lowest free lanes, `count` in all; the rest lies on top."""
     found: list[tuple[int, int]] = []
     place = 0
     for first, end in [*busy, (max(slots, place), slots)]:
@@ -174,7 +174,7 @@ class RowGroup:
     parent: int | None
     #: Index of each host somewhere in it.
     hosts: tuple[int, ...]
-    #: Of those that lie in no group inside it, which are its rows beside the groups.
+    #: Numbers of the hosts that lie in no inner group: rows of their own in the group.
     own: tuple[int, ...] = ()
     groups: list[int] = field(default_factory=list)
 
@@ -189,7 +189,7 @@ class ChartRow:
 
 
 def host_groups(cluster: Cluster) -> tuple[RowGroup, ...]:
-    """Compute units as a tree, each group before those inside it; runs of hosts where none are.
+    """Return compute units as a tree, parents first; runs of hosts if no unit exists.
 
     Hosts that are in no unit come last, in a group of their own. No groups for few hosts.
     """
@@ -242,7 +242,7 @@ def _units(cluster: Cluster) -> tuple[RowGroup, ...]:
 
 
 def visible_rows(groups: Sequence[RowGroup], hosts: int, opened: frozenset[int]) -> list[ChartRow]:
-    """The rows from top to bottom; all hosts (their number) where there are no groups."""
+    """Return the rows from top to bottom; the numbers of all hosts if there are no groups."""
     if not groups:
         return [ChartRow("host", index, 0) for index in range(hosts)]
     return [
@@ -265,7 +265,7 @@ def _rows(
 
 
 def opened_within(groups: Sequence[RowGroup], hosts: int, most: int) -> frozenset[int]:
-    """The groups to open, level by level, as long as no more than `most` rows come of it."""
+    """Return the groups to open, level by level, while at most `most` rows result."""
     opened: frozenset[int] = frozenset()
     level = [place for place, group in enumerate(groups) if group.parent is None]
     while level:
@@ -282,7 +282,7 @@ _STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 
 
 def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int, str]]:
-    """Times (seconds from the origin) in [begin, end] and their labels, `most` or one more.
+    """Return times (seconds from the origin) in [begin, end] with labels, about `most`.
 
     Without an origin they count from now, else they are round by the clock; now is called so.
     """
@@ -319,11 +319,11 @@ class Load:
     reserved: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, tuple[float, ...]]:
-        """Plain data; the same columns, not copies."""
+        """Return plain data with the columns themselves, not copies."""
         return {name: getattr(self, name) for name in ("times", *KINDS)}
 
 
-#: Of every group, and at the end of all hosts: by time, how much more of each kind is in use.
+#: Changes of use by kind and time, for every group and at the end for all hosts.
 Changes = list[dict[int, list[int]]]
 
 
@@ -334,7 +334,7 @@ def loads(
     slots: Sequence[int],
     before: Changes | None = None,
 ) -> list[Load]:
-    """The load of every group, and at the end that of all hosts.
+    """Return the load of every group, and at the end the load of all hosts.
 
     before: what else is in use, of :func:`load_changes`.
     """
@@ -372,7 +372,7 @@ def load_changes(
 
 
 def _groups_of(groups: Sequence[RowGroup], hosts: int) -> list[list[int]]:
-    """The groups that each host lies in, and the one of all hosts."""
+    """Return the groups that each host lies in, and the group of all hosts."""
     found: list[list[int]] = [[] for _ in range(hosts)]
     for place, group in enumerate(groups):
         for host in group.hosts:
@@ -394,7 +394,7 @@ def _load(changes: Mapping[int, Sequence[int]], size: int) -> Load:
 
 
 def thinned(times: np.ndarray, levels: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Steps [T] with their levels [T, K]; more than `most` become means over equal stretches."""
+    """Return steps [T] with levels [T, K]; more than `most` become means over equal spans."""
     if len(times) <= most:
         return times, levels
     stretches = np.diff(times)

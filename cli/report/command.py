@@ -88,12 +88,12 @@ class Asked:
         return values_of(self.search, "objective", "effort", "workers", "as_lsf")
 
     def for_plans(self) -> float | None:
-        """Wall seconds of the plans, once the input is read."""
+        """Return the wall seconds for the plans, once the input is read."""
         left = left_of(self.search.time_limit, kept=0.0)
         return None if left is None else PLANS_SHARE * left
 
     def for_advice(self) -> float | None:
-        """Wall seconds of all explanations, once there are plans."""
+        """Return the wall seconds for all explanations, once there are plans."""
         left = left_of(self.search.time_limit, kept=0.0)
         seconds = self.advice.advice_time
         if seconds is None and self.search.effort is None:
@@ -179,7 +179,7 @@ def _outputs(given: Mapping[str, Path | None], inputs: Iterable[Path | None]) ->
 
 
 def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Path | None) -> None:
-    """InputError for options that do not go together."""
+    """Raise InputError for options that contradict each other."""
     from ...model.errors import InputError
 
     of_loop = values_of(loop, "reservation", "until", "cluster", "hosts")
@@ -303,7 +303,7 @@ def _saved(
 
 
 def _waiting(found: Plan) -> list[str]:
-    """Jobs that do not start now, those without a place last."""
+    """Return the jobs that do not start now, jobs without an allocation last."""
     waiting = [item.job for item in found if item.start != found.now]
     return waiting + [item.job for item in found.unplaced]
 
@@ -342,7 +342,7 @@ def _simulated(source: Source, loop: LoopOptions, cancel: Cancel) -> Report:
 
 
 def _write(found: Report, outputs: Mapping[str, Path]) -> None:
-    """Every output whole or not at all, the page last."""
+    """Write every output whole or not at all, the page last."""
     for form in sorted(outputs, key=lambda form: form == "html"):
         if form == "html":
             from .page import page

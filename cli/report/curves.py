@@ -36,7 +36,7 @@ class Curve:
 
 
 def curves_html(about: About, title: str, unit: str, curves: Sequence[Curve]) -> str:
-    """A picture of steps with its legend and both axes; "" if there is nothing to draw.
+    """Return a picture of steps with legend and axes; "" without steps.
 
     unit: of the values, "%" for parts of one.
     """
@@ -121,7 +121,7 @@ def _moments(marks: Iterable[tuple[int, str]], begin: int, end: int) -> str:
 
 
 def free_html(about: About) -> str:
-    """Free slots, and memory where hosts have an amount of it."""
+    """Return the curves of free slots, and of memory if hosts have an amount of it."""
     report = about.report
     known = [(view.name, view.free) for view in report.views if view.free is not None]
     slots = [Curve(name, free.times, free.slots) for name, free in known]
@@ -135,7 +135,7 @@ def free_html(about: About) -> str:
 
 
 def use_html(about: About, use: UseOverTime) -> str:
-    """Slots in use beside those that waiting jobs ask for, and how many jobs wait."""
+    """Return the curves of slots in use, of slots that waiting jobs request, and of their jobs."""
     capacity = float(sum(host.slots for host in about.report.instance.cluster.hosts))
     slots = [
         Curve("slots in use", use.times, use.slots, capacity),
@@ -148,7 +148,7 @@ def use_html(about: About, use: UseOverTime) -> str:
 
 
 def accounts_html(about: About, accounts: Sequence[AccountCurve]) -> str:
-    """Shares of the slots in use with what they are due, and dynamic priorities."""
+    """Return the curves of slot shares with their targets, and of dynamic priorities."""
     shares = [Curve(one.account, one.times, one.shares, one.target) for one in accounts]
     ranks = [Curve(one.account, one.times, one.priorities) for one in accounts]
     dotted = "Share of the slots in use; dotted: the share that it is due"
@@ -165,7 +165,7 @@ _METHODS = (
 
 
 def starts_html(about: About, comparison: Comparison) -> str:
-    """A line a job whose starts differ between methods, a mark a method; "" if none does."""
+    """Return a line for each job whose starts differ by method; "" if all starts are equal."""
     marked = [(row, list(_marks(row, comparison))) for row in comparison]
     marked = [item for item in marked if len({time for _, time in item[1]}) > 1]
     marked.sort(key=lambda item: min(t for _, t in item[1]) - max(t for _, t in item[1]))

@@ -65,7 +65,7 @@ class AccountCurve:
 
 
 def use_over_time(records: Iterable[JobRecord]) -> UseOverTime:
-    """The use of the cluster, by starts, ends and submissions."""
+    """Return the use of the cluster over time, from starts, ends and submissions."""
     changes: dict[int, list[int]] = {}
 
     def add(time: int, column: int, amount: int) -> None:
@@ -92,7 +92,7 @@ def use_over_time(records: Iterable[JobRecord]) -> UseOverTime:
 
 
 def account_curves(points: Sequence[SharePoint]) -> list[AccountCurve]:
-    """The accounts with most slots, each with its share, target and priority in every cycle."""
+    """Return the largest accounts with share, target and priority in every cycle."""
     by_account: dict[tuple[str, str], list[SharePoint]] = {}
     for point in points:
         by_account.setdefault((point.policy, point.account), []).append(point)
@@ -118,7 +118,7 @@ def _curve(points: Sequence[SharePoint]) -> AccountCurve:
 
 
 def plain(record: JobRecord, origin: str | None) -> dict[str, Any]:
-    """A job of a simulation as a row of the report's table."""
+    """Return a job of a simulation as a row of the report's table."""
     wanted = ("job", "user", "queue", "slots", "submit", "start", "end", "wait", "status")
     found = record.to_dict(origin)
     return {name: found[name] for name in (*wanted, "backfilled", "reason")}
@@ -163,7 +163,7 @@ class Report:
     plan: Plan | None = None
     #: By job id, for the jobs that were looked at.
     advice: Mapping[str, Explanation] = field(default_factory=dict)
-    #: Who starves, why, and what helps; None if that was not asked for.
+    #: The diagnosis of starving jobs, None if none was requested.
     diagnosis: Diagnosis | None = None
     notes: tuple[str, ...] = ()
     #: Numbers of the comparison.
@@ -184,7 +184,7 @@ class Report:
 
 
 def running_stretches(instance: Instance) -> tuple[Stretch, ...]:
-    """The running jobs, as long as they are expected to run."""
+    """Return the stretches of the running jobs, up to their expected ends."""
     return tuple(
         Stretch(run.job.id, "running", run.start, expected_finish(instance, run), run.allocation)
         for run in instance.running
@@ -227,7 +227,7 @@ def views_of_starts(instance: Instance, comparison: Comparison) -> tuple[View, .
 
 
 def view_of_plan(instance: Instance, plan: Plan) -> View:
-    """A plan; of greedy, which plans no future place, what starts now and what is held."""
+    """Return the view of a plan; greedy has starts of now and reserved slots only."""
     (free,) = free_over_time_of_each(instance, [tuple(plan)])
     estimates = {item.job: item.estimate for item in plan if item.estimate is not None}
     meaning = {
@@ -248,7 +248,7 @@ def report_of_comparison(
     notes: Sequence[str] = (),
     diagnosis: Diagnosis | None = None,
 ) -> Report:
-    """The outlook of every pending job, with all three methods beside it."""
+    """Return the report of a comparison: predicted starts and the three methods."""
     likely: tuple[str, ...] = ()
     if comparison.forecast is not None:
         likely = (f"Likely starts are by the history, run by {comparison.run_by}.",)
@@ -303,7 +303,7 @@ def report_of_bare_plan(
 def report_of_simulation(
     name: str, result: Simulation, points: Sequence[SharePoint] = ()
 ) -> Report:
-    """A simulation: which job was where when, how full the cluster was, who had which share."""
+    """Return the report of a simulation: allocations of jobs, use and shares over time."""
     instance = result.instance
     before = {run.job.id for run in instance.running}
     stretches = [
@@ -350,11 +350,11 @@ class Chart:
     opened: frozenset[int]
     #: Number of hosts.
     bars: tuple[Bar, ...]
-    #: Of every group, then of all.
+    #: Load of every group, at the end of all hosts.
     loads: tuple[Load, ...]
     #: Seconds at which the planned part of the picture begins.
     begin: int
-    #: And at which it ends.
+    #: Second at which the chart ends.
     end: int
 
 
@@ -366,7 +366,7 @@ def chart(
     bare: bool = False,
     before: Changes | None = None,
 ) -> Chart:
-    """The bars and loads of one view with the running jobs.
+    """Return the bars and loads of one view with the running jobs.
 
     bare: without bars. before: changes of the load by the running jobs, where they are known.
     """
@@ -406,7 +406,7 @@ def time_range(report: Report) -> tuple[int, int]:
 
 
 def as_records(report: Report) -> dict[str, Any]:
-    """The report as plain data, fit for JSON; see `assets/model.js` for how it is read."""
+    """Return the report as plain data for JSON; `assets/model.js` reads it."""
     instance = report.instance
     most = max(sum(len(stretch.allocation) for stretch in view.stretches) for view in report.views)
     bare = most + sum(len(stretch.allocation) for stretch in report.running) > MAX_BARS
@@ -465,7 +465,7 @@ def as_records(report: Report) -> dict[str, Any]:
 
 
 def _jobs(report: Report) -> list[dict[str, Any]]:
-    """Every job that the charts may name: running, pending, future."""
+    """Return every job that the charts may name: running, pending, future."""
     instance = report.instance
     states = [(run.job, "running") for run in instance.running]
     states += [(job, "pending") for job in instance.pending]

@@ -31,7 +31,7 @@ ONE_ROW = 3.5
 
 
 def figure_bytes(report: Report, form: str) -> bytes:
-    """The chart of every view, one below the other; the same report gives the same bytes.
+    """Return a figure with the chart of every view; equal reports give equal bytes.
 
     form: "png" or "svg".
     """
@@ -50,7 +50,7 @@ def figure_bytes(report: Report, form: str) -> bytes:
 
 
 def _height(report: Report, rows: list[ChartRow]) -> float:
-    """Inches of one chart."""
+    """Return the height of one chart in inches."""
     if len(rows) == 1:
         return ONE_ROW
     most = max(
@@ -88,7 +88,7 @@ def _draw(axis: Axes, report: Report, view: View, found: Chart, rows: list[Chart
 
 
 def _lanes(report: Report, found: Chart) -> dict[int, int]:
-    """Lanes to draw of each host: its slots, more where more is in use."""
+    """Return the number of lanes of each host: its slots, or more if more are in use."""
     most = {n: max(1, host.slots) for n, host in enumerate(report.instance.cluster.hosts)}
     for bar in found.bars:
         most[bar.host] = max(most[bar.host], bar.first + bar.count)
@@ -126,7 +126,7 @@ def _bar(
 
 
 def _load(axis: Axes, load: Load, place: int, size: int, right: float) -> None:
-    """Stacked steps of a folded group within its row."""
+    """Draw the stacked steps of a folded group within its row."""
     axis.axhspan(place - 0.44, place + 0.44, color="#eef1f5", zorder=0)
     if not load.times:
         return

@@ -32,7 +32,7 @@ _TITLES = {
 
 
 def folds_html(about: About, notes: Iterable[str]) -> str:
-    """Every part that this report has something for, each shut."""
+    """Return every part with content, each folded."""
     return "".join(_folds(about, tuple(notes)))
 
 
@@ -84,7 +84,7 @@ def _name(job: str) -> str:
 
 
 def _time(about: About, time: int | None, missing: str = "?", mark: str = "") -> str:
-    """A cell that sorts by seconds; what never happens or is not known sorts last."""
+    """Return a cell that sorts by seconds; an unknown time or "never" sorts last."""
     behind = f" {mark}" if mark else ""
     if time is None:
         return f'<td class="time soft" data-order="9e18">{html_text(missing)}{behind}</td>'
@@ -162,7 +162,7 @@ def _starts_now(row: ComparedJob, now: int) -> bool:
 
 
 def _likely(about: About, comparison: Comparison, job: str) -> str:
-    """Cells of a job's forecast, where a history was given."""
+    """Return the cells of a job's forecast, none without a history."""
     if comparison.forecast is None:
         return ""
     found = comparison.forecast.get(job)
@@ -278,7 +278,7 @@ def _simulated(about: About) -> str:
 
 
 def _wait(wait: int | None) -> str:
-    """Nothing for a job that ran before the simulation began."""
+    """Return the wait of a job, empty if the job ran before the simulation began."""
     return _number(wait, duration_text(wait) if wait is not None and wait >= 0 else "")
 
 

@@ -38,6 +38,6 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
 
 
 def lsf_words(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The words of LSF that these texts use, each with its meaning."""
+    """Return the words of LSF that these texts use, each with its meaning."""
     whole = "\n".join(texts)
     return tuple((word, meaning) for sign, word, meaning in _WORDS if re.search(sign, whole))

@@ -28,12 +28,12 @@ STYLES = ("vendor/dataTables.min.css", "base.css", "report.css")
 
 
 def asset(name: str) -> str:
-    """The text of a file that comes with the page."""
+    """Return the text of a file that comes with the page."""
     return resources.files(__package__).joinpath("assets", *name.split("/")).read_text("utf-8")
 
 
 def page(report: Report) -> str:
-    """The whole page; the same report gives the same text.
+    """Return the whole page; equal reports give equal texts.
 
     Names of users, jobs and hosts are text wherever they stand: escaped in HTML, JSON in the data,
     never markup in the scripts. The page's own policy forbids every other script and any network.
@@ -69,7 +69,7 @@ def _how(report: Report, notes: list[str]) -> list[str]:
 
 
 def policy(scripts: list[str]) -> str:
-    """Only these scripts, and nothing from anywhere else."""
+    """Return the content security policy: only these scripts, and no other source."""
     hashes = [b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{found}'" for found in hashes)
     return (
@@ -79,7 +79,7 @@ def policy(scripts: list[str]) -> str:
 
 
 def _json(data: Any) -> str:
-    """JSON that cannot end the element it stands in; unseen characters of names are shown."""
+    """Return JSON that cannot close its HTML element; invisible characters are escaped."""
     text = json.dumps(_shown(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
@@ -102,7 +102,7 @@ def _holds_more(data: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def saved_data(path: Path) -> Any:
-    """The plain data of a JSON file that may hold a saved plan; None for anything else.
+    """Return the plain data of a JSON file that may be a saved plan, None for other files.
 
     Standard input and devices are not examined: they can be read only once.
     """

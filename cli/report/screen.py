@@ -24,7 +24,7 @@ _STARTS = {
     "plan": ("Start", "Not before"),
     "simulation": ("Start", "Wait"),
 }
-#: What is to be known of a column, where its title alone may not say it.
+#: Explanation of a column, by its title.
 _MEANINGS = {
     "As configured": "when the scheduler starts it with its settings as they are, by simulation",
     "Possible": "the earliest start if the jobs are placed in priority order, all of them together",
@@ -39,13 +39,13 @@ _KEYS = (
 
 
 def screen_html(about: About) -> str:
-    """The whole first screen."""
+    """Return the whole first screen of the page."""
     report = about.report
     return "".join((_status(report), _figures(report), _gantt(report), _jobs(about), _details()))
 
 
 def moment_html(report: Report) -> str:
-    """The moment and the size of what the page is about."""
+    """Return the instant and the size of the instance."""
     instance = report.instance
     slots = sum(host.slots for host in instance.cluster.hosts)
     parts = [
@@ -142,7 +142,7 @@ def _tools(report: Report) -> str:
 
 
 def _running(report: Report) -> str:
-    """The running jobs in words, for who does not see the picture."""
+    """Return the running jobs in words, for readers without the picture."""
     instance = report.instance
     items = []
     for stretch in report.running[:MAX_SPOKEN]:

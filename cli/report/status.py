@@ -39,7 +39,7 @@ class Figure:
 
 
 def status_of(report: Report) -> Status:
-    """The line on top of a report."""
+    """Return the line on top of a report."""
     if report.refused:
         return Status("bad", ("The judge objects to a plan that is shown here",))
     if report.comparison is not None:
@@ -52,7 +52,7 @@ def status_of(report: Report) -> Status:
 
 
 def figures_of(report: Report) -> tuple[Figure, ...]:
-    """Three figures."""
+    """Return the three figures below the status line."""
     if report.comparison is not None:
         return tuple(_figures_of_comparison(report, report.comparison))
     if report.plan is not None:
@@ -106,7 +106,7 @@ class _Concerned:
     stuck_items: tuple[WaitingJob, ...] = ()
     #: Jobs that do not starve and that one change brings forward.
     held: tuple[WaitingJob, ...] = ()
-    #: Other jobs that could start earlier if all are placed together.
+    #: Other jobs that could start earlier in the plan of all jobs.
     sooner: tuple[ComparedJob, ...] = ()
     #: Ids of those whose start is not known.
     undated: tuple[str, ...] = field(default=())

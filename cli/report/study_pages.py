@@ -51,7 +51,7 @@ def tables_page(
     parts: Iterable[tuple[str, str]],
     notes: Iterable[str],
 ) -> str:
-    """The page. figures: values and what they are; parts: titles and HTML; notes: plain lines."""
+    """Return the page. figures: values and labels; parts: titles and HTML; notes: lines."""
     scripts = [asset(name) for name in _SCRIPTS]
     sections = [
         f'<section aria-labelledby="part-{n}"><header><h2 id="part-{n}">{html_text(name)}</h2>'
@@ -79,7 +79,7 @@ def tables_page(
 
 
 def table(name: str, titles: Iterable[str], rows: Iterable[Sequence[TableCell]]) -> str:
-    """A table that sorts and filters; without JavaScript it is complete too."""
+    """Return a table that sorts and filters, and that is complete without JavaScript."""
     head = "".join(f'<th scope="col">{html_text(title)}</th>' for title in titles)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return (
@@ -103,7 +103,7 @@ _MAX_STEPS = 4
 
 
 def whatif_page(found: WhatIf, name: str) -> str:
-    """The page; the same variants give the same text."""
+    """Return the page of a whatif study; equal variants give equal texts."""
     first = found.variants[0]
     figures = [
         (str(len(found)), "variants"),
@@ -160,7 +160,7 @@ def _numbers(name: str, value: float | None, change: Difference | None) -> list[
 
 
 def _kind(name: str, change: Difference) -> str:
-    """Good or bad where it is clear."""
+    """Return "good" or "bad" for a clear change, else ""."""
     from ...solver.studies.whatif import MEASURES
 
     way = MEASURES[name] * change.change
@@ -216,7 +216,7 @@ def _calibration(found: WhatIf) -> str:
 
 
 def _picture(found: WhatIf, name: str) -> str:
-    """A line a variant: the change as a point, its interval as a bar, 0 as a line."""
+    """Return a line for each variant: the change as a point, its interval as a bar."""
     shown = [(v, v.differences[name]) for v in found if name in v.differences]
     ends = [0.0]
     for _, change in shown:
@@ -282,7 +282,7 @@ def _line(
 
 
 def sweep_page(result: Sweep) -> str:
-    """The page; the same rows give the same text."""
+    """Return the page of a sweep; equal rows give equal texts."""
     columns = naming(result)
     head = [*columns, "jobs", *(WORDS[name] for _, name in NUMBERS), "error"]
     rows = []

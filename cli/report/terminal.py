@@ -36,7 +36,7 @@ WIDEST = 100
 
 
 def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
-    """The chart on standard output, as wide as the listings above it where that is not too wide."""
+    """Print the chart on standard output, up to as wide as the listings above it."""
     import typer
 
     from ..tables import terminal_width
@@ -48,7 +48,7 @@ def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
 
 
 def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) -> str:
-    """The chart of a plan in `width` columns, with a legend; "" if it plans no start.
+    """Return the chart of a plan in `width` columns with a legend; "" if it plans no start.
 
     A column of a host shows the planned job with most slots there then, else whether something
     runs; the legend counts the jobs that others hide. A folded group shows how full it is. Of very
@@ -96,7 +96,7 @@ def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) ->
 
 
 def _rows(groups: Sequence[RowGroup], count: int, used: set[int]) -> tuple[list[ChartRow], int]:
-    """The rows to show, and how many were left out."""
+    """Return the rows to show, and the number of omitted rows."""
     rows = visible_rows(groups, count, opened_within(groups, count, MAX_ROWS))
     if len(rows) <= MAX_ROWS:
         return rows, 0
@@ -187,7 +187,7 @@ def _group_cells(
 
 
 def _axis(instance: Instance, edges: Sequence[int]) -> str:
-    """Clock times above the chart, as many as there is room for."""
+    """Return the clock times above the chart, as many as the width allows."""
     columns, begin, end = len(edges) - 1, edges[0], edges[-1]
     line: list[str] = []
     for time, label in ticks(instance, begin, end, max(2, columns // 10)):

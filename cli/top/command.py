@@ -68,7 +68,7 @@ def top(
 
 
 def _print(source: TopSource, view: TopView, time_limit: float) -> None:
-    """The table on standard output, warnings on standard error."""
+    """Print the table on standard output, warnings on standard error."""
     from .screen import TopPage
     from .work import listed
 
@@ -84,7 +84,7 @@ def _print(source: TopSource, view: TopView, time_limit: float) -> None:
 
 
 def text_of(page: TopPage, width: int) -> str:
-    """All rows as lines of at most `width` characters, in colour only on a terminal."""
+    """Return all rows as lines of at most `width` characters, in colour only on a terminal."""
     from rich.console import Console
 
     from .screen import listed_lines

@@ -22,7 +22,7 @@ Column: TypeAlias = Literal[
 ]
 #: The columns by which rows can be filtered.
 FILTERS = ("user", "queue", "state")
-#: What a job that starts as configured does: it starts now; later; later than possible.
+#: States of a job with a start as configured: now, later, or later than possible.
 NOW, WAITS, HELD_BACK = "starts now", "waits", "held back"
 _COLOURS: Mapping[str, State] = {
     NOW: "now",
@@ -47,7 +47,7 @@ class TopJob:
     #: Seconds from now until it starts, as configured and if possible; None if not known.
     configured: int | None
     possible: int | None
-    #: Both as texts.
+    #: The two times as texts.
     configured_text: str
     possible_text: str
     #: Event that the job waits for, a sentence.
@@ -72,7 +72,7 @@ class Listing:
     """All pending jobs of one snapshot."""
 
     instance: Instance
-    #: In priority order.
+    #: Jobs in priority order.
     jobs: tuple[TopJob, ...]
     #: Note on the times, a sentence or "".
     note: str = ""
@@ -99,7 +99,7 @@ class JobChoice:
     words: str = ""
 
     def of(self, jobs: Sequence[TopJob]) -> list[TopJob]:
-        """The rows; jobs of one value stay in priority order, those without a start are last."""
+        """Return the rows; equal values stay in priority order, jobs without a start are last."""
         words = self.words.lower().split()
         found = [
             item
@@ -114,7 +114,7 @@ class JobChoice:
         return known + [item for item in found if getattr(item, self.sort) is None]
 
     def text(self) -> str:
-        """``sorted by slots, user ana, with "abc"``; "" if all jobs are in priority order."""
+        """Return ``sorted by slots, user ana, with "abc"``; "" if the order is the default."""
         parts = [f"{name} {value}" for name, value in self.only.items()]
         if self.words:
             parts.append(f'with "{self.words}"')
@@ -124,7 +124,7 @@ class JobChoice:
 
 
 def _sortable(value: int | str) -> tuple[tuple[int, int | str], ...]:
-    """Job 9 comes before job 10: digits of a name count as a number."""
+    """Return a sort key with the digits of a name as a number: job 9 comes before job 10."""
     if isinstance(value, int):
         return ((0, value),)
     head = value.split("[")[0]
@@ -132,7 +132,7 @@ def _sortable(value: int | str) -> tuple[tuple[int, int | str], ...]:
 
 
 def listing_of(instance: Instance, found: Outlook, warnings: Sequence[str] = ()) -> Listing:
-    """The rows that follow from predicted starts."""
+    """Return the rows that follow from predicted starts."""
     known = {job.id: job for job in instance.pending}
     times = [time for item in found for time in start_times(item)]
     clock = WrittenTimes.of(instance, times)
@@ -178,7 +178,7 @@ def _wait_text(wait: int | None, gap: int, doubtful: bool) -> str:
 
 
 def _lines(clock: WrittenTimes, item: JobOutlook, why: str) -> Iterator[str]:
-    """The sentences of `slotwise explain` that need no change to be tried."""
+    """Return the sentences of `slotwise explain` that need no trial of a change."""
     yield from start_lines(clock, f"job {item.job}", item)
     if why and why != item.condition:
         yield f"waits for: {why}"
@@ -186,7 +186,7 @@ def _lines(clock: WrittenTimes, item: JobOutlook, why: str) -> Iterator[str]:
 
 
 def cell_of(item: TopJob, name: str) -> str:
-    """The text of a column."""
+    """Return the text of a column."""
     if name == "waits for":
         return short_reason(item.waits_for)
     if name in ("configured", "possible"):

@@ -59,7 +59,7 @@ class KeyReader:
                 yield key
 
     def flush(self) -> Iterator[str]:
-        """Nothing more has come: ESC was a key."""
+        """Yield the key ESC if no further character has come."""
         if self._rest:
             self._rest = ""
             yield "escape"

@@ -57,7 +57,7 @@ class LivePage:
     #: Errors of the last read of the state.
     _problem: str = ""
     _planning: Task[Listing] | None = None
-    #: What the file was like when the last plan began, and when that was, and when it was done.
+    #: State of the file at the last plan; below, the begin and the end of that plan.
     _stamp: tuple[int, ...] | None = None
     _began: float = 0.0
     _read_at: float = 0.0
@@ -66,7 +66,7 @@ class LivePage:
     _text: tuple[int, list[str]] = field(default=(0, []))
 
     def run(self) -> None:
-        """Until a key ends it; InputError if the very first state cannot be read."""
+        """Show the page until a key ends it; raise InputError if the first state is unreadable."""
         while True:
             self._collect()
             self._plan_if_due()
@@ -137,7 +137,7 @@ class LivePage:
         )
 
     def _explanation(self, asked: _Requested, width: int) -> list[str]:
-        """The lines, set again if the terminal has another width."""
+        """Return the lines of the explanation, wrapped again if the terminal width has changed."""
         from ..explain import explanation_output
 
         if not asked.task.future.done():
@@ -175,7 +175,7 @@ class LivePage:
 
 
 def _warning(lines: Sequence[str]) -> list[str]:
-    """The first warning, and how many there are."""
+    """Return the first warning, and the number of warnings."""
     more = f" (1 of {len(lines)}: slotwise check lists them)" if len(lines) > 1 else ""
     return [f"warning: {line}{more}" for line in lines[:1]]
 

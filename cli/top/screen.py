@@ -45,12 +45,12 @@ _KEYS_LINE = "Enter explain  s sort  r reverse  f filter  / find  R refresh  h h
 
 @dataclass(frozen=True, slots=True)
 class TopPage:
-    """All that is to be painted."""
+    """Content of the page to be painted."""
 
     #: The name of the file.
     title: str
     view: TopView
-    #: None until the first plan is there.
+    #: The listed jobs, None until the first plan is there.
     listing: Listing | None = None
     #: Current or last action of the program, or its error.
     status: str = ""
@@ -81,12 +81,12 @@ def _frame(height: int) -> int:
 
 
 def _about_lines(height: int) -> int:
-    """Lines for the chosen job."""
+    """Return the number of lines for the chosen job."""
     return max(0, min(_MAX_ABOUT, height - _frame(height) - _MIN_TABLE))
 
 
 def screen_lines(page: TopPage, width: int, height: int) -> list[Text]:
-    """Exactly `height` lines of at most `width` characters."""
+    """Return exactly `height` lines of at most `width` characters."""
     head = [*_head(page)][: 2 if height >= _LOW else 1]
     if page.view.mode == "help":
         body = [_cropped(f"  {key:<28} {what}") for key, what in KEYS.items()]
@@ -106,7 +106,7 @@ def screen_lines(page: TopPage, width: int, height: int) -> list[Text]:
 
 
 def listed_lines(page: TopPage, width: int) -> list[Text]:
-    """The page without end: every row, what is said of no job alone, no keys."""
+    """Return every row and the general notes, without the lines of keys and of one job."""
     rows = page.rows
     lines = [*_head(page), *_rows(rows, width, None)]
     for line in lines:
@@ -134,7 +134,7 @@ def _head(page: TopPage) -> Iterator[Text]:
 
 
 def _end_of(path: str) -> str:
-    """Its end, if it is long."""
+    """Return a path, only its end if the path is long."""
     return path if len(path) <= _MAX_TITLE else f"…{path[1 - _MAX_TITLE :]}"
 
 
@@ -169,7 +169,7 @@ def _table(page: TopPage, width: int, height: int) -> list[Text]:
 
 
 def _about(page: TopPage, width: int) -> list[str]:
-    """The lines about the chosen job, under the table."""
+    """Return the lines about the chosen job, under the table."""
     from textwrap import wrap
 
     rows = page.rows
@@ -185,7 +185,7 @@ def _about(page: TopPage, width: int) -> list[str]:
 def _rows(
     rows: Sequence[TopJob], width: int, chosen: int | None, of: Sequence[TopJob] | None = None
 ) -> list[Text]:
-    """A title and a line a job; of: all rows, for widths that stay when the page turns."""
+    """Return a title and a line a job; of: all rows, so that widths stay on other pages."""
     widths = _widths(rows if of is None else of, width)
     lines = [_line({name: _COLUMNS[name][0] for name in widths}, widths, " ", "bold")]
     for number, item in enumerate(rows):
@@ -197,7 +197,7 @@ def _rows(
 
 
 def _widths(rows: Sequence[TopJob], width: int) -> dict[str, int]:
-    """The columns that fit."""
+    """Return the columns that fit, with their widths."""
     from rich.cells import cell_len
 
     wanted = {}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-#: The other screen of the terminal without its cursor, and back.
+#: Sequences to the terminal's alternate screen without cursor, and back.
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 _TOP, _END_OF_LINE, _END_OF_PAGE = "\x1b[H", "\x1b[K", "\x1b[J"
 #: Seconds after which ESC is no beginning of a sequence any more.
@@ -78,7 +78,7 @@ class LiveTerminal:
             termios.tcsetattr(0, termios.TCSADRAIN, self._before)
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        """Ctrl-Z: the shell has its terminal as it was until the page is in front again."""
+        """Handle Ctrl-Z: restore the shell's terminal until the page is in front again."""
         self._return()
         os.kill(os.getpid(), signal.SIGSTOP)
         self._take()
@@ -97,7 +97,7 @@ class LiveTerminal:
             os.write(self._awake[1], b".")
 
     def keys(self, seconds: float) -> list[str]:
-        """The keys that come within this time, as soon as there are some.
+        """Return the keys that come within this time, as soon as there are some.
 
         EOFError if the terminal has gone.
         """
@@ -113,7 +113,7 @@ class LiveTerminal:
         return list(self._keys.flush()) if self._keys.is_within and not ready else []
 
     def show(self, lines: Sequence[Text], *, force: bool = False) -> None:
-        """Paint a whole page, if it is another than the one that is there."""
+        """Paint a whole page if it differs from the shown one."""
         page = f"{_END_OF_LINE}\r\n".join(map(self._ansi, lines)) + _END_OF_LINE + _END_OF_PAGE
         if force or page != self._painted:
             self._write(_TOP + page)
@@ -131,14 +131,14 @@ class LiveTerminal:
         return found.get()
 
     def _write(self, text: str) -> None:
-        """Not through sys.stdout: the signal of Ctrl-Z may come in the middle of it."""
+        """Write to the terminal without sys.stdout, which Ctrl-Z's signal may interrupt."""
         data = text.encode(sys.stdout.encoding or "utf-8", "replace")
         while data:
             data = data[os.write(1, data) :]
 
 
 def check_terminal() -> None:
-    """InputError if this system has no terminals of the kind that the page needs."""
+    """Raise InputError if this system has no terminals of the kind that the page needs."""
     try:
         import termios  # noqa: F401
     except ImportError:

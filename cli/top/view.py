@@ -42,7 +42,7 @@ class TopView:
     scroll: int = 0
 
     def row_of(self, rows: Sequence[TopJob]) -> int:
-        """The row of the chosen job; of one that is no longer there the row where it was."""
+        """Return the row of the chosen job; for a job that has gone, its last row."""
         for at, item in enumerate(rows):
             if item.job == self.job:
                 return at
@@ -51,7 +51,7 @@ class TopView:
     def pressed(
         self, key: str, jobs: Sequence[TopJob], page: int, lines: int = 0
     ) -> tuple[TopView, Action]:
-        """The view after a key, and what is to be done.
+        """Return the view after a key, and the action to take.
 
         page: rows that are seen together. lines: of the text in front of the table.
         """
@@ -97,7 +97,7 @@ class TopView:
         return self, ""
 
     def _filtered(self, key: str, jobs: Sequence[TopJob]) -> TopView:
-        """After `f`: a letter for the column."""
+        """Return the view after `f` and a letter for the column."""
         table = replace(self, mode="table")
         rows = self.choice.of(jobs)
         if key == "a":
@@ -109,7 +109,7 @@ class TopView:
         return replace(table, choice=replace(self.choice, only={**self.choice.only, name: value}))
 
     def _typed(self, key: str) -> TopView:
-        """After `/`: characters of words, which filter as they are typed."""
+        """Return the view after `/` and a character of a word, which filters as it is typed."""
         words = self.choice.words
         if key == "enter":
             return replace(self, mode="table")

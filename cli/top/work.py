@@ -34,7 +34,7 @@ class TopSource:
     file: Path | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """Another one if the file has changed."""
+        """Return a stamp of the file, which differs once the file has changed."""
         if self.file is None:
             return ()
         try:
