@@ -93,7 +93,7 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A new position (btop, bbot) of a pending job among those of equal queue and priority."""
+    """A new position (btop, bbot) of a pending job within its queue and priority."""
 
     #: Seconds from the origin.
     time: int

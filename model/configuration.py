@@ -378,7 +378,7 @@ COUNTED_PER = "rusage[mem] is counted per"
 
 
 def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Params, str]:
-    """The parameters with what rusage[mem] counts for, and a sentence where that is a guess.
+    """Return the parameters with the unit of rusage[mem], and a warning if the unit is assumed.
 
     family: "OpenLava" or "volclava", of LSF's family, "" for LSF. asked: "slot" or "host", "" for
     what the family does: LSF and today's volclava take an amount once a host, OpenLava and early
@@ -397,12 +397,12 @@ def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Param
 
 
 def usual_queue(names: Sequence[str]) -> str:
-    """The default queue where nobody names one: ``default`` where there is one, else the first."""
+    """Return the default queue if none is configured: ``default`` if it exists, else the first."""
     usual = Params().default_queue
     return usual if usual in names or not names else names[0]
 
 
 def with_default_queue(params: Params, names: Sequence[str]) -> Params:
-    """The parameters beside queues of these names; one that nobody named is the usual one."""
+    """Return the parameters with a default queue, chosen from these queues if none is set."""
     named = params.default_queue != Params().default_queue
     return params if named else replace(params, default_queue=usual_queue(names))

@@ -169,7 +169,7 @@ def forget(name: str) -> None:
 
 
 def objectives() -> Mapping[str, Objective]:
-    """All objectives by name, the default first."""
+    """Return all objectives by name, the default first."""
     return dict(_REGISTRY)
 
 

@@ -301,7 +301,7 @@ class PlanChange:
         return f"job {self.job} {what}: {self.because}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the plan change as JSON-compatible data."""
         return {
             "job": self.job,
             "was": self.was,
