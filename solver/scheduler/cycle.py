@@ -43,7 +43,7 @@ from .world import World
 # the jobs behind it that have not started are given places anew, each behind those before it.
 
 
-#: Function that examines one job for the hosts of an offer.
+#: A dispatch attempt: the job and the offer of hosts.
 Attempt = tuple[JobState, Offer]
 #: Computes the reservation of a job after a failed dispatch attempt, None if it reserves nothing.
 Reserve = Callable[[JobState, Offer], JobReservation | None]

@@ -139,7 +139,7 @@ class CycleProgress:
     without_future_allocation: set[int] = field(default_factory=set)
     #: Why offered jobs were not started, by job number.
     ineligible: dict[int, str] = field(default_factory=dict)
-    #: Number of starts that failed.
+    #: Starts that failed in this cycle.
     failed_starts: set[tuple[object, ...]] = field(default_factory=set)
     #: Kinds of jobs without a further greedy reservation, because reserved amounts only grow in a
     #: cycle.

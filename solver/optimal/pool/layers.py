@@ -286,9 +286,9 @@ CHUNK_BYTES = 1e7
 SURPLUS = 2
 MEMORY = 1.2e8
 MAX_ENTRIES = 8_000_000
-#: The largest duration in seconds that is stored in 32 bits.
+#: The largest instant (seconds), because instants are stored in 32 bits.
 LONGEST = 500_000_000
-#: The largest total cost of all jobs that is stored in 64 bits.
+#: The largest total cost of all jobs, because costs are stored in 64 bits.
 MAX_IN_ALL = 1 << 62
 CROWDED = 4000
 PRICE_TABLES = 3
