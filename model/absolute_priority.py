@@ -98,8 +98,7 @@ class AbsolutePriority:
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """Return factors with a weight but without a weighted value; such factors have no effect.
-        """
+        """Return factors with a weight but without a weighted value; they have no effect."""
         return tuple(
             factor
             for factor, parts in FACTORS.items()

@@ -231,7 +231,7 @@ def bsub_line(
 
 
 def _plain(text: str) -> str:
-    """Return the text without marks and blanks that editors add."""
+    """Return the text without a byte order mark and with line feeds alone."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 

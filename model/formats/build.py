@@ -312,7 +312,7 @@ def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, lis
 
 
 def _first_errors(data: Any, context: Any, error: ValidationError) -> Iterator[Finding]:
-    """Return the first of many errors of form, and the number of all."""
+    """Yield the first of many errors of form, then the number of all errors."""
     from pydantic import ValidationError
 
     from .document import FORMAT, Document

@@ -553,7 +553,7 @@ def _modify_entry(change: c.Modification, instance: Instance) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return whether an instance file would omit a value because it is the default."""
+    """Return a tuple as a list, any other value unchanged."""
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -245,7 +245,7 @@ def _run_limits(limits: tuple[Any, Any]) -> tuple[int | None, int | None]:
 
 
 def _amounts(amounts: Any) -> dict[str, float]:
-    """Return rules for sizes (with units) and for other amounts, which files list separately."""
+    """Return checked amounts by resource: sizes for mem, swp and tmp, numbers for others."""
     if not isinstance(amounts, Mapping):
         raise ValueError(f"must be a mapping of a text to a number, not {reprlib.repr(amounts)}")
     return {

@@ -44,8 +44,7 @@ class DefaultLimit:
         return found
 
     def of(self, run_time: Ints) -> Ints:
-        """Return requested times for run times (seconds); no requested time is below its run time.
-        """
+        """Return requested times (seconds), each at minimum the run time."""
         if self.factor is not None:
             return np.array(np.ceil(run_time * self.factor), dtype=np.int64)
         return np.array(np.maximum(run_time, self.seconds or 0), dtype=np.int64)

@@ -135,9 +135,7 @@ class HostBuilder:
         return True
 
     def _shared(self) -> tuple[SharedResource, ...]:
-        """Return the locations of every shared resource; a host is in at most one for each
-        resource.
-        """
+        """Return the locations of every shared resource; locations of one resource are disjoint."""
         written = list(self._written_places())
         explicit = [self._place_hosts(words, place) for _, _, words, place in written]
         named: dict[str, list[frozenset[str]]] = {}
@@ -185,8 +183,7 @@ class HostBuilder:
     def _apart(
         self, places: list[SharedResource], written: list[Location]
     ) -> tuple[SharedResource, ...]:
-        """Return the locations after errors about hosts in two of them or mixed `static` are added.
-        """
+        """Return the locations; report hosts in two of them, and mixed `static`."""
         of_resource: dict[str, list[int]] = {}
         for index, shared in enumerate(places):
             of_resource.setdefault(shared.name, []).append(index)

@@ -239,8 +239,7 @@ class JobBuilder:
         return list(found.values())
 
     def running(self, given: Sequence[d.RunningEntry] | EntryColumns) -> tuple[RunningJob, ...]:
-        """Return the running jobs; if a request gives no slots, the allocated slots are requested.
-        """
+        """Return the running jobs; without -n a job requests its allocated slots."""
         columns = self._columns("running", given)
         allocations = columns.column("allocation")
         used = [sum(allocation.values()) for allocation in allocations]
@@ -249,8 +248,7 @@ class JobBuilder:
         return tuple(map(RunningJob, jobs, columns.column("start"), allocations, *beside))
 
     def counted(self, instance: Instance) -> Instance:
-        """Return the instance with slots of pending jobs without -n set from their terms (REQ-14).
-        """
+        """Return the instance with slots from terms for pending jobs without -n (REQ-14)."""
         by_level = {q.name for q in instance.queues if "{" in q.res_req}
         profiles = {p.name for p in instance.applications if "{" in p.res_req}
 

@@ -107,9 +107,7 @@ def bare_instance(data: Mapping[str, Any]) -> Instance:
 
 
 def _peaks(entries: Iterable[Mapping[str, Any]], now: int) -> dict[str, int]:
-    """Return the largest number of slots that the entries use on each host at one time, at minimum
-    1.
-    """
+    """Return the largest number of slots in use at one time by host, 1 or more."""
     steps: dict[str, list[tuple[int, int]]] = {}
     for entry in entries:
         start, finish = entry.get("start"), entry.get("finish")

@@ -209,8 +209,7 @@ class _RequirementReader:
             yield from dict.fromkeys(self._units(requirement, job, queue))
 
     def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[Finding]:
-        """Yield violations of rules of cu[] and of resizable jobs that need the cluster and queue.
-        """
+        """Yield violations of rules of cu[] and resizable jobs that need cluster and queue."""
         compound = isinstance(requirement, Compound)
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
         if job.resizable and (compound or self._merging.asks_for_units(job)):

@@ -839,8 +839,7 @@ class LimitScale:
         return self._listed(names, lambda: frozenset(self._hosts.listed(names)))
 
     def _listed(self, key: Hashable, hosts: Callable[[], frozenset[str]]) -> frozenset[str]:
-        """Return the hosts of a list, cached; raises ValueError if all lists together are too long.
-        """
+        """Return the cached hosts of a list; raises ValueError if all lists are too long."""
         if key not in self._lists:
             if self._count > limits().names:
                 most = f"{limits().names:,} names in all (--max-names)"

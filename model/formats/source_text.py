@@ -231,7 +231,7 @@ def _short(text: str, longest: int) -> bool:
 
 
 def _values(level: Iterable[Any]) -> list[Any]:
-    """Return the number of all values in lists and mappings."""
+    """Return all values inside the mappings and lists of one level."""
     dicts = [outer for outer in level if type(outer) is dict]
     lists = [outer for outer in level if type(outer) is list]
     return list(chain(chain.from_iterable(map(dict.values, dicts)), chain.from_iterable(lists)))

@@ -77,7 +77,7 @@ class PolicyEntry(Section):
 
 
 def _until(value: Any) -> Any:
-    """Return a second, or the second after a time such as 7d; raises ValueError."""
+    """Return the value if it is a second or a time such as 7d; raises ValueError."""
     if value is None:
         return None
     second = type(value) is int or (isinstance(value, str) and value.strip().isdecimal())

@@ -273,8 +273,7 @@ def write_thresholds(value: Thresholds) -> dict[str, str]:
 
 
 def reservation_limits(value: object) -> dict[str, tuple[float, float]]:
-    """Parse RESRSV_LIMIT ``[mem=30,100] [tmp=50]`` to (minimum, maximum) by resource; sizes in MB.
-    """
+    """Parse RESRSV_LIMIT ``[mem=30,100]`` to (minimum, maximum) by resource; sizes in MB."""
     _check_length(value)
     text = str(value).strip()
     found: dict[str, tuple[float, float]] = {}
