@@ -81,8 +81,8 @@ class LimitUse:
 
     name: str
     #: Names of the counted consumers by kind ("users", "queues", "hosts", "projects", and "apps" if
-    #: requested): as configured, or the counted consumer if each one has its own limit; empty if the
-    #: section does not restrict that kind.
+    #: requested): as configured, or the counted consumer if each one has its own limit; empty if
+    #: the section does not restrict that kind.
     consumers: Mapping[str, tuple[str, ...]]
     resource: str
     used: float

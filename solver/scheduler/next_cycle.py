@@ -144,12 +144,7 @@ class NextCycle:
         likely: Mapping[str, int] | None = None,
         wanted: str | None = None,
     ) -> None:
-        """jobs: number of jobs with a future allocation, all if None. Raises the errors of
-        plan_next_cycle.
-
-        likely: where starts are to be expected, by job id: it makes the search shorter, no more.
-        wanted: the only job to be asked about: once it starts in its turn, no later one has a say.
-        """
+        """jobs: how many get a future allocation, all if None. Raises as plan_next_cycle."""
         self.budget = budget or Budget()
         self.margin = margin
         #: The instance with all its rules.
