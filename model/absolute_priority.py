@@ -88,7 +88,7 @@ class AbsolutePriority:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The values that count."""
+        """Return the values of a job that affect its priority."""
         return tuple(
             part
             for factor, parts in FACTORS.items()
@@ -98,7 +98,7 @@ class AbsolutePriority:
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """Factors with a weight of their own of which no part has one: they count for nothing."""
+        """Return factors with a weight but without a weighted value; they have no effect."""
         return tuple(
             factor
             for factor, parts in FACTORS.items()
@@ -124,7 +124,7 @@ class AbsolutePriority:
         return found
 
     def value(self, metrics: Mapping[str, float], pended: int, admin: float = 0.0) -> float:
-        """The APS value of a job; admin: what an administrator adds (``bmod -aps "admin=10"``)."""
+        """Return the APS value of a job; `admin` is the addend of ``bmod -aps "admin=10"``."""
         terms = self.terms(metrics, pended)
         total = admin
         for factor, parts in FACTORS.items():

@@ -26,6 +26,7 @@ class HostStatus:
 
     #: Seconds from the origin.
     time: int
+    #: Name of the host.
     host: str
     #: One of STATUSES.
     status: str
@@ -37,6 +38,7 @@ class LoadReport:
 
     #: Seconds from the origin.
     time: int
+    #: Name of the host that reports.
     host: str
     #: Value by load index; MB for mem, swp and tmp.
     values: Mapping[str, float] = field(default_factory=dict)
@@ -48,7 +50,9 @@ class Resize:
 
     #: Seconds from the origin.
     time: int
+    #: Id of the running job.
     job: str
+    #: Slots after the change, by host name.
     allocation: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -58,7 +62,9 @@ class Release:
 
     #: Seconds from the origin.
     time: int
+    #: Id of the running job.
     job: str
+    #: Number of slots that the job releases, by host name.
     slots: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -66,7 +72,9 @@ class Release:
 class EarlyEnd:
     """The end of a running job, regardless of its run time."""
 
+    #: Seconds from the origin at which the job ends.
     time: int
+    #: Id of the running job.
     job: str
 
 
@@ -74,6 +82,7 @@ class EarlyEnd:
 class NewJob:
     """The submission of a job, at its `submit` time."""
 
+    #: The submitted job; its `submit` is the time of the change.
     job: Job
 
     @property
@@ -84,10 +93,11 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A new position (btop, bbot) of a pending job among those of equal queue and priority."""
+    """A new position (btop, bbot) of a pending job within its queue and priority."""
 
     #: Seconds from the origin.
     time: int
+    #: Id of the pending job.
     job: str
     #: Whether the job becomes the first or the last of them.
     to: Literal["top", "bottom"]
@@ -99,7 +109,9 @@ class QueueSwitch:
 
     #: Seconds from the origin.
     time: int
+    #: Id of the pending job.
     job: str
+    #: Name of the new queue.
     queue: str
 
 
@@ -109,7 +121,9 @@ class Modification:
 
     #: Seconds from the origin.
     time: int
+    #: Id of the modified job.
     job: str
+    #: New value by the name of a field of :class:`.Job`.
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -119,6 +133,7 @@ class Kill:
 
     #: Seconds from the origin.
     time: int
+    #: Id of the killed job.
     job: str
 
 

@@ -138,7 +138,7 @@ class Host:
     numa_nodes: Annotated[int | None, Fact("count_from_1")] = None
 
     def units(self, kind: str) -> int | None:
-        """Its processor units of a kind, as affinity[] has it, None if that is not known."""
+        """Return the number of processor units of one kind of affinity[], None if unknown."""
         counts = {"core": self.cores, "thread": self.threads, "socket": self.sockets}
         return counts.get(kind, self.numa_nodes)
 
@@ -189,7 +189,9 @@ class ComputeUnit:
 
     #: Name of the unit.
     name: str
+    #: Name of a compute-unit type of the cluster.
     type: str
+    #: Names of all hosts in the unit, in configuration order.
     hosts: tuple[str, ...]
     #: Name of the unit of the next coarser type, None if it has the coarsest.
     parent: str | None = None
@@ -219,7 +221,9 @@ class SharedResource:
 
     #: Name of the resource.
     name: str
+    #: Total amount, in the unit of the resource.
     amount: float
+    #: Names of the hosts that share the amount, None if all hosts do.
     hosts: frozenset[str] | None = None
     #: Whether only jobs change it, not an interval of collection.
     static: bool = True
@@ -245,11 +249,11 @@ class Cluster:
     shared: tuple[SharedResource, ...] = ()
 
     def host_index(self) -> dict[str, int]:
-        """Host name to position in `hosts`."""
+        """Return the position of each host in `hosts`, by host name."""
         return {host.name: index for index, host in enumerate(self.hosts)}
 
     def units_of(self, unit_type: str | None = None) -> tuple[ComputeUnit, ...]:
-        """Units of one type (the default type where None), in configuration order."""
+        """Return the units of one type in configuration order; None: the default type."""
         wanted = unit_type or self.default_unit_type
         return tuple(unit for unit in self.units if unit.type == wanted)
 

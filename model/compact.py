@@ -167,7 +167,7 @@ class OnDemand(Sequence[T]):
 
     @abstractmethod
     def item(self, place: int) -> T:
-        """The item at `place`, which is within the sequence."""
+        """Return the item at `place`, a valid index of the sequence."""
 
     @overload
     def __getitem__(self, place: int) -> T: ...
@@ -206,7 +206,7 @@ class Joined(OnDemand[T]):
         return self._ends[-1] if self._ends else 0
 
     def item(self, place: int) -> T:
-        """The item at `place`."""
+        """Return the item at `place`, a valid index of the concatenation."""
         part = bisect_right(self._ends, place)
         return self._parts[part][place - self._ends[part] + len(self._parts[part])]
 

@@ -130,7 +130,9 @@ class UserGroup:
 
     #: Name of the group.
     name: str
+    #: Names of users and groups, ``all`` for every user.
     members: tuple[str, ...]
+    #: Pairs of a member and its number of shares (USER_SHARES).
     user_shares: tuple[tuple[str, int], ...] = ()
     #: The group's value as UG of an absolute priority (PRIORITY).
     priority: int = 0
@@ -170,8 +172,11 @@ class Scope:
     ``~``.
     """
 
+    #: Names of the members, ``all`` for every one.
     names: tuple[str, ...]
+    #: Whether the limit applies to each member separately (PER_USER and the like).
     each: bool = False
+    #: Names of members that the limit does not cover (``~name``).
     excluded: tuple[str, ...] = ()
 
 
@@ -203,6 +208,7 @@ class Limit:
 class ReservationUsage:
     """Unit that rusage of a user-defined numeric resource counts: job, host or slot (RSV-08)."""
 
+    #: Name of the resource.
     resource: str
     #: PER_JOB, PER_HOST or PER_TASK.
     method: str
@@ -372,7 +378,7 @@ COUNTED_PER = "rusage[mem] is counted per"
 
 
 def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Params, str]:
-    """The parameters with what rusage[mem] counts for, and a sentence where that is a guess.
+    """Return the parameters with the unit of rusage[mem], and a warning if the unit is assumed.
 
     family: "OpenLava" or "volclava", of LSF's family, "" for LSF. asked: "slot" or "host", "" for
     what the family does: LSF and today's volclava take an amount once a host, OpenLava and early
@@ -391,12 +397,12 @@ def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Param
 
 
 def usual_queue(names: Sequence[str]) -> str:
-    """The default queue where nobody names one: ``default`` where there is one, else the first."""
+    """Return the default queue if none is configured: ``default`` if it exists, else the first."""
     usual = Params().default_queue
     return usual if usual in names or not names else names[0]
 
 
 def with_default_queue(params: Params, names: Sequence[str]) -> Params:
-    """The parameters beside queues of these names; one that nobody named is the usual one."""
+    """Return the parameters with a default queue, chosen from these queues if none is set."""
     named = params.default_queue != Params().default_queue
     return params if named else replace(params, default_queue=usual_queue(names))

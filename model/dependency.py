@@ -73,6 +73,7 @@ def _again(message: str, text: str, position: int) -> DependencyError:
 class JobReference:
     """A reference to jobs by number, or by a name that may end in ``*``."""
 
+    #: Job id, or job name with or without ``*`` at its end.
     name: str
     #: Whether the name was quoted, so that it is no number even if it looks like one.
     quoted: bool = False
@@ -93,6 +94,7 @@ class StatusTest:
 
     #: The function, such as "done".
     word: str
+    #: Job, array or element that the test examines.
     job: JobReference
     #: Comparison of an exit code or a count with `number`.
     operator: Operator = "=="
@@ -116,6 +118,7 @@ class Negation:
 class AllOf:
     """A conjunction (``&&``): all parts hold."""
 
+    #: Conditions that must all be satisfied.
     parts: tuple[Condition, ...]
 
 

@@ -38,6 +38,7 @@ class KnownField:
     name: str
     #: Key in files.
     key: str
+    #: Rule for the values of the field.
     fact: Fact
     #: Defaults of the fields that the key sets, in order.
     defaults: tuple[Any, ...]

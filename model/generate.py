@@ -49,7 +49,7 @@ def generate(
     array: int = 0,
     seed: int = 0,
 ) -> Instance:
-    """A random instance, the same for the same arguments.
+    """Return a random instance; equal arguments give equal instances.
 
     hosts of 16 slots and 64 GB in enclosures of `per_enclosure` hosts and racks of `per_rack`
     enclosures; `running` jobs that bring the slots in use to the share `load`; `pending` jobs of

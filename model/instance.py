@@ -23,6 +23,7 @@ class AdvanceReservation:
     name: str
     #: Start and end of a reservation that is active once; both 0 for a recurring one.
     start: int = 0
+    #: End in seconds from the origin.
     end: int = 0
     #: Number of slots by host.
     slots: dict[str, int] = field(default_factory=dict)
@@ -60,9 +61,11 @@ class ShareUsage:
 class PoolUsage:
     """Use of one queue of a slot pool, accumulated until `stamp`."""
 
+    #: Name of the queue that used the slots.
     queue: Annotated[str, Fact("name")]
     #: Slots times seconds, decayed.
     slot_seconds: Annotated[float, Fact("amount")]
+    #: Instant of the measurement, in seconds from the origin.
     stamp: Annotated[int, Fact("instant")] = 0
 
 
@@ -70,6 +73,7 @@ class PoolUsage:
 class HeldHosts:
     """Hosts on which a pending job had reserved slots or memory after the last cycle (GRD-06)."""
 
+    #: Id of the pending job that reserves the hosts.
     job: Annotated[str, Fact("name")]
     #: Host names in order of reservation.
     hosts: Annotated[tuple[str, ...], Fact("listed_words")] = ()
@@ -84,7 +88,9 @@ class HeldHosts:
 class BorrowedSlots:
     """Reserved slots, by host, that a running job took by backfill."""
 
+    #: Id of the running job that backfilled the slots.
     job: Annotated[str, Fact("name")]
+    #: Number of backfilled slots by host name.
     slots: Annotated[dict[str, int], Fact("allocation")] = field(default_factory=dict)
 
 
@@ -92,6 +98,7 @@ class BorrowedSlots:
 class SaidByLsf:
     """LSF's statements about a pending job when the instance was made; no plan uses them."""
 
+    #: Id of the pending job.
     job: Annotated[str, Fact("name")]
     #: LSF's pending reason, "" if none.
     reason: Annotated[str, Fact("line")] = ""

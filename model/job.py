@@ -24,9 +24,11 @@ class HostRequest:
     ``+level`` is a preference, ``!`` marks the first host (PLC-12).
     """
 
+    #: Name of a host, host group or compute unit.
     name: str
     #: Preference level, 0 if none.
     preference: int = 0
+    #: Whether the first task must run there (``name!``).
     first: bool = False
 
 
@@ -144,8 +146,11 @@ class Job:
 class RunningJob:
     """A job that runs: `allocation` is host to slots in allocation order; start <= now."""
 
+    #: The job as it was submitted.
     job: Job
+    #: Start in seconds from the origin.
     start: Annotated[int, Fact("instant")]
+    #: Slots in use by host name.
     allocation: Annotated[Mapping[str, int], Fact("allocation")] = field(default_factory=dict)
     #: Expected end; None: by the duration chain (TBR-03).
     finish: Annotated[int | None, Fact("instant")] = None
@@ -404,7 +409,7 @@ def running_limits(jobs: Iterable[Job]) -> dict[str, int]:
 
 
 def elements(job: Job, spec: ArraySpec) -> tuple[Job, ...]:
-    """The elements of an array: jobs that share the fields of `job`, with the ids ``101[3]``.
+    """Return the elements of an array: copies of `job` with ids such as ``101[3]``.
 
     >>> [job.id for job in elements(Job("101"), parse_array("a[1-3]")[1])]
     ['101[1]', '101[2]', '101[3]']
@@ -414,7 +419,7 @@ def elements(job: Job, spec: ArraySpec) -> tuple[Job, ...]:
 
 
 def arrays_of(jobs: Iterable[Job]) -> Iterator[tuple[Job, ArraySpec | None]]:
-    """Jobs in their order, elements that differ in nothing but their index as one array.
+    """Return the jobs in order, with elements that differ only by index combined into arrays.
 
     Gives the job with the id of the array and its elements, (job, None) for any other job.
     Elements are put together where they stand behind each other in the order of their index.
@@ -439,7 +444,7 @@ def arrays_of(jobs: Iterable[Job]) -> Iterator[tuple[Job, ArraySpec | None]]:
 
 
 def classes(jobs: Iterable[Job]) -> Iterator[tuple[Job, Job]]:
-    """Jobs in their order, each with the first of its class.
+    """Yield each job with the first job of its class of equal jobs.
 
     A class is jobs behind each other that differ in nothing but their id, as equal elements of an
     array do.

@@ -38,8 +38,11 @@ class Cost:
     start, due: seconds from the instance's origin. A later start never costs less.
     """
 
+    #: Cost of each second after `due`.
     weight: Fraction
+    #: Instant in seconds from the origin until which the start costs only `base`.
     due: int
+    #: Cost of a start at `due` or earlier.
     base: Fraction = Fraction(0)
 
     def at(self, start: int) -> Fraction:
@@ -166,7 +169,7 @@ def forget(name: str) -> None:
 
 
 def objectives() -> Mapping[str, Objective]:
-    """All objectives by name, the default first."""
+    """Return all objectives by name, the default first."""
     return dict(_REGISTRY)
 
 

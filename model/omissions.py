@@ -81,7 +81,7 @@ class Omission:
         return f" (touches {shown})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the omission as JSON-compatible data."""
         jobs = None if self.jobs is None else list(self.jobs)
         record = {"what": self.what, "where": self.where, "count": self.count, "jobs": jobs}
         effect = {"effect": self.effect} if self.effect else {}

@@ -93,6 +93,7 @@ NOT_EXAMINED = "not examined: the limit was reached first"
 class PlannedJob:
     """Planned start of one pending job; times in seconds from the instance's origin."""
 
+    #: Id of the job.
     job: str
     #: None if only an estimate exists (greedy reserves no future allocation).
     start: int | None
@@ -248,6 +249,7 @@ class PlannedArray(PlannedJob):
 class Unplaced:
     """A job that no plan can start, with the reason."""
 
+    #: Id of the job.
     job: str
     #: Why it cannot start, as a sentence.
     reason: str
@@ -268,6 +270,7 @@ class PlanChange:
     it.
     """
 
+    #: Id of the job.
     job: str
     #: Start of the earlier plan, None if it had none.
     was: int | None
@@ -298,7 +301,7 @@ class PlanChange:
         return f"job {self.job} {what}: {self.because}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the plan change as JSON-compatible data."""
         return {
             "job": self.job,
             "was": self.was,
@@ -323,6 +326,7 @@ class _Indexed:
 class Plan(_Indexed):
     """A plan of any method for the pending jobs of an instance."""
 
+    #: Method that made the plan.
     method: Method
     #: Name of the objective.
     objective: ObjectiveName

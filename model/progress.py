@@ -16,9 +16,13 @@ class Progress:
     of the starts found, seconds from now), None if there is no objective.
     """
 
+    #: Number of finished steps.
     done: int
+    #: Number of all steps, None if unknown.
     total: int | None
+    #: Objective of the incumbent, None without one.
     value: float | None
+    #: Lower bound of the objective, None if unknown.
     bound: float | None
     #: Seconds since the call began.
     seconds: float

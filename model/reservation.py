@@ -16,11 +16,15 @@ class Phase:
     the amount of the next phase (0 after the last), so the whole never rises.
     """
 
+    #: Reserved amount at the start of the phase, MB for memory.
     amount: float
+    #: Seconds from the start of the job.
     start: int = 0
+    #: Seconds from the start of the job, None if the phase lasts until the job ends.
     end: int | None = None
     #: Whether the amount falls linearly to `floor`.
     decay: bool = False
+    #: Amount at the end of a decaying phase, in the unit of `amount`.
     floor: float = 0.0
 
     def at(self, elapsed: float) -> float:
@@ -55,7 +59,9 @@ class Phase:
 class Reservation:
     """One resource of an rusage section over the life of a job: phases in order, never rising."""
 
+    #: Name of the reserved resource.
     resource: str
+    #: Amounts over the run time of the job, in order of time.
     phases: tuple[Phase, ...]
     #: Unit of the amount: ``host``, ``task`` or ``job``; "" if the cluster decides (RSV-08).
     per: str = ""

@@ -49,6 +49,7 @@ class ServiceClass:
 class GuaranteedAmount:
     """An amount of a pool, absolute or as a percentage of the pool."""
 
+    #: Number of guaranteed units, or a percentage of the pool.
     amount: float
     #: Whether it is a percentage.
     percent: bool = False

@@ -273,7 +273,7 @@ class Resolver:
         queue = self.instance.queue(job.queue)
         found: list[TermDemand] = []
         for item in self.requirement(job).later:
-            with suppress(InputError):  # LSF refuses such an alternative.
+            with suppress(InputError):  # LSF rejects such an alternative.
                 found += self._terms(job, queue, item.requirement)
         return tuple(found)
 

@@ -27,14 +27,14 @@ __all__ = [
 
 
 def json_schema() -> dict[str, object]:
-    """The JSON Schema (draft 2020-12) of an instance file."""
+    """Return the JSON Schema (draft 2020-12) of an instance file."""
     from .document import schema
 
     return schema()
 
 
 def changes_schema() -> dict[str, object]:
-    """The JSON Schema (draft 2020-12) of a file of changes."""
+    """Return the JSON Schema (draft 2020-12) of a file of changes."""
     from .changes import schema
 
     return schema()

@@ -70,6 +70,7 @@ _SAME = {"-extsched": "-ext"}
 class BsubLine:
     """Contents of a bsub line or a job script."""
 
+    #: Clock that converts times of day to seconds from the origin.
     clock: Clock = field(default_factory=Clock)
     #: Fields of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
     #: (:class:`~slotwise.model.job.ArraySpec`).
@@ -78,7 +79,9 @@ class BsubLine:
     problems: list[Problem] = field(default_factory=list)
     #: Options that do not affect the start, as given.
     quiet: list[str] = field(default_factory=list)
+    #: Resource requirements (-R) in the order of the command line.
     requirements: list[str] = field(default_factory=list)
+    #: Options that no method obeys, as the user wrote them.
     unheeded: list[str] = field(default_factory=list)
     #: Line of the script that gave each option, 0 if it was not the script.
     lines: dict[str, int] = field(default_factory=dict)
@@ -143,7 +146,7 @@ class BsubLine:
 
 
 def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
-    """Fields of a :class:`~slotwise.model.job.Job` that a bsub line gives (not its id).
+    """Return the fields of a :class:`~slotwise.model.job.Job` from a bsub line, without its id.
 
     line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
     script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
@@ -228,12 +231,12 @@ def bsub_line(
 
 
 def _plain(text: str) -> str:
-    """Without what editors add at the begin and at the ends of lines."""
+    """Return the text without a byte order mark and with line feeds alone."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def script_of(line: str) -> str | None:
-    """The name of the job script that a bsub line reads, as in ``bsub -n 4 < job.lsf``."""
+    """Return the job script that a bsub line reads, as in ``bsub -n 4 < job.lsf``."""
     with suppress(ValueError):
         words = deque(_options_of(_here_document(_plain(line))[0]).words)
         _read_options(BsubLine(), words)
@@ -242,7 +245,7 @@ def script_of(line: str) -> str | None:
 
 
 def script_in_command(line: str) -> str | None:
-    """The name of the script that is the command of a bsub line, or that a shell runs in it."""
+    """Return the script that is the command of a bsub line or that a shell runs."""
     with suppress(ValueError):
         words = deque(_options_of(_here_document(_plain(line))[0]).words)
         _read_options(BsubLine(), words)
@@ -251,7 +254,7 @@ def script_in_command(line: str) -> str | None:
 
 
 def _command_of(words: Sequence[str]) -> str | None:
-    """The first word of a command; of one that calls a shell, the script that the shell runs."""
+    """Return the first word of a command; if it calls a shell, the script of the shell."""
     if not words or words[0].startswith("<"):
         return None
     if not _is_shell(words[0]):
@@ -269,7 +272,7 @@ def has_directives(text: str) -> bool:
 
 
 def _here_document(text: str) -> tuple[str, str | None]:
-    """The text without the script of its ``bsub -q normal <<EOF``, and that script."""
+    """Return the text without ``bsub -q normal <<EOF`` and its script, and the script."""
     lines = text.splitlines()
     for at, line in enumerate(lines):
         if _DIRECTIVE.match(line):
@@ -286,7 +289,7 @@ def _here_document(text: str) -> tuple[str, str | None]:
 
 
 def _script_behind(words: Sequence[str]) -> str | None:
-    """The name behind ``<`` where there is no command before it."""
+    """Return the name after ``<`` if no command precedes it."""
     if not words or not words[0].startswith("<") or words[0].startswith("<<"):
         return None
     return words[0][1:] or next(iter(list(words)[1:]), "")
@@ -344,7 +347,7 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
 def _before_commands(
     found: BsubLine, lines: Sequence[str], directives: list[tuple[int, str]]
 ) -> list[tuple[int, str]]:
-    """The directives that count; of the others a note is taken."""
+    """Return the directives before the first command; later ones become notes."""
     end = len(lines) + 1
     first = next((n for n, line in enumerate(lines, start=1) if _is_command(line)), end)
     late = [item for item in directives if item[0] > first]
@@ -423,7 +426,7 @@ def _uncommented(text: str) -> str:
 
 
 def _options_of(line: str) -> _Call:
-    """The call of bsub in a line. Raises ValueError for a line that has none, or several."""
+    """Return the call of bsub in a line; raises ValueError if there is none or several."""
     line = _uncommented(line)
     if not line.strip():
         raise ValueError("is empty: give the options of bsub, such as -n 8 -W 2:00")
@@ -462,7 +465,7 @@ class _Call(NamedTuple):
 
 
 def _calls(text: str) -> tuple[list[_Call], bool]:
-    """The calls of bsub, and whether one of them is in a loop.
+    """Return the calls of bsub, and whether one of them is in a shell loop.
 
     A line of options alone is a call as well. Variables that the text has set before are put in.
     Raises ValueError for quotes that do not end.
@@ -492,7 +495,7 @@ def _calls(text: str) -> tuple[list[_Call], bool]:
 
 
 def _assigned(words: Sequence[str], values: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a command sets, before its first other word, as far as they are known."""
+    """Return the known variables that a command sets before its first other word."""
     pairs = (
         _filled(word, values).partition("=")
         for word in takewhile(_SET.fullmatch, words[words[0] == "export" :])
@@ -505,14 +508,14 @@ def _assigned(words: Sequence[str], values: Mapping[str, str]) -> dict[str, str]
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    """A word of the shell with the values of variables that are known."""
+    """Return a word of the shell with known variables replaced."""
     if len(text) > _LONGEST_WORD:
         return text
     return _VARIABLE.sub(lambda match: values.get(match["name"], match[0]), text)
 
 
 def _commands(text: str) -> list[list[str]]:
-    """The commands of a text of the shell as their words."""
+    """Return the commands of a shell text, each as its words."""
     lexer = shlex.shlex(
         _uncommented(text).replace("\\\n", " "), posix=True, punctuation_chars=";\n"
     )

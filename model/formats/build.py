@@ -175,7 +175,7 @@ def _omission(entry: d.OmissionEntry) -> Omission:
 
 
 def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
-    """A Limit section; findings gets what is wrong with it."""
+    """Return a Limit section; errors are added to `findings`."""
     amounts = {
         name: value
         for name in ("slots", "jobs", "mem", "swp", "tmp")
@@ -238,7 +238,7 @@ def _reservations(
 def _timed(
     kind: type[T], section: str, entries: Sequence[d.Section], clock: Clock, findings: list[Finding]
 ) -> tuple[T, ...]:
-    """Objects of a class whose instants are read by the clock; without a stamp it is now."""
+    """Return objects of a class with instants in seconds; a missing stamp is now."""
     found = []
     for index, entry in enumerate(entries):
         values = given(kind, entry)
@@ -253,7 +253,7 @@ def _timed(
 def _stamp(
     place: Location, given: int | datetime | None, clock: Clock, findings: list[Finding]
 ) -> int:
-    """The instance's now where no stamp is given."""
+    """Return the stamp, or the instance's now if none is given."""
     if given is None:
         return clock.now
     try:
@@ -270,7 +270,7 @@ _TOGETHER = 2_000
 
 
 def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, list[Finding]]:
-    """The instance of plain data, None where an error was found, and everything found.
+    """Return the instance of plain data, None if it has errors, and all findings.
 
     printable: it is known to hold no strange character.
     """
@@ -312,7 +312,7 @@ def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, lis
 
 
 def _first_errors(data: Any, context: Any, error: ValidationError) -> Iterator[Finding]:
-    """The first of very many errors of form, and how many there are."""
+    """Yield the first of many errors of form, then the number of all errors."""
     from pydantic import ValidationError
 
     from .document import FORMAT, Document
@@ -350,7 +350,7 @@ def _parts(data: Any) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _later(finding: Finding, first: int) -> Finding:
-    """The finding of a part at its place in the whole."""
+    """Return the finding of a part at its place in the whole document."""
     if len(finding.place) < 2 or not isinstance(finding.place[1], int):
         return finding
     return replace(finding, place=(finding.place[0], finding.place[1] + first, *finding.place[2:]))

@@ -159,7 +159,7 @@ class ChangesDocument(Section):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a file of changes."""
+    """Return the JSON Schema (draft 2020-12) of a file of changes."""
     found = ChangesDocument.model_json_schema(by_alias=True)
     one = [{"required": [key]} for key in ACTIONS]
     found["$defs"]["ChangeEntry"]["oneOf"] = one
@@ -172,7 +172,7 @@ _KEY_OF = {status: key for key, status in STATUS_OF.items()}
 
 
 def load_changes(path: str | Path, instance: Instance) -> tuple[c.Change, ...]:
-    """The changes of a file, YAML or JSON, in the order of time.
+    """Return the changes of a YAML or JSON file in order of time.
 
     Raises InputError with everything that is wrong: form, unknown hosts, jobs and queues, jobs that
     bsub would refuse, what happens to a job before it is submitted.
@@ -384,7 +384,7 @@ class _ChangeReader:
                 self.changes.append(c.NewJob(settled))
 
     def _job_change(self, at: int, place: Location, entry: ChangeEntry) -> None:
-        """A change of a job, or of each element of an array."""
+        """Return a change of a job, or of each element of an array."""
         what = getattr(entry, entry.action)
         name = what if isinstance(what, str) else what.job
         if name in self._jobs:
@@ -477,7 +477,9 @@ class _ChangeReader:
         return _APS.sub("", line), given
 
     def _in_wall_clock(self, job: Job, place: Location) -> Job:
-        """The job, its limits on a host settled; a running job counts by its first host."""
+        """Return the job with limits in wall-clock time; a running job uses its first host's
+        factor.
+        """
         settled, wrong = self._scale.settled(
             job, lambda: self._first_host.get(job.id) or self._scale.hosts_of(job)
         )
@@ -491,7 +493,7 @@ class _ChangeReader:
             self._asked.append((self._jobs[job.id], place))
 
     def _refusals(self) -> list[Finding]:
-        """Why bsub would refuse a job as it is after a change."""
+        """Return why bsub would reject a job as it is after a change."""
         from .rules import rule_findings
 
         # Unique ids, because a job may be changed several times.
@@ -510,7 +512,7 @@ class _ChangeReader:
 
 
 def dump_changes(changes: Sequence[c.Change], instance: Instance) -> str:
-    """Changes as YAML; the instance is the one that they are read against."""
+    """Return changes as YAML, to be read with this instance."""
     import yaml
 
     entries = [_entry(change, instance) for change in changes]
@@ -538,7 +540,7 @@ def _new_job(change: c.NewJob, instance: Instance) -> dict[str, Any]:
 
 
 def _modify_entry(change: c.Modification, instance: Instance) -> dict[str, Any]:
-    """Fields as an instance file writes them, those alone that are given."""
+    """Return the changed fields as an instance file writes them."""
     usual = Job(change.job)
     whole = plain_job(replace(usual, **change.fields), instance.params)
     entry: dict[str, Any] = {"job": change.job}
@@ -551,7 +553,7 @@ def _modify_entry(change: c.Modification, instance: Instance) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that an instance file would leave out, as the usual one."""
+    """Return a tuple as a list, any other value unchanged."""
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -608,7 +610,7 @@ def _one_of(known: Sequence[str]) -> Callable[[Any], Any]:
 
 
 def _load(values: Any) -> dict[str, float]:
-    """Load indices as numbers, sizes (MB) of 0 or more."""
+    """Return load indices as numbers; sizes (MB) are not negative."""
     if not isinstance(values, Mapping) or not values:
         raise ValueError('reports nothing: give values such as {"r1m": 2.5}')
     read = {_NAME(name): _NUMBER(value) for name, value in values.items()}

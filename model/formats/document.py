@@ -68,7 +68,7 @@ class Section(BaseModel):
     @classmethod
     @cache
     def _plain_keys(cls) -> frozenset[str]:
-        """Keys of our own, in lower case, that need no look."""
+        """Return the keys of our own format, in lower case, which need no translation."""
         return frozenset(
             name for name in cls.model_fields if cls.lsf_names.get(name.upper(), name) == name
         )
@@ -221,7 +221,7 @@ else:
 
 
 class GroupEntry(Section):
-    """A user group, a share tree where it has USER_SHARES."""
+    """A user group in a document; USER_SHARES makes it a share tree."""
 
     lsf_names: ClassVar[dict[str, str]] = {"GROUP_NAME": "name", "GROUP_MEMBER": "members"}
     name: f.NewName
@@ -345,7 +345,7 @@ class Document(Section):
     @model_validator(mode="before")
     @classmethod
     def _with_tables(cls, data: Any) -> Any:
-        """A HostGroup section copied row by row, as the mapping of names to members."""
+        """Return the document with HostGroup rows, if copied as a table, as a mapping."""
         rows = data.get("host_groups") if isinstance(data, dict) else None
         if not isinstance(rows, list) or not all(
             isinstance(row, dict) and row.keys() == {"GROUP_NAME", "GROUP_MEMBER"} for row in rows
@@ -356,7 +356,7 @@ class Document(Section):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the document."""
+    """Return the JSON Schema (draft 2020-12) of an instance file."""
     found = Document.model_json_schema(by_alias=True)
     found["required"].remove("hosts")
     found["anyOf"] = [{"required": [key]} for key in ("hosts", "config")]

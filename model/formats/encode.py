@@ -36,7 +36,7 @@ Plain = dict[str, Any]
 
 
 def to_document(instance: Instance) -> Plain:
-    """The instance as plain data in the order of the format's description."""
+    """Return the instance as plain data, in the order of the file format."""
     params = instance.params
     sections: Plain = {
         "format": "slotwise/1",
@@ -107,7 +107,7 @@ def _numbers(values: Mapping[str, float]) -> Plain | None:
 
 
 def _words(names: Iterable[str]) -> str | list[str]:
-    """Names as one short text, or as a list."""
+    """Return names as one short text, or as a list."""
     words = compress(tuple(names))
     joined = " ".join(words)
     return joined if 0 < len(joined) <= 60 else words
@@ -145,7 +145,7 @@ def _shared(cluster: Cluster, item: SharedResource) -> Plain:
 
 
 def _hosts(hosts: tuple[Host, ...]) -> list[Plain]:
-    """Neighbours that differ by name only become one entry."""
+    """Return host entries; consecutive hosts that differ only by name share an entry."""
     entries: list[Plain] = []
     alike: list[Host] = []
     for host in hosts:
@@ -277,7 +277,7 @@ def _reservation(item: AdvanceReservation) -> Plain:
 
 
 def allocation_text(slots: Mapping[str, int]) -> str:
-    """``2*hostA 3*hostB``; neighbours with equal numbers as a range."""
+    """Return ``2*hostA 3*hostB``; consecutive hosts with equal slots become a range."""
     words: list[str] = []
     names = list(slots)
     first = 0
@@ -298,7 +298,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
 
 
 def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
-    """Entries of jobs, equal elements of an array as one."""
+    """Return entries of jobs, with one entry for equal elements of an array."""
     entries = []
     for job, spec in arrays_of(jobs):
         if spec is not None and len(spec) == 1:
@@ -337,7 +337,7 @@ _TIMED = (
 
 
 def dump(instance: Instance) -> str:
-    """The instance as YAML: the same bytes for equal instances, and no content lost.
+    """Return the instance as YAML without loss; equal instances give equal bytes.
 
     Raises InputError with everything that is wrong with it, or where it is beyond the limits on
     input: what is written can be read.
@@ -370,7 +370,7 @@ def dump(instance: Instance) -> str:
 
 
 def _document(instance: Instance) -> Plain:
-    """The document of a sound instance."""
+    """Return the document of a valid instance."""
     require_sound(instance)
     counts = {
         "hosts": (len(instance.cluster.hosts), limits().hosts),
@@ -394,7 +394,7 @@ def _readable(entry: Plain) -> Plain:
 
 
 def dump_json(instance: Instance) -> str:
-    """The instance as JSON, an entry a line: the quick form for thousands of entries.
+    """Return the instance as JSON with one line for each entry, faster than YAML.
 
     Raises InputError as :func:`dump` does.
     """

@@ -110,7 +110,7 @@ def fits(hint: Any) -> Fits:
 
 
 def words(hint: Any) -> str:
-    """The type as a message names it."""
+    """Return the type of a value as messages name it."""
     if hint in _PLAIN:
         return _PLAIN[hint][1]
     kind, inner = get_origin(hint), get_args(hint)
@@ -142,7 +142,7 @@ def all_printable(value: Any) -> bool:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text within a value."""
+    """Yield every text within a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (tuple, list, frozenset, set)):
@@ -245,7 +245,7 @@ def _run_limits(limits: tuple[Any, Any]) -> tuple[int | None, int | None]:
 
 
 def _amounts(amounts: Any) -> dict[str, float]:
-    """Sizes and other amounts; a file keeps them apart."""
+    """Return checked amounts by resource: sizes for mem, swp and tmp, numbers for others."""
     if not isinstance(amounts, Mapping):
         raise ValueError(f"must be a mapping of a text to a number, not {reprlib.repr(amounts)}")
     return {
@@ -297,7 +297,7 @@ def _allocation(slots: Any) -> Any:
 
 
 def _listed(name: str) -> Callable[[Any], Any]:
-    """A tuple as the list that a file has."""
+    """Return a tuple as the list that a file contains."""
     return lambda item: list(value) if isinstance(value := getattr(item, name), tuple) else value
 
 
@@ -451,7 +451,7 @@ class ClassRules:
         return broken
 
     def _plain(self, item: Any) -> tuple[Any, ...]:
-        """The fields of an object, without numpy's own kinds of numbers."""
+        """Return the fields of an object with numpy numbers converted to Python's."""
         values = self.look(item)
         changed = False
         for value, (name, usual, _) in zip(values, self.beside, strict=True):
@@ -507,7 +507,7 @@ _RULES: dict[type, ClassRules] = {}
 
 
 def class_rules(kind: type) -> ClassRules:
-    """The rules of a class of the model; the same object each time."""
+    """Return the cached rules of a class of the model."""
     if kind not in _RULES:
         rules = _rules_of(kind)
         usual = _usual(kind)
@@ -522,7 +522,7 @@ def class_rules(kind: type) -> ClassRules:
 
 
 def _usual(kind: type) -> dict[str, Any]:
-    """The default of each field of a class, MISSING where it has none."""
+    """Return the default of each field of a class, MISSING if the field is required."""
     return {
         field.name: field.default if field.default_factory is MISSING else field.default_factory()
         for field in fields(kind)

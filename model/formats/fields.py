@@ -68,17 +68,17 @@ def _new_name(value: object) -> str:
 
 
 def _machine_name(value: object) -> str:
-    """The name of a group of hosts, or "" for none."""
+    """Return the name of a group of hosts, "" if none is given."""
     return "" if value == "" else _new_name(value)
 
 
 def _job_group(value: object) -> str:
-    """The name of a job group; empty for none."""
+    """Return the name of a job group, "" if none is given."""
     return "" if value == "" else names.check_job_group(value)
 
 
 def _job_id(value: object) -> str:
-    """A name, or an element of a job array: ``123[4]``."""
+    """Return a job id: a name, or an array element such as ``123[4]``."""
     if type(value) is str and value.isalnum():
         return value
     if isinstance(value, str) and (element := _ELEMENT.fullmatch(value)):
@@ -88,7 +88,7 @@ def _job_id(value: object) -> str:
 
 
 def _elements(value: object) -> ArraySpec:
-    """Elements of an array; how large an index may be is asked of the parameters."""
+    """Return the elements of an array; the maximum index is checked with the parameters."""
     if isinstance(value, ArraySpec):
         return value
     if not isinstance(value, (str, int)) or isinstance(value, bool):
@@ -150,7 +150,7 @@ def _stamp(value: object) -> str:
 
 
 def _slots(value: object) -> tuple[int, int | None]:
-    """``6`` or ``6,12`` (bsub -n)."""
+    """Parse ``6`` or ``6,12`` (bsub -n)."""
     if type(value) is int:
         least, most = value, None
     else:
@@ -444,7 +444,7 @@ Writes = Callable[..., Any]
 
 
 def _shortest(value: float) -> float | int:
-    """A whole number without its decimal point."""
+    """Return a whole number without a decimal point."""
     return int(value) if value == int(value) else value
 
 
@@ -550,12 +550,12 @@ _PLAIN_DEFAULTS = (str, bool, int, float)
 
 
 def factors() -> dict[str, KnownField]:
-    """The parameters of the cluster of which a queue may have its own value, by key."""
+    """Return the parameters that a queue may override, by key."""
     return {item.key: item for item in known_fields(Params).values() if item.fact.by_queue}
 
 
 def entry(name: str, kind: type, base: type[BaseModel], says: str, **more: Any) -> Any:
-    """The section of a file that describes objects of a class; more: keys that they have beside."""
+    """Return the section model of a class; `more` are keys in addition to its fields."""
     keys: dict[str, Any] = {}
     for item in known_fields(kind).values():
         if item.fact.kind == FACTORS:
@@ -588,7 +588,7 @@ def _optional(reads: Any, alias: str | None) -> Any:
 
 
 def given(kind: type, section: BaseModel) -> dict[str, Any]:
-    """The fields of an object of a class as a section of a file sets them."""
+    """Return the fields of an object as a section of a file sets them."""
     found: dict[str, Any] = {}
     for item in known_fields(kind).values():
         if item.fact.kind == FACTORS:
@@ -604,7 +604,7 @@ def given(kind: type, section: BaseModel) -> dict[str, Any]:
 
 
 def plain(item: Any, defaults: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-    """An object as a section of a file has it, without what has its default.
+    """Return an object as a section of a file, without default values.
 
     defaults: by field, values in place of the defaults of its class.
     """

@@ -22,12 +22,14 @@ class DefaultLimit:
 
     #: As it was written, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
     text: str
+    #: Run limit in seconds, None if a factor is given.
     seconds: int | None = None
+    #: Multiple of the run time, None if seconds are given.
     factor: float | None = None
 
     @classmethod
     def parse(cls, text: str, option: str = "--default-limit") -> DefaultLimit:
-        """Raises InputError for what is neither a time such as 12h nor a multiple such as 2x."""
+        """Parse a duration such as 12h or a multiple such as 2x; raises InputError."""
         multiple = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)x", text.strip())
         try:
             if multiple is None:
@@ -42,7 +44,7 @@ class DefaultLimit:
         return found
 
     def of(self, run_time: Ints) -> Ints:
-        """Requested times for jobs that run so long; never less than the run."""
+        """Return requested times (seconds), each at minimum the run time."""
         if self.factor is not None:
             return np.array(np.ceil(run_time * self.factor), dtype=np.int64)
         return np.array(np.maximum(run_time, self.seconds or 0), dtype=np.int64)
@@ -66,7 +68,9 @@ class ReadOptions:
 class Contents:
     """An instance, and what was odd in the file or left out of it, a line each."""
 
+    #: Instance that the file describes.
     instance: Instance
+    #: Warnings about the file, one sentence each.
     remarks: tuple[str, ...] = ()
     #: Of a log, when its jobs really started, by id (seconds from second 0).
     recorded: Mapping[str, int] = field(default_factory=dict)
@@ -94,4 +98,4 @@ class FileFormat(Protocol):
         """Return whether a file has this format, by its name or first bytes; raises no error."""
 
     def read(self, path: Path, options: ReadOptions) -> Contents:
-        """The instance in a file. Raises InputError with everything that is wrong with it."""
+        """Return the instance in a file; raises InputError with all its errors."""

@@ -23,8 +23,11 @@ Location = tuple[str | int, ...]
 class Finding:
     """An error or warning at `place`; a warning does not stop the reader."""
 
+    #: Keys and indices from the top of the document to the value.
     place: Location
+    #: Description of the error or warning.
     message: str
+    #: Whether the instance can be used although the finding exists.
     warning: bool = False
     #: Whether it reports a name without a definition; it is unreliable if definitions are
     #: unreadable.
@@ -39,7 +42,7 @@ class Finding:
 
 
 def path_text(place: Location) -> str:
-    """``hosts[1].slots``."""
+    """Return a path such as ``hosts[1].slots``."""
     text = ""
     for part in place:
         if isinstance(part, int):
@@ -52,7 +55,7 @@ def path_text(place: Location) -> str:
 def problems(
     findings: Iterable[Finding], source: str, lines: dict[Location, int]
 ) -> tuple[Problem, ...]:
-    """Findings as problems, in the order of the document, without repetition."""
+    """Return the findings as problems, in document order and without repetition."""
     unique = list(dict.fromkeys(findings))
     unique.sort(key=lambda finding: lines.get(finding.place, 0))
     return tuple(
@@ -79,7 +82,7 @@ _DECIDING = frozenset({"MXJ", "slots", "ncpus", "PRIORITY", "FAIRSHARE", "HOSTS"
 
 
 def explain(error: ValidationError, root: type[BaseModel] = Document) -> list[Finding]:
-    """One finding for each error, with the nearest valid key for an unknown one.
+    """Return one finding for each error; unknown keys get the nearest valid key as a hint.
 
     root: what the document is an instance of.
     """
@@ -129,7 +132,7 @@ def _message(detail: ErrorDetails, place: Location, root: type[BaseModel]) -> st
 
 
 def _hint(place: Location, root: type[BaseModel]) -> str:
-    """The key that is meant: the one of that meaning, or the nearest by its letters."""
+    """Return the key that was probably intended: of equal meaning, or of similar spelling."""
     key, known = str(place[-1]), _keys(place[:-1], root)
     meant = _MEANT.get((str(place[0]), key.lower()))
     return f" (did you mean {meant!r}?)" if meant in known else nearest(key, known)
@@ -152,7 +155,7 @@ def section_of(model: type[BaseModel], key: str) -> type[BaseModel] | None:
 
 
 def _keys(place: Location, root: type[BaseModel]) -> list[str]:
-    """The keys that are valid at a place of the document."""
+    """Return the keys that are valid at a place of the document."""
     model = root
     for part in place:
         if isinstance(part, str):
@@ -170,6 +173,7 @@ def _section(annotation: Any) -> type[BaseModel] | None:
 class Rest:
     """A document without its broken parts, so that the remainder can still be checked."""
 
+    #: Document without the entries that cannot be read.
     data: Any
     #: Indices of removed entries by section.
     removed: Mapping[str, tuple[int, ...]]
@@ -179,7 +183,7 @@ class Rest:
     deciding: bool
 
     def original(self, finding: Finding) -> Finding:
-        """The finding at its place in the document as it was given."""
+        """Return the finding at its place in the original document."""
         if len(finding.place) < 2 or not isinstance(finding.place[1], int):
             return finding
         index = finding.place[1]

@@ -18,7 +18,7 @@ from .names import unknown_host
 
 
 def guarantee_findings(instance: Instance) -> Iterator[Finding]:
-    """Everything that does not fit together, at its place in a document."""
+    """Return all contradictions of guarantees, each at its place in the document."""
     queues = dict.fromkeys(queue.name for queue in instance.queues)
     for index, item in enumerate(instance.service_classes):
         place: Location = ("service_classes", index, "ACCESS_CONTROL")
@@ -79,7 +79,7 @@ def _selection(place: Location, pool: GuaranteedPool, instance: Instance) -> Ite
 
 
 def _refused(instance: Instance) -> Iterator[Finding]:
-    """Jobs that their service class does not take."""
+    """Yield errors for jobs that their service class does not accept."""
     classes = ServiceClasses(instance)
     sections: tuple[tuple[str, Iterable[Job]], ...] = (
         ("pending", instance.pending),

@@ -35,7 +35,7 @@ _BEFORE_SIGNS = re.compile(r"[^*?\[]*")
 
 
 class HostBuilder:
-    """Builds the cluster; what is wrong goes to `findings` with its place in the document."""
+    """Builder of the cluster; errors are added to `findings` with their place in the document."""
 
     def __init__(self, document: d.Document, findings: list[Finding]) -> None:
         self._document = document
@@ -59,7 +59,7 @@ class HostBuilder:
         self._position: dict[str, int] = {}
 
     def cluster(self) -> Cluster:
-        """The cluster of the document."""
+        """Return the cluster of the document."""
         document = self._document
         for index, entry in enumerate(document.hosts):
             self._add_hosts(index, entry)
@@ -83,7 +83,7 @@ class HostBuilder:
         )
 
     def in_document(self, finding: Finding) -> Finding:
-        """A finding about the n-th host of the cluster, placed at the entry it came from."""
+        """Return a finding about the n-th host of the cluster, placed at its entry."""
         place = finding.place
         if len(place) < 2 or place[0] != "hosts" or not isinstance(place[1], int):
             return finding
@@ -91,7 +91,7 @@ class HostBuilder:
         return replace(finding, place=("hosts", self._entry[name], *place[2:]))
 
     def members(self, place: Location, words: Iterable[str]) -> tuple[str, ...]:
-        """Hosts that hosts, groups, units, ``all``, ``host*`` and ``~host`` stand for."""
+        """Return the hosts of names, groups, units, ``all``, ``host*`` and ``~host``."""
         key = tuple(words)
         if key not in self._lists:
             before = len(self._findings)
@@ -135,7 +135,7 @@ class HostBuilder:
         return True
 
     def _shared(self) -> tuple[SharedResource, ...]:
-        """The places of every shared resource; a host is in one of each resource at most."""
+        """Return the locations of every shared resource; locations of one resource are disjoint."""
         written = list(self._written_places())
         explicit = [self._place_hosts(words, place) for _, _, words, place in written]
         named: dict[str, list[frozenset[str]]] = {}
@@ -151,14 +151,14 @@ class HostBuilder:
     def _beside(
         self, place: Location, hosts: frozenset[str], named: Sequence[frozenset[str]]
     ) -> frozenset[str]:
-        """Hosts of a place with `others`: its own, and those that no place of it names."""
+        """Return the hosts of a location, with `others` for hosts that no other location names."""
         key = frozenset(map(id, (hosts, *named)))
         if key not in self._others and self._take(place, len(self._hosts)):
             self._others[key] = hosts | self._hosts.keys() - frozenset[str]().union(*named)
         return self._others.get(key, hosts)
 
     def _place_hosts(self, words: Iterable[str] | None, place: Location) -> frozenset[str] | None:
-        """The hosts that a place names, None for all; equal ones are one set."""
+        """Return the hosts that a location names, None for all; equal sets are shared."""
         if words is None:
             return None
         found = self.members(place, [word for word in words if word != OTHERS])
@@ -183,7 +183,7 @@ class HostBuilder:
     def _apart(
         self, places: list[SharedResource], written: list[Location]
     ) -> tuple[SharedResource, ...]:
-        """The places, after reporting hosts in two of one resource, and mixed `static`."""
+        """Return the locations; report hosts in two of them, and mixed `static`."""
         of_resource: dict[str, list[int]] = {}
         for index, shared in enumerate(places):
             of_resource.setdefault(shared.name, []).append(index)
@@ -232,7 +232,7 @@ class HostBuilder:
                     self._machines.setdefault(host.node_of, []).append(name)
 
     def _gpus(self, index: int, entry: d.HostEntry) -> Gpus | None:
-        """Its GPUs; nothing that they say may be said otherwise beside them."""
+        """Return the GPUs of a host entry; amounts that follow from them must not be given too."""
         gpus = entry.gpus
         indices = gpus.count if gpus is not None and gpus.mem is not None else 0
         if not self._take(("hosts", index, "gpus"), indices):
@@ -279,7 +279,7 @@ class HostBuilder:
         )
 
     def _check_machines(self) -> None:
-        """A machine of nodes has a name of its own; one without is no group."""
+        """Check that the name of a machine with nodes is unique; without nodes it is no group."""
         for name, nodes in list(self._machines.items()):
             if name in self._hosts or name in self._document.host_groups:
                 what = "host" if name in self._hosts else "host group"
@@ -302,7 +302,7 @@ class HostBuilder:
         return [host for name in known for host in sets.get(name, (name,))]
 
     def _known(self, place: Location, word: str) -> Sequence[str]:
-        """The hosts, groups, units and machines that a word names; others are reported."""
+        """Return the hosts, groups, units and machines of a word; unknown words become findings."""
         if word == "all":
             self._everything = self._everything or tuple(self._hosts)
             return self._everything
@@ -325,7 +325,7 @@ class HostBuilder:
         return known
 
     def _matching(self, place: Location, word: str) -> tuple[str, ...]:
-        """The hosts of a pattern, looked for among those that begin as it does."""
+        """Return the hosts that match a pattern, searched among names with its prefix."""
         if word not in self._patterns:
             if not self._sorted:
                 self._sorted = sorted(self._hosts)
@@ -355,13 +355,13 @@ class HostBuilder:
         self._problem(place, message, undefined=True)
 
     def _named(self, name: str) -> tuple[str, ...]:
-        """The hosts of a group, a unit or a machine."""
+        """Return the hosts of a group, unit or machine."""
         if name in self._document.host_groups:
             return self._groups.get(name, ())
         return self._units[name] if name in self._units else tuple(self._machines[name])
 
     def _group(self, name: str) -> tuple[str, ...]:
-        """The hosts of a group, groups inside it expanded: by a stack, however deep they stand."""
+        """Return the hosts of a group; nested groups of any depth are expanded with a stack."""
         if name not in self._groups:
             for ring in inner_first(name, self._expanding):
                 message = f"host groups contain each other: {_ring(ring)}"
@@ -369,7 +369,7 @@ class HostBuilder:
         return self._groups[name]
 
     def _expanding(self, group: str) -> Iterator[str]:
-        """Expand a group; hands out each group inside it that has to be expanded first.
+        """Expand a group; yields each inner group that must be expanded first.
 
         One that is not expanded by then contains this one, and counts as empty.
         """
@@ -382,7 +382,7 @@ class HostBuilder:
         self._groups[group] = self.members(("host_groups", group), words)
 
     def _range(self, word: str) -> tuple[str, ...]:
-        """The names of a range, of which equal ones are written out once; () of none."""
+        """Return the cached names of a range; () if the text is no range."""
         if "[" not in word:
             return (word,)
         if word not in self._ranges:
@@ -425,7 +425,7 @@ class HostBuilder:
     def _one_type(
         self, place: Location, entry: d.UnitEntry, inner: list[str], known: dict[str, str]
     ) -> None:
-        """All units of one type have members of one type."""
+        """Check that all units of one type have members of one type."""
         for name in dict.fromkeys(inner):
             first = known.setdefault(entry.type, name)
             if name != first:
@@ -459,7 +459,7 @@ class HostBuilder:
         return tuple(hosts)
 
     def _cycles(self, entries: dict[str, tuple[int, d.UnitEntry]]) -> set[str]:
-        """Units that contain themselves; each ring is reported once."""
+        """Yield each cycle of compute units that contain themselves, one time."""
         cyclic: set[str] = set()
         done: set[str] = set()
 
@@ -478,5 +478,5 @@ class HostBuilder:
 
 
 def _ring(names: Sequence[str]) -> str:
-    """``a -> b -> a``; of a long ring the begin and the end."""
+    """Return a cycle as ``a -> b -> a``; a long one is truncated in the middle."""
     return " -> ".join(names if len(names) <= _LONGEST else (*names[:4], "…", *names[-2:]))

@@ -62,7 +62,7 @@ _SECONDS = frozenset({int, type(None), NotGiven})
 
 @dataclass(frozen=True, slots=True)
 class EntryColumns:
-    """Values of jobs by key, one for each job, NOT_GIVEN where it has none.
+    """Values of jobs by key: one value for each job, NOT_GIVEN if the job has none.
 
     Keys and values are those of :class:`.document.JobEntry`, instants in seconds.
     """
@@ -72,12 +72,12 @@ class EntryColumns:
 
     @classmethod
     def of_rows(cls, rows: Sequence[Mapping[str, Any]]) -> EntryColumns:
-        """The columns of jobs that are given one by one."""
+        """Return columns made from job entries."""
         keys = dict.fromkeys(chain.from_iterable(rows))
         return cls(len(rows), {key: [row.get(key, NOT_GIVEN) for row in rows] for key in keys})
 
     def column(self, key: str, default: Any = None) -> Sequence[Any]:
-        """One value for each job, the default for those that give none."""
+        """Return one value for each job, with the default for jobs without a value."""
         found = self.values.get(key)
         if found is None:
             return [default] * self.count
@@ -85,7 +85,7 @@ class EntryColumns:
 
 
 def take_columns(data: Any) -> tuple[Any, dict[str, EntryColumns]]:
-    """The document without the sections of jobs that could be read by columns, and those."""
+    """Return the document without job sections that can be read by columns, and their columns."""
     if type(data) is not dict:
         return data, {}
     found = {
@@ -97,7 +97,7 @@ def take_columns(data: Any) -> tuple[Any, dict[str, EntryColumns]]:
 
 
 def _columns(rows: Any, entry: type[d.JobEntry]) -> EntryColumns | None:
-    """The jobs of a section; None where an entry has to be looked at by itself."""
+    """Return the columns of a section, None if an entry must be read separately."""
     if type(rows) is not list or set(map(type, rows)) != {dict}:
         return None
     keys = dict.fromkeys(chain.from_iterable(rows))
@@ -144,7 +144,7 @@ def _read(given: Sequence[Any], read: Callable[[Any], list[Any]], shared: bool) 
 
 
 class JobBuilder:
-    """Builds jobs; what is wrong goes to `findings` with its place in the document."""
+    """Builder of jobs; errors are added to `findings` with their place in the document."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class JobBuilder:
         self._elements_read = 0
 
     def waiting(self, section: str, given: Sequence[d.JobEntry] | EntryColumns) -> tuple[Job, ...]:
-        """Pending or future jobs, the elements of an array one by one."""
+        """Return the pending or future jobs, with arrays expanded to elements."""
         columns = self._columns(section, given)
         specs = columns.values.get("array")
         jobs = tuple(self._jobs(columns))
@@ -223,7 +223,7 @@ class JobBuilder:
         return None
 
     def in_entries(self, instance: Instance, findings: Iterable[Finding]) -> list[Finding]:
-        """Findings about the jobs of an instance at their entries; of an array each once."""
+        """Return findings placed at the entries of the jobs, once for each array."""
         if not self._entries:
             return list(findings)
         found: dict[tuple[Location, str], Finding] = {}
@@ -239,7 +239,7 @@ class JobBuilder:
         return list(found.values())
 
     def running(self, given: Sequence[d.RunningEntry] | EntryColumns) -> tuple[RunningJob, ...]:
-        """Running jobs; one that does not say how many slots it asked for asked for what it has."""
+        """Return the running jobs; without -n a job requests its allocated slots."""
         columns = self._columns("running", given)
         allocations = columns.column("allocation")
         used = [sum(allocation.values()) for allocation in allocations]
@@ -248,7 +248,7 @@ class JobBuilder:
         return tuple(map(RunningJob, jobs, columns.column("start"), allocations, *beside))
 
     def counted(self, instance: Instance) -> Instance:
-        """The instance in which waiting jobs without -n have the slots of their terms (REQ-14)."""
+        """Return the instance with slots from terms for pending jobs without -n (REQ-14)."""
         by_level = {q.name for q in instance.queues if "{" in q.res_req}
         profiles = {p.name for p in instance.applications if "{" in p.res_req}
 
@@ -284,7 +284,7 @@ class JobBuilder:
         return EntryColumns.of_rows(rows)
 
     def _given(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
-        """The values that an entry gives, those of its bsub line among them."""
+        """Return the values of an entry, including the values of its bsub line."""
         said = {"bsub", "script"}
         row = {name: getattr(entry, name) for name in entry.model_fields_set - said}
         submitted = self._submitted(place, entry) if entry.model_fields_set & said else {}
@@ -338,7 +338,7 @@ class JobBuilder:
         return {} if spec.limit is None else {"array_limit": spec.limit}
 
     def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
-        """The fields of the bsub line, and of the script that it reads; none may be given twice."""
+        """Return the fields of the bsub line and its script; no field may also be in the entry."""
         from .bsub import bsub_line, several_queues
 
         text = None if entry.script is None else self._script(place, entry.script)
@@ -364,7 +364,7 @@ class JobBuilder:
         return read.fields
 
     def _script(self, place: Location, name: str) -> str | None:
-        """The text of a job script, None where it cannot be read."""
+        """Return the text of a job script, None if the file cannot be read."""
         from .reading import file_bytes
 
         try:
@@ -378,6 +378,6 @@ class JobBuilder:
 
 
 def default_slots(queue: Queue | None, application: Application | None) -> int:
-    """Slots of a job without -n: the default of PROCLIMIT, the application's before the queue's."""
+    """Return the slots of a job without -n: PROCLIMIT of its application, else of its queue."""
     limit = (application and application.slots) or (queue and queue.slots)
     return 1 if not limit else limit[1] or limit[0]

@@ -38,7 +38,7 @@ _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
 
 
 def expand_range(text: str) -> tuple[str, ...]:
-    """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself.
+    """Return the names of ``n[01-03,7]``: n01, n02, n03, n7; several brackets multiply.
 
     A colon is a hyphen here (``n[1:4]``), as in LSF 10.1.
     """
@@ -65,7 +65,7 @@ def expand_range(text: str) -> tuple[str, ...]:
 
 
 def _one_range(text: str) -> tuple[str, ...]:
-    """The names of ``n[01-03]``, the commonest range; () of what needs a closer look."""
+    """Return the names of ``n[01-03]``, the most frequent form; () for any other form."""
     match = _ONE_RANGE.fullmatch(text)
     if match is None:
         return ()
@@ -124,7 +124,7 @@ def _members(item: str, text: str) -> Sequence[str]:
 
 
 def tokens(value: object) -> tuple[str, ...]:
-    """Words of ``a b``, ``(a b)`` or a list of such words; brackets keep their content together."""
+    """Return the words of ``a b``, ``(a b)`` or a list of such texts; brackets are not split."""
     if isinstance(value, str):
         text = value.strip()
         if not _GROUPING.search(text):
@@ -146,12 +146,12 @@ def _item(item: object, value: object) -> tuple[str, ...]:
 
 
 def names(value: object) -> tuple[str, ...]:
-    """Names with their ranges expanded, in order; a ``~`` in front stays."""
+    """Return names with ranges expanded, in order; a leading ``~`` is kept."""
     return tuple(name for word in tokens(value) for name in expand_range(word))
 
 
 def inner_first(name: str, expand: Callable[[str], Iterator[str]]) -> Iterator[list[str]]:
-    """Expand a group by a stack, however deep groups stand in it.
+    """Expand nested groups with a stack, to any depth.
 
     expand: begins to expand a group, and hands out each group inside it that has to be expanded
     first. Gives the rings of groups that contain each other: ``[a, b, a]``.
@@ -169,7 +169,7 @@ def inner_first(name: str, expand: Callable[[str], Iterator[str]]) -> Iterator[l
 
 
 def plain_names(value: object) -> tuple[str, ...]:
-    """New names (of hosts): expanded, and free of characters that mean something to LSF."""
+    """Return new host names, ranges expanded; raises ValueError for LSF's special characters."""
     words = tokens(value)
     sizes = [range_size(word) for word in words]
     if max(sizes, default=0) <= MAX_NAMES:  # else the range itself is refused
@@ -183,21 +183,21 @@ def plain_names(value: object) -> tuple[str, ...]:
 
 
 def check_job_group(value: object) -> str:
-    """The name of a job group as bgadd takes it; ValueError for any other value."""
+    """Return the name of a job group that bgadd accepts; raises ValueError."""
     if isinstance(value, str) and re.fullmatch(r"(/[^/\s]+)+", value):
         return value
     raise ValueError(f"must be a job group such as /risk/daily, not {value!r}")
 
 
 def check_name(name: str) -> str:
-    """The name itself if it can be told from LSF's own signs."""
+    """Return the name if it contains no special characters of LSF; raises ValueError."""
     if not name or _FORBIDDEN.search(name):
         raise ValueError(f"{name!r} is no name: use letters, digits and . _ - @ / : #")
     return name
 
 
 def host_requests(value: object) -> tuple[tuple[HostRequest, ...], tuple[str, ...]]:
-    """Hosts of -m or HOSTS: ``hostA+2 hg1! n[1-4] ~hostB`` as requests and exceptions."""
+    """Parse -m or HOSTS ``hostA+2 hg1! n[1-4] ~hostB`` to requests and exceptions."""
     wanted: list[HostRequest] = []
     excluded: list[str] = []
     for word in tokens(value):
@@ -214,7 +214,7 @@ def host_requests(value: object) -> tuple[tuple[HostRequest, ...], tuple[str, ..
 
 
 def allocation(value: object) -> dict[str, int]:
-    """Host to slots of ``2*hostA 3*n[1-4] hostB`` or of a mapping; order is kept."""
+    """Parse ``2*hostA 3*n[1-4] hostB``, or a mapping, to slots by host; order is kept."""
     if isinstance(value, str) and (plain := _plain_allocation(value)):
         return plain
     found: dict[str, int] = {}
@@ -261,7 +261,7 @@ def _allocated_range(text: str) -> dict[str, int]:
 
 
 def counted(what: str, count: object) -> int:
-    """A number of slots or shares; ValueError for what no text of them could say."""
+    """Return a number of slots or shares; raises ValueError if it is not a valid count."""
     if type(count) is not int or count < 1:
         raise ValueError(f"{what} must be a whole number of 1 or more, not {count!r}")
     if count >= MAX_COUNTED:
@@ -279,7 +279,7 @@ def _counted(word: str) -> tuple[str, int]:
 
 
 def compress(found: Sequence[str]) -> list[str]:
-    """The reverse of :func:`names`: neighbours that count up become one range."""
+    """Return names with consecutive numbers as ranges; the inverse of :func:`names`."""
     words: list[str] = []
     run: list[str] = []
     for name in found:
@@ -311,12 +311,12 @@ def _written(run: Sequence[str]) -> str:
 
 
 def unknown_host(known: NamedHosts, name: str) -> str:
-    """The message for a name that stands for no host."""
+    """Return the message for an unknown host name."""
     return f"unknown host or host group {name!r}{nearest(name, known)}"
 
 
 def unknown_unit_type(name: str, types: Sequence[str]) -> str:
-    """The message for a compute unit type that COMPUTE_UNIT_TYPES does not have."""
+    """Return the message for a compute-unit type that COMPUTE_UNIT_TYPES lacks."""
     have = (
         f"COMPUTE_UNIT_TYPES has {', '.join(types)}" if types else "COMPUTE_UNIT_TYPES is not set"
     )
@@ -336,7 +336,7 @@ class Domains:
             self._by_short.setdefault(_without_domain(host), []).append(host)
 
     def known(self, name: str) -> str:
-        """The known host that a name stands for; the name itself where that is none, or unclear.
+        """Return the known host that a name refers to; the name itself if none or several match.
 
         One of both has no domain, and no second known host begins alike: ``node1.a`` and
         ``node1.b`` are two hosts, ``node1`` is then neither. Addresses (``10.0.0.1``) have none.
@@ -349,6 +349,6 @@ class Domains:
 
 
 def _without_domain(name: str) -> str:
-    """The name without its domain."""
+    """Return a host name without its domain."""
     first = name.split(".", 1)[0]
     return name if first.isdigit() else first

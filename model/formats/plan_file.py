@@ -49,7 +49,7 @@ _MAX_SECONDS, _MAX_SLOTS = 10**15, 10**9
 
 
 def plan_record(plan: Mapping[str, Any], instance: Instance) -> dict[str, Any]:
-    """The record to save: the plan's data with checksum, and the digest of its instance."""
+    """Return the record to save: the plan's data with checksum, and its instance's digest."""
     return sealed(PLAN, {"instance": digest(instance), **plan})
 
 
@@ -61,7 +61,7 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 def read_plan(
     data: Mapping[str, Any], instance: Instance, source: str, *, bare: bool = False
 ) -> Plan:
-    """The plan in plain data, for the instance that it was made for.
+    """Return a saved plan for the instance that it was made for.
 
     bare: the instance is that of :func:`bare_instance`, which has no queues and requirements to
     hold against the plan. Raises InputError for a plan that is damaged or of another instance, and
@@ -107,7 +107,7 @@ def bare_instance(data: Mapping[str, Any]) -> Instance:
 
 
 def _peaks(entries: Iterable[Mapping[str, Any]], now: int) -> dict[str, int]:
-    """The most slots that the entries hold at once on each host that they name, 1 at least."""
+    """Return the largest number of slots in use at one time by host, 1 or more."""
     steps: dict[str, list[tuple[int, int]]] = {}
     for entry in entries:
         start, finish = entry.get("start"), entry.get("finish")
@@ -206,7 +206,7 @@ class _PlanReader:
         )
 
     def _moment(self, data: Mapping[str, Any]) -> None:
-        """Its now and origin are those of the instance."""
+        """Check that now and origin of the plan equal those of the instance."""
         now = self._number(data, "now", "")
         if now is not None and now != self.now:
             self._wrong(
@@ -261,7 +261,7 @@ class _PlanReader:
         return found
 
     def _time(self, entry: Mapping[str, Any], key: str, place: str) -> int | None:
-        """A time, which a stamp beside it may not contradict."""
+        """Return a time; a stamp next to it must agree."""
         value, stamp = self._number(entry, key, place), f"{key}_time"
         if stamp in entry and _is_stamp(self.origin):
             right = iso_time(self.origin, value)
@@ -271,7 +271,7 @@ class _PlanReader:
         return value
 
     def _fits_requirement(self, found: PlannedJob, job: Job, place: str) -> None:
-        """Terms and alternative are such as the job's requirement has."""
+        """Check that terms and alternative exist in the requirement of the job."""
         try:
             requirement = effective_requirement(self.instance, job).requirement
         except SlotwiseError:
@@ -305,7 +305,7 @@ class _PlanReader:
         return tuple(self._allocation(term, f"{place}[{n}]") for n, term in enumerate(value))
 
     def _conditions(self, entry: Mapping[str, Any], place: str) -> tuple[str, ...]:
-        """The jobs on whose places a proof hangs: a start is proved, or it is on conditions."""
+        """Return the jobs whose planned starts a proof depends on."""
         names, place = entry.get("proved_if", []), f"{place}.proved_if"
         if not isinstance(names, list):
             self._wrong("must be a list of job ids", place)

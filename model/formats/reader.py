@@ -27,16 +27,19 @@ _Lines = Callable[[Iterable[Location]], dict[Location, int]]
 class InstanceFile:
     """The format, for the registry."""
 
+    #: Name of the format in options.
     name: str = "instance"
+    #: Name of the format in messages.
     kind: str = "an instance file, YAML or JSON"
+    #: Names of the read options that affect the format.
     takes: frozenset[str] = frozenset()
 
     def recognises(self, path: Path) -> bool:
-        """By its suffix, or by its first lines."""
+        """Return whether the suffix or the first lines mark an instance file."""
         return path.suffix.lower() in SUFFIXES or kind_of(path) == "instance"
 
     def read(self, path: Path, options: ReadOptions) -> Contents:
-        """The instance, its warnings as remarks."""
+        """Return the instance, with its warnings as remarks."""
         instance, warnings = load_with_warnings(path)
         return Contents(instance, tuple(f"warning: {warning}" for warning in warnings))
 
@@ -129,7 +132,7 @@ def _with_scripts(data: dict[str, Any], source: str) -> dict[str, Any]:
 def _with_config(
     data: dict[str, Any], source: str, lines: _Lines
 ) -> tuple[Instance, tuple[Problem, ...]]:
-    """An instance that adds to a directory of LSF configuration."""
+    """Return an instance that extends a directory of LSF configuration."""
     from .lsf.site import overlay
 
     config = data["config"]

@@ -40,7 +40,7 @@ def file_bytes(path: Path, source: str = "") -> bytes:
 
 
 def standard_input() -> bytes:
-    """All of standard input; InputError if it is closed, cannot be read or has more bytes."""
+    """Return all of standard input; raises InputError if it is closed, unreadable or too long."""
     with _standard_input() as stream:
         return stream_bytes(stream, "<stdin>")
 
@@ -62,7 +62,7 @@ IsLog = Callable[[bytes], bool]
 
 
 def no_log(_head: bytes) -> bool:
-    """For what is no log, however it begins."""
+    """Return the error for a file that is no log, regardless of its first bytes."""
     return False
 
 
@@ -84,7 +84,7 @@ def spool(source: Path, target: Path, shown: str, is_log: IsLog) -> None:
 
 @contextmanager
 def opened(path: Path, source: str = "", is_log: IsLog | None = None) -> Iterator[BufferedReader]:
-    """A file to read as it comes; messages call it `source`.
+    """Return an open stream of a file; messages name it `source`.
 
     is_log: whether a stream is one; None where the caller bounds what it reads.
     Raises InputError where it cannot be read, also from the block, or a stream has more bytes than
@@ -103,13 +103,13 @@ def opened(path: Path, source: str = "", is_log: IsLog | None = None) -> Iterato
 
 
 def beginning(path: Path, size: int) -> bytes:
-    """The first bytes of a file, fewer where it has fewer; OSError where it cannot be read."""
+    """Return the first bytes of a file; raises OSError if it cannot be read."""
     with path.open("rb") as file:
         return file.read(size)
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file; InputError where it cannot be read, or is a stream without end."""
+    """Return the SHA-256 of a file; raises InputError if it is unreadable or endless."""
     found = hashlib.sha256()
     with opened(path, is_log=no_log) as file:
         while part := file.read1(_PART):
@@ -135,7 +135,7 @@ class _Counted(FileIO):
 
 
 def _bound(is_log: bool) -> tuple[int, str]:
-    """Bytes that are read of a stream, and the option that says so."""
+    """Return the maximum number of bytes of a stream, and the option that sets it."""
     return (limits().unpacked, "--max-unpacked") if is_log else (limits().text, "--max-text")
 
 
@@ -145,7 +145,7 @@ def _too_long(most: int, option: str, source: str) -> InputError:
 
 @contextmanager
 def _standard_input() -> Iterator[BufferedReader]:
-    """Standard input; InputError where it is closed or cannot be read."""
+    """Return standard input; raises InputError if it is closed or unreadable."""
     try:
         if sys.stdin is None:
             raise OSError(EBADF, os.strerror(EBADF))
@@ -155,13 +155,13 @@ def _standard_input() -> Iterator[BufferedReader]:
 
 
 def check_length(text: str | bytes, source: str) -> None:
-    """InputError where a text is beyond the limit."""
+    """Raise InputError if a text is longer than the limit."""
     if len(text) > limits().text:
         raise _too_long(limits().text, "--max-text", source)
 
 
 def check_readable(path: Path) -> None:
-    """InputError where the system would not open a file; what can be read but once is untouched."""
+    """Raise InputError if a file cannot be opened; a stream is not opened."""
     check_inside(path)
     try:
         if stat.S_ISDIR(os.stat(path).st_mode):
@@ -199,5 +199,5 @@ def odd_kind(path: Path) -> str:
 
 
 def no_file(path: Path) -> InputError:
-    """The complaint about what :func:`odd_kind` names."""
+    """Return the error message for the kind that :func:`odd_kind` returns."""
     return InputError([Problem(f"is {odd_kind(path)}, not a file", str(path))])

@@ -35,7 +35,7 @@ def of_jobs(
     look: Callable[[Location, Job], Iterable[Finding]],
     poll: Poll = never,
 ) -> list[Finding]:
-    """The findings of a look at each job, with its place.
+    """Return the findings about every job, placed at the job.
 
     kind: all that the look depends on. One job of each kind is looked at first: of a sound section
     the others need none.
@@ -70,7 +70,7 @@ _Look: TypeAlias = Callable[[Job, Queue], Iterator[Finding]]
 
 
 def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
-    """Findings about RES_REQ and -R; a string that several jobs share is read once."""
+    """Yield findings about RES_REQ and -R; equal strings are parsed only one time."""
     reader = _RequirementReader(instance)
     found: list[Finding] = []
     for index, queue in enumerate(instance.queues):
@@ -162,15 +162,15 @@ class _RequirementReader:
         return found + [item for item in look(place, job) if item.message not in noted]
 
     def runs(self, place: Location, job: Job) -> list[Finding]:
-        """Why nobody can say what a running job holds: its requirement and its queue's clash."""
+        """Return why the resources of a running job are unknown: its -R contradicts RES_REQ."""
         return self._once(self._clashes, self._unmergeable, place, job)
 
     def submitted(self, place: Location, job: Job) -> list[Finding]:
-        """Why bsub would refuse the job, its queue's and application's requirements considered."""
+        """Return why bsub would reject the job, considering its queue and application."""
         return self._once(self._accepted, self._refusals, place, job)
 
     def _once(self, known: _Known, look: _Look, place: Location, job: Job) -> list[Finding]:
-        """Findings of a look at a job and its queue, taken once for equal jobs."""
+        """Return the findings about a job and its queue, cached for equal jobs."""
         queue = self._queues.get(job.queue)
         if queue is None or (job.application and job.application not in self._profiles):
             return []
@@ -191,7 +191,7 @@ class _RequirementReader:
             yield replace(found, message=message, place=found.place or ("res_req",))
 
     def _refusals(self, job: Job, queue: Queue) -> Iterator[Finding]:
-        """Findings whose place is a field of the job."""
+        """Return findings that are placed at a field of the job."""
         for found in self._merged(job, queue):
             yield found if found.place else replace(found, place=("res_req",))
 
@@ -209,7 +209,7 @@ class _RequirementReader:
             yield from dict.fromkeys(self._units(requirement, job, queue))
 
     def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[Finding]:
-        """Rules of cu[] and of resizable jobs that need the cluster and the queue."""
+        """Yield violations of rules of cu[] and resizable jobs that need cluster and queue."""
         compound = isinstance(requirement, Compound)
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
         if job.resizable and (compound or self._merging.asks_for_units(job)):
@@ -245,7 +245,7 @@ class _RequirementReader:
 
 
 def _disagreement(requirement: Requirement, job: Job) -> Iterator[Finding]:
-    """The counts of a compound requirement do not add up to the job's slots."""
+    """Return an error if the counts of a compound requirement differ from the slots of the job."""
     if isinstance(requirement, Compound):
         total = sum(term.count or 0 for term in requirement.terms)
         if total != job.most_slots:

@@ -117,7 +117,7 @@ class _QueueReferences:
         self._queues = dict.fromkeys(queue.name for queue in instance.queues)
 
     def unknown(self, queue: Queue, place: Location) -> Iterator[Finding]:
-        """Names that have no definition."""
+        """Return the names that have no definition."""
         for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
             if name != OTHERS and name not in self._hosts:
                 yield Finding((*place, "HOSTS"), unknown_host(self._hosts, name), undefined=True)
@@ -165,7 +165,7 @@ def _users(queue: Queue, place: Location, users: set[str]) -> Iterator[Finding]:
 
 
 def _known_users(instance: Instance) -> set[str]:
-    """Every user and group that the instance names apart from shares; empty if none is declared."""
+    """Return all users and groups that the instance names outside of shares; empty if none."""
     if not instance.users and not instance.groups:
         return set()
     known = {user.name.removesuffix("@") for user in instance.users}
@@ -177,7 +177,7 @@ def _known_users(instance: Instance) -> set[str]:
 
 
 def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
-    """Shares of someone whom nothing else names: allowed, but mostly a slip of the pen."""
+    """Yield warnings about shares of users that appear nowhere else, often a typing error."""
     if not users:
         return
     lists: list[tuple[Location, tuple[tuple[str, int], ...]]] = [
@@ -328,7 +328,7 @@ class _References:
         self._sound: set[tuple[object, ...]] = set()
 
     def check(self, place: Location, job: Job) -> Iterable[Finding]:
-        """Queue, application and hosts exist; equal ones once."""
+        """Check that queue, application and hosts exist; equal values are checked one time."""
         named = _NAMED(job)
         if named in self._sound:
             return ()
@@ -377,7 +377,7 @@ class _References:
         return not all(map(known.isdisjoint, wanted)) and all(map(known.isdisjoint, excluded))
 
     def _reach(self, names: list[str]) -> list[Collection[str]]:
-        """The names and all members of the groups among them: of few groups each one's are kept."""
+        """Return the names and all members of their groups; results for a few groups are cached."""
         groups = [name for name in names if name in self._members]
         if len(groups) > _FEW_GROUPS:
             return [self._within(names)]
@@ -451,7 +451,7 @@ def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
 def _overfull(
     instance: Instance, slots: Mapping[str, int], held: Mapping[str, int]
 ) -> Iterator[Finding]:
-    """Hosts of which more is held than there is, at the last job that holds something there."""
+    """Yield hosts with more slots in use than available, at the last job that uses the host."""
     last = {
         host: index
         for index, item in enumerate(instance.running)
@@ -487,7 +487,7 @@ def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding
 
 
 def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
-    """Everything that does not fit together, at its place in a document of this instance.
+    """Return all contradictions of an instance, each at its place in the document.
 
     poll: called now and then; what it raises ends the look.
     """
@@ -519,7 +519,7 @@ def _guarantees(instance: Instance) -> Iterator[Finding]:
 
 
 def _group_limits(instance: Instance) -> Iterator[Finding]:
-    """No job group has a larger limit than one above it, as bgadd and bgmod refuse."""
+    """Check that no job group has a larger limit than its parents, as bgadd and bgmod do."""
     limits = {group.name: group.limit for group in instance.job_groups}
     for index, group in enumerate(instance.job_groups):
         for above in job_groups_of(group.name)[:-1]:
@@ -569,7 +569,7 @@ def _names(instance: Instance) -> Iterator[Finding]:
 
 
 def _units(instance: Instance) -> Iterator[Finding]:
-    """A host is in at most one unit of the finest type, and so of each type (PLC-05)."""
+    """Check that a host is in at most one unit of the finest type, and so of each type (PLC-05)."""
     home: dict[str, str] = {}
     finest = instance.cluster.unit_types[:1]
     for index, unit in enumerate(instance.cluster.units):
@@ -581,7 +581,7 @@ def _units(instance: Instance) -> Iterator[Finding]:
 
 
 def _resources(instance: Instance) -> Iterator[Finding]:
-    """Hosts carry a defined resource as the kind it is defined to be."""
+    """Check that the resources of hosts are defined and have values of their kind."""
     kinds = {item.name: item.kind for item in instance.cluster.resources}
     for shared in instance.cluster.shared:
         kinds.setdefault(shared.name, "shared")
@@ -606,7 +606,7 @@ def _resources(instance: Instance) -> Iterator[Finding]:
 
 
 def _amounts(instance: Instance) -> set[str]:
-    """Numeric resources that jobs may reserve."""
+    """Return the numeric resources that jobs may reserve."""
     cluster = instance.cluster
     names = {"mem", "swp", "tmp", *(shared.name for shared in cluster.shared)}
     names.update(item.name for item in cluster.resources if item.kind == "numeric")
@@ -651,7 +651,7 @@ def _limits(instance: Instance) -> Iterator[Finding]:
 
 
 def _usage(instance: Instance) -> Iterator[Finding]:
-    """ReservationUsage is for user-defined numeric resources (RSV-08)."""
+    """Check that ReservationUsage names user-defined numeric resources (RSV-08)."""
     known = _amounts(instance) - {"mem", "swp", "tmp"}
     for usage in instance.reservation_usage:
         place: Location = ("reservation_usage", usage.resource)
@@ -682,7 +682,7 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def _shares(instance: Instance) -> Iterator[Finding]:
-    """Rules of fairshare and of pools (FSH-01 … FSH-13, QBF-01)."""
+    """Check rules of fairshare and of slot pools (FSH-01 … FSH-13, QBF-01)."""
     from ..share_rules import share_problems, share_warnings
 
     problems, warnings = list(share_problems(instance)), list(share_warnings(instance))
@@ -730,7 +730,7 @@ _LIMITS = ("run_limit", "run_limit_max", "run_time", "cpu_limit", "estimated_run
 
 
 def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
-    """The instance with all limits in wall-clock time; those that cannot be go to `findings`."""
+    """Return the instance with limits in wall-clock time; failures are added to `findings`."""
     scale = LimitScale(instance.cluster, instance.queues)
 
     def settled(place: Location, item: Limited, hosts: Callable[[], Iterable[str]]) -> Limited:
@@ -802,7 +802,7 @@ class LimitScale:
     def settled(
         self, item: Limited, hosts: Callable[[], Iterable[str]]
     ) -> tuple[Limited, list[tuple[str, str]]]:
-        """A job, queue or application with its limits in wall-clock time, and what is wrong.
+        """Return a job, queue or application with limits in wall-clock time, and its errors.
 
         hosts: gives those that it may use, asked only for a limit on a host. What is wrong: the
         field and why.
@@ -820,14 +820,14 @@ class LimitScale:
         return (replace(item, **changed) if changed else item), wrong  # type: ignore[arg-type]
 
     def hosts_of(self, job: Job) -> frozenset[str]:
-        """The hosts that -m and the queue leave to a job."""
+        """Return the hosts that -m and the queue allow for a job."""
         queue = self._queues.get(job.queue)
         allowed = self._all if queue is None else self.hosts_of_queue(queue)
         key = (job.queue, job.hosts)
         return self._listed(key, lambda: allowed & self._named(job.hosts)) if job.hosts else allowed
 
     def hosts_of_queue(self, queue: Queue) -> frozenset[str]:
-        """HOSTS of a queue."""
+        """Return the hosts of HOSTS of a queue."""
         return self._named(queue.hosts, queue.excluded_hosts)
 
     def _named(
@@ -839,7 +839,7 @@ class LimitScale:
         return self._listed(names, lambda: frozenset(self._hosts.listed(names)))
 
     def _listed(self, key: Hashable, hosts: Callable[[], frozenset[str]]) -> frozenset[str]:
-        """Hosts of a list, looked up once; ValueError where different ones are too many in all."""
+        """Return the cached hosts of a list; raises ValueError if all lists are too long."""
         if key not in self._lists:
             if self._count > limits().names:
                 most = f"{limits().names:,} names in all (--max-names)"
@@ -863,7 +863,7 @@ class LimitScale:
         return max(1, round(int(limit) * own / min(there)))
 
     def _factors_of(self, hosts: Iterable[str]) -> frozenset[float]:
-        """The CPU factors of hosts, looked up once for each list."""
+        """Return the CPU factors of hosts, cached for each list."""
         if not isinstance(hosts, frozenset):
             return frozenset(self._factor[host] for host in hosts if host in self._factor)
         if hosts not in self._of_list:
@@ -871,7 +871,7 @@ class LimitScale:
         return self._of_list[hosts]
 
     def _reference(self, name: str) -> float:
-        """The CPU factor of a host or model."""
+        """Return the CPU factor of a host or host model."""
         if name in self._factor:
             return self._factor[name]
         if name in self._machine:

@@ -29,6 +29,7 @@ class RecordKind:
 
     #: Name of its format.
     name: str
+    #: Version of the content; a record of another version is rejected.
     version: int
     #: Description of such a record.
     title: str
@@ -50,12 +51,12 @@ BACKTEST = RecordKind("slotwise-backtest", 1, "backtest", "delete it and run it 
 
 
 def sealed(kind: RecordKind, content: Mapping[str, Any]) -> dict[str, Any]:
-    """The record as data, to be laid out as one likes."""
+    """Return the record as data, for any layout."""
     return {**_head(kind, _compact(content)), **content}
 
 
 def unsealed(kind: RecordKind, record: Mapping[str, Any], source: str = "") -> dict[str, Any]:
-    """The content of a record. Raises InputError for another kind or version, and for damage."""
+    """Return the content of a record; raises InputError for another kind or version, or damage."""
     if record.get("format") != kind.name:
         raise refusal(f"is no {kind.title}", source)
     if record.get("version") != kind.version:
@@ -73,13 +74,13 @@ def unsealed(kind: RecordKind, record: Mapping[str, Any], source: str = "") -> d
 
 
 def seal(kind: RecordKind, content: Mapping[str, Any]) -> str:
-    """The record as a text of one line; the same content gives the same bytes."""
+    """Return the record as one line of text; equal contents give equal bytes."""
     body = _compact(content)
     return f"{_compact(_head(kind, body))[:-1]},{body[1:]}\n"
 
 
 def unseal(kind: RecordKind, text: str, source: str = "") -> dict[str, Any]:
-    """The content of a text of :func:`seal`, which has to be the very one.
+    """Return the content of a text that :func:`seal` made, byte by byte.
 
     Raises InputError for a text that is none, is damaged, or is of another kind or version.
     """
@@ -97,7 +98,7 @@ def unseal(kind: RecordKind, text: str, source: str = "") -> dict[str, Any]:
 
 
 def digest(instance: Instance, changes: Iterable[Change] = ()) -> str:
-    """SHA-256 over everything that decides a plan or a simulation of an instance."""
+    """Return the SHA-256 of all data that affects a plan or simulation of an instance."""
     content = hashlib.sha256()
     for jobs in (instance.running, instance.pending, instance.future, tuple(changes)):
         for item in jobs:
@@ -129,12 +130,12 @@ _NAMES = {"loop": "the scheduler loop", "replay": "a replay"}
 
 
 def seal_checkpoint(engine: Engine, content: Mapping[str, Any]) -> str:
-    """The text of a checkpoint; content: plain data, the same data gives the same bytes."""
+    """Return the text of a checkpoint; equal plain data gives equal text."""
     return seal(CHECKPOINT, {"engine": engine, **content})
 
 
 def unseal_checkpoint(text: str, engine: Engine, source: str = "") -> dict[str, Any]:
-    """The content of a checkpoint of that engine.
+    """Return the content of a checkpoint of that engine.
 
     Raises InputError for a text that is none, is damaged, or is of another version or engine.
     """
@@ -147,7 +148,7 @@ def unseal_checkpoint(text: str, engine: Engine, source: str = "") -> dict[str, 
 
 
 def examine(content: Mapping[str, Any], shape: Any, source: str = "") -> None:
-    """InputError where a checkpoint has other keys, or values of other types, than it must have.
+    """Raise InputError if a checkpoint has wrong keys or values of wrong types.
 
     shape: a dataclass. The sum of such a checkpoint fits: somebody wrote it by hand.
     """
@@ -207,7 +208,7 @@ def taking_over(source: str = "") -> Iterator[None]:
 
 
 def read_checkpoint(path: Path) -> str:
-    """The text of a checkpoint file; InputError if it cannot be read."""
+    """Return the text of a checkpoint file; raises InputError if it cannot be read."""
     with opened(path) as file:
         # Of what is none, a device that never ends may be, the beginning is enough.
         whole = file.peek(1)[:1] == b"{"

@@ -38,7 +38,9 @@ _OPENING, _CLOSING = "[({", "])}"
 class Setting:
     """A key and its value, as text."""
 
+    #: Path of the key in the document.
     key: str
+    #: New value as text.
     value: str
     #: Where it was said, for messages: ``--set KEY=VALUE``.
     said: str = ""
@@ -52,7 +54,7 @@ class SettingError(ValueError):
 
 
 def read_setting(given: str, option: str = "--set") -> Setting:
-    """``KEY=VALUE``. Raises InputError for a text that is none."""
+    """Parse ``KEY=VALUE``; raises InputError for any other text."""
     key, sign, value = given.partition("=")
     if not sign or not key.strip():
         raise InputError([Problem(f"must be KEY=VALUE, not {given!r}", option)])
@@ -60,7 +62,7 @@ def read_setting(given: str, option: str = "--set") -> Setting:
 
 
 def split_values(given: str, at: str = ",") -> list[str]:
-    """The parts of a list, without those signs that stand in brackets or quotes."""
+    """Return the parts of a list; separators inside brackets or quotes do not split."""
     parts, depth, quote, begin = [], 0, "", 0
     for place, char in enumerate(given):
         if quote:
@@ -80,7 +82,7 @@ def split_values(given: str, at: str = ",") -> list[str]:
 def changed(
     instance: Instance, settings: Sequence[Setting], others: Iterable[str] = ()
 ) -> tuple[Instance | None, list[Problem]]:
-    """The instance with these settings, None where something is wrong, and all that is wrong.
+    """Return the instance with these settings, or None, and all errors.
 
     others: keys that mean something elsewhere, for `did you mean`. An instance without settings is
     itself.
@@ -122,7 +124,7 @@ def _blamed(
 
 
 def keys_of(model: type[Section]) -> list[str]:
-    """The keys that a section takes."""
+    """Return the keys that a section accepts."""
     return [info.alias or name for name, info in model.model_fields.items()]
 
 
@@ -138,13 +140,13 @@ def workload_key(key: str) -> str:
 
 
 def _canonical(model: type[BaseModel], key: str) -> str:
-    """The key by the name that the document has for it."""
+    """Return the document's name for a key."""
     names: dict[str, str] = getattr(model, "lsf_names", {})
     return names.get(key.upper(), key)
 
 
 def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[Location]:
-    """The places in the document; a key that nobody knows is left to the reader to complain of."""
+    """Return the places of a key in the document; unknown keys are left to the reader."""
     first, dot, rest = key.partition(".")
     if said := workload_key(key):
         raise SettingError(said)
@@ -163,7 +165,7 @@ def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[L
 
 
 def _alone(key: str, sections: list[str], others: Iterable[str]) -> Location:
-    """A key without a path: of params, or of the document itself."""
+    """Return the place of a key without a path: in params, or at the top of the document."""
     name = _canonical(ParamsEntry, key)
     params = keys_of(ParamsEntry)
     if name in params:
@@ -180,7 +182,7 @@ def _alone(key: str, sections: list[str], others: Iterable[str]) -> Location:
 def _of_entries(
     document: dict[str, Any], section: str, model: type[BaseModel], rest: str
 ) -> list[Location]:
-    """Places in the entries of a list whose names match."""
+    """Return the places of list entries whose names match."""
     if section == "queues" and not document.get(section):
         document[section] = [{"name": "default"}]
     entries: list[dict[str, Any]] = document.get(section, [])
@@ -215,7 +217,7 @@ def _of_parts(
     *,
     alone: bool,
 ) -> list[Location]:
-    """Places within shares and mappings; of many entries only those that have the part."""
+    """Return places within shares and mappings, for many entries only if they have the part."""
     places: list[Location] = []
     for n in found:
         inside = entries[n].get(key)
@@ -230,7 +232,7 @@ def _of_parts(
 
 
 def _parted(names: Iterable[str], rest: str) -> tuple[str, str]:
-    """The name of an entry, which may hold dots, and the key behind it."""
+    """Split a path into the name of an entry, which may contain dots, and the key after it."""
     words = rest.split(".")
     heads = [".".join(words[:count]) for count in range(len(words), 0, -1)]
     known = list(names)
@@ -239,7 +241,7 @@ def _parted(names: Iterable[str], rest: str) -> tuple[str, str]:
 
 
 def _matching(names: Sequence[str], name: str) -> list[int]:
-    """The places of the names that are meant, ``*`` standing for any part."""
+    """Return the places of matching names; ``*`` matches any part of a name."""
     pattern = re.compile(".*".join(map(re.escape, name.split("*"))))
     return [n for n, each in enumerate(names) if pattern.fullmatch(each)]
 
@@ -253,7 +255,7 @@ def _word(section: str) -> str:
 
 
 def _single_hosts(entries: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """The entries of hosts, ranges that hold some of the named hosts written out."""
+    """Return the host entries, with ranges that contain some of the named hosts expanded."""
     try:
         wanted = set(expand_range(name))
     except ValueError as error:
@@ -281,7 +283,7 @@ def _put(document: dict[str, Any], place: Location, setting: Setting) -> None:
 
 
 def _value(key: str, given: str) -> Any:
-    """The value as a file would have it behind `key: `; a text that is no YAML is a text."""
+    """Return the value that YAML reads after `key: `; invalid YAML is a text."""
     try:
         return plain_data(f"{key if key.isidentifier() else 'key'}: {given}\n", "", "yaml")[0][
             key if key.isidentifier() else "key"

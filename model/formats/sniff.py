@@ -148,7 +148,7 @@ _TEXT = (
 
 
 def kind_of_text(text: str) -> str:
-    """The name of the kind that a text begins as, "" where nothing is known about it."""
+    """Return the name of the kind of input that a text begins like, "" if unknown."""
     start = text.lstrip("\ufeff \t\r\n")
     if start.startswith("{"):
         return _kind_of_json(start)
@@ -229,7 +229,7 @@ _OWN_WORDS = (("FAIRSAHRE", "volclava"), ("OpenLava system", "OpenLava"))
 
 
 def family_of_words(texts: Iterable[str]) -> tuple[str, str]:
-    """The family that prints such words, and the words; "" where nothing tells."""
+    """Return the scheduler family that prints such words, and the words; "" if none is found."""
     for text in texts:
         for words, family in _OWN_WORDS:
             if words in text:
@@ -238,6 +238,6 @@ def family_of_words(texts: Iterable[str]) -> tuple[str, str]:
 
 
 def lava_family(text: str) -> str:
-    """ "OpenLava" or "volclava" where a text names such a scheduler, as lsid does; else ""."""
+    """Return "OpenLava" or "volclava" if a text names one of them, as lsid does, else ""."""
     found = re.search(r"openlava|volclava", text, re.IGNORECASE)
     return "" if found is None else "volclava" if found[0].lower() == "volclava" else "OpenLava"

@@ -22,7 +22,7 @@ _Keys: TypeAlias = dict[int, dict[str, tuple[yaml.Node, yaml.Node]]]
 
 
 def compose(text: str) -> yaml.Node | None:
-    """The node tree of a text that is known to parse; None where YAML cannot read the JSON."""
+    """Return the node tree of a valid text, None if YAML cannot read the JSON."""
     try:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         node: yaml.Node | None = yaml.compose(text, Loader=loader)
@@ -32,7 +32,7 @@ def compose(text: str) -> yaml.Node | None:
 
 
 def lines(root: yaml.Node | None, places: Iterable[Location]) -> dict[Location, int]:
-    """Line (from 1) of each place: of its key or list item, else of the nearest place around it."""
+    """Return line numbers (from 1) by place: of its key or item, else of its nearest parent."""
     known: _Keys = {}
     return {} if root is None else {place: _line(root, place, known) for place in places}
 
@@ -61,7 +61,7 @@ def _step(node: yaml.Node, part: str | int, known: _Keys) -> tuple[yaml.Node, ya
 
 
 def duplicates(root: yaml.Node | None) -> Iterator[tuple[Finding, int]]:
-    """Every key that stands twice in one mapping, with the line of the second one."""
+    """Yield every key that occurs twice in one mapping, with the line of the second."""
     stack: list[tuple[Location, yaml.Node]] = [((), root)] if root is not None else []
     while stack:
         place, node = stack.pop()
@@ -138,7 +138,7 @@ def is_json(text: str) -> bool:
 
 
 def parse(text: str, source: str, *, json_text: bool) -> Any:
-    """Plain data of the text; InputError with file and line where it is broken."""
+    """Return the plain data of a text; raises InputError with file and line."""
     try:
         return _parse_json(text) if json_text else _parse_yaml(text, source)
     except _DuplicateKeyError:
@@ -166,7 +166,7 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
 
 
 def as_copied(text: str) -> str:
-    """The text with values in quotes that LSF's files have and YAML cannot read.
+    """Return the text with quotes around values of LSF files that YAML cannot read.
 
     ``USER_SHARES: [a, 3] [b, 4]`` and ``USERS: -``, under a key in capitals; lines stay lines.
     """
@@ -231,7 +231,7 @@ def _short(text: str, longest: int) -> bool:
 
 
 def _values(level: Iterable[Any]) -> list[Any]:
-    """What lists and mappings hold, put together."""
+    """Return all values inside the mappings and lists of one level."""
     dicts = [outer for outer in level if type(outer) is dict]
     lists = [outer for outer in level if type(outer) is list]
     return list(chain(chain.from_iterable(map(dict.values, dicts)), chain.from_iterable(lists)))
@@ -261,14 +261,14 @@ def _no_constant(name: str) -> None:
 
 
 def _line_of_constant(text: str) -> int:
-    """The line of the first NaN or Infinity that stands outside strings."""
+    """Return the line of the first NaN or Infinity outside strings."""
     words = _STRING_OR_CONSTANT.finditer(text)
     start = next((word.start() for word in words if word[1]), 0)
     return text.count("\n", 0, start) + 1
 
 
 def _complaint(error: yaml.MarkedYAMLError, text: str) -> str:
-    """PyYAML's words, and plainer ones for what happens most."""
+    """Return PyYAML's message, or a clearer one for frequent errors."""
     mark = error.problem_mark
     if mark is not None and text.splitlines()[mark.line : mark.line + 1]:
         rest = text.splitlines()[mark.line][mark.column :]
@@ -302,7 +302,7 @@ def _parse_yaml(text: str, source: str) -> Any:
 
 
 def strange_values(data: Any) -> Iterator[Finding]:
-    """Every key and text that holds a control or format character."""
+    """Yield every key and text that contains a control or format character."""
     stack: list[tuple[Location, Any]] = [((), data)] if _any_strange(data) else []
     while stack:
         place, value = stack.pop()

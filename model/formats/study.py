@@ -57,7 +57,7 @@ class CaseEntry(Section):
 
     @property
     def title(self) -> str:
-        """Its name, else that of its log or site."""
+        """Return the name of the study, else the name of its log or site."""
         if self.name:
             return self.name
         file = self.log or self.site
@@ -77,7 +77,7 @@ class PolicyEntry(Section):
 
 
 def _until(value: Any) -> Any:
-    """A second, or a time like 7d from now on. Raises ValueError for anything else."""
+    """Return the value if it is a second or a time such as 7d; raises ValueError."""
     if value is None:
         return None
     second = type(value) is int or (isinstance(value, str) and value.strip().isdecimal())
@@ -117,7 +117,7 @@ class StudyDocument(Section):
     @model_validator(mode="before")
     @classmethod
     def _count_of_seeds(cls, data: Any) -> Any:
-        """`seeds: 3` for 1, 2 and 3."""
+        """Return the seeds 1, 2 and 3 for ``seeds: 3``."""
         seeds = data.get("seeds") if isinstance(data, dict) else None
         if isinstance(seeds, int) and not isinstance(seeds, bool) and 0 < seeds <= 100_000:
             return {**data, "seeds": list(range(1, seeds + 1))}
@@ -125,7 +125,7 @@ class StudyDocument(Section):
 
 
 def load_study(path: str | Path) -> StudyDocument:
-    """The study in a file, YAML or JSON.
+    """Return the study in a YAML or JSON file.
 
     Raises InputError with everything that is wrong with its form.
     """
@@ -141,7 +141,7 @@ def load_study(path: str | Path) -> StudyDocument:
 
 
 def _interpret(data: Any) -> tuple[StudyDocument | None, list[Finding]]:
-    """The study and all that is wrong; what cannot be read hides nothing of the rest."""
+    """Return the study and all errors; an unreadable part does not hide errors of other parts."""
     from .source_text import strange_values
 
     found = list(strange_values(data))
@@ -162,7 +162,7 @@ def _interpret(data: Any) -> tuple[StudyDocument | None, list[Finding]]:
 
 
 def _without(data: dict[str, Any], place: Location) -> dict[str, Any]:
-    """A study without what cannot be read at a place; entries keep their numbers and names."""
+    """Return a study without an unreadable part; other entries keep their numbers and names."""
     if not place:
         return {}
     section, *within = place
@@ -209,12 +209,12 @@ def _disagreeing(study: StudyDocument) -> Iterator[Finding]:
 
 
 def value_text(value: Any) -> str:
-    """A value of a study as the text that a setting takes."""
+    """Return a value of a study in the syntax of a setting."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def settings_of(values: Mapping[str, Any], place: str) -> tuple[Setting, ...]:
-    """Keys and values as settings; place: where they stand, for messages."""
+    """Return keys and values as settings; `place` locates them in messages."""
     return tuple(
         Setting(key, value_text(value), f"{place}.{key}={value_text(value)}")
         for key, value in values.items()

@@ -27,7 +27,9 @@ from .unknown_amounts import as_known
 class Submission:
     """A job that a line would submit, and the options of the line that have no say in its start."""
 
+    #: Submitted job.
     job: Job
+    #: Options that do not affect the start.
     quiet: tuple[str, ...] = ()
     #: Elements if the line submits an array; `job` then has the id and fields of the array.
     array: ArraySpec | None = None
@@ -36,12 +38,12 @@ class Submission:
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """The job, or each element."""
+        """Return the submitted job, or the elements of the array."""
         return (self.job,) if self.array is None else elements(self.job, self.array)
 
 
 def submitted_job(instance: Instance, line: str, *, user: str = "user", from_host: str = "") -> Job:
-    """The job of :func:`submission`."""
+    """Return the job of :func:`submission`."""
     return submission(instance, line, user=user, from_host=from_host).job
 
 
@@ -94,7 +96,7 @@ def submission(
 
 
 def _submitted_now(instance: Instance, job: Job) -> Job:
-    """A job in memory as one that is submitted now. Raises InputError with all that is wrong."""
+    """Return a job in memory as submitted now; raises InputError with all errors."""
     if wrong := class_rules(Job).wrong(job, set()):
         raise InputError(Problem(text, path=f"job.{rule.names[0]}") for rule, text in wrong.items())
     job = in_default_queue(job, instance.params, instance.queues)
@@ -180,7 +182,7 @@ _OPTIONS |= {
 
 
 def _next_id(instance: Instance) -> str:
-    """The next number where ids are numbers, else a name that no job has."""
+    """Return the next number if ids are numbers, else an unused name."""
     taken = _taken(instance)
     numbers = [int(id) for id in taken if id.isascii() and id.isdigit()]
     if numbers:
@@ -189,6 +191,6 @@ def _next_id(instance: Instance) -> str:
 
 
 def _taken(instance: Instance) -> set[str]:
-    """The ids that jobs and arrays have."""
+    """Return the ids of all jobs and arrays."""
     jobs = (*instance.pending, *instance.future, *(item.job for item in instance.running))
     return {job.array_id or job.id for job in jobs}

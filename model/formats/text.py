@@ -44,7 +44,7 @@ def _check_length(value: object) -> None:
 
 
 def yes_no(value: object) -> bool:
-    """``Y`` or ``N``, or true or false."""
+    """Parse ``Y`` or ``N``, or true or false."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in ("y", "yes", "n", "no"):
@@ -53,7 +53,7 @@ def yes_no(value: object) -> bool:
 
 
 def run_limit(value: object) -> tuple[int | None, int | None]:
-    """RUNLIMIT ``[default] maximum`` in minutes or h:mm, as seconds; ``-`` for no maximum."""
+    """Parse RUNLIMIT ``[default] maximum`` (minutes or h:mm) to seconds; ``-``: no maximum."""
     words = value.split() if isinstance(value, str) else [value]
     if not 1 <= len(words) <= 2:
         raise ValueError(f"must be one limit or 'default maximum', not {value!r}")
@@ -68,7 +68,7 @@ def run_limit(value: object) -> tuple[int | None, int | None]:
 
 
 def positive_duration(value: object, unit: int = 1) -> int:
-    """A duration above zero, in seconds; ``8:00/hostA`` is a :class:`LimitOnHost`."""
+    """Parse a duration above zero to seconds; ``8:00/hostA`` is a :class:`LimitOnHost`."""
     if type(value) is int and 0 < value * unit <= LONGEST:
         return value * unit
     duration, slash, host = value.partition("/") if isinstance(value, str) else (value, "", "")
@@ -83,7 +83,7 @@ def positive_duration(value: object, unit: int = 1) -> int:
 
 
 def processor_limit(value: object) -> tuple[int, int | None, int | None]:
-    """PROCLIMIT ``[minimum [default]] maximum`` as those three; ``-`` for no maximum."""
+    """Parse PROCLIMIT ``[minimum [default]] maximum`` to three numbers; ``-``: no maximum."""
     words = tokens(value)
     limited = words[-1:] != ("-",)
     counts = words if limited else words[:-1]
@@ -99,7 +99,7 @@ def processor_limit(value: object) -> tuple[int, int | None, int | None]:
 
 
 def gpus(value: object) -> Gpus | None:
-    """The GPUs of a host: their number, or ``{count: 4, model: NVIDIAA100, mem: 40G}``."""
+    """Parse the GPUs of a host: a number, or ``{count: 4, model: NVIDIAA100, mem: 40G}``."""
     given = dict(value) if isinstance(value, Mapping) else {"count": value}
     count = given.pop("count", None)
     model, mem = given.pop("model", ""), given.pop("mem", None)
@@ -118,7 +118,7 @@ def gpus(value: object) -> Gpus | None:
 
 
 def gpu_syntax(value: object) -> str:
-    """LSB_GPU_NEW_SYNTAX: Y, N or extend."""
+    """Parse LSB_GPU_NEW_SYNTAX: Y, N or extend."""
     plain = "NY"[value] if isinstance(value, bool) else value
     found = {"y": "Y", "n": "N", "extend": "extend"}.get(str(plain).lower())
     if found is None:
@@ -127,7 +127,7 @@ def gpu_syntax(value: object) -> str:
 
 
 def reserve_time(value: object) -> int:
-    """Dispatch cycles of ``MAX_RESERVE_TIME[n]``."""
+    """Parse the dispatch cycles of ``MAX_RESERVE_TIME[n]``."""
     match = re.fullmatch(r"MAX_RESERVE_TIME\s*\[\s*(\d{1,9})\s*\]", str(value).strip())
     if match is None or int(match[1]) < 1:
         raise ValueError(f"must be MAX_RESERVE_TIME[n] with n of 1 or more cycles, not {value!r}")
@@ -135,7 +135,7 @@ def reserve_time(value: object) -> int:
 
 
 def exclusive(value: object) -> str:
-    """EXCLUSIVE: ``Y``, ``N``, ``CU[type]``, or ``CU`` alone (``CU[]``: of the default type)."""
+    """Parse EXCLUSIVE: ``Y``, ``N``, ``CU[type]`` or ``CU`` (of the default type)."""
     if isinstance(value, bool):
         return "Y" if value else "N"
     text = str(value).strip()
@@ -193,13 +193,13 @@ def _positive_shares(pairs: Iterable[tuple[object, object]]) -> tuple[tuple[str,
 
 
 def write_user_shares(shares: tuple[tuple[str, int], ...]) -> str:
-    """The text of share pairs."""
+    """Return the text of share pairs."""
     pairs = " ".join(f"[{name},{count}]" for name, count in shares)
     return f"USER_SHARES[{pairs}]"
 
 
 def absolute_priority(value: object) -> AbsolutePriority:
-    """APS_PRIORITY: ``WEIGHT[[JPRIORITY, 1] …] LIMIT[…]``, or its sections as a mapping."""
+    """Parse APS_PRIORITY: ``WEIGHT[[JPRIORITY, 1] …] LIMIT[…]``, or a mapping of its sections."""
     if isinstance(value, Mapping):
         value = " ".join(
             f"{name}[{' '.join(f'[{factor}, {number}]' for factor, number in pairs.items())}]"
@@ -213,14 +213,14 @@ def absolute_priority(value: object) -> AbsolutePriority:
 
 
 def stated_priority(value: object) -> StatedPriority:
-    """``system=10`` or ``admin=2.5``, as bmod -aps has it."""
+    """Parse the argument of bmod -aps: ``system=10`` or ``admin=2.5``."""
     if not isinstance(value, str):
         raise ValueError(f"must be system=value or admin=value, not {value!r}")
     return StatedPriority.parse(value)
 
 
 def priority_growth(value: object) -> tuple[int, int]:
-    """JOB_PRIORITY_OVER_TIME: ``3/20``, by 3 every 20 minutes."""
+    """Parse JOB_PRIORITY_OVER_TIME: ``3/20`` is growth by 3 every 20 minutes."""
     match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", str(value), re.ASCII)
     if match is None or not int(match[1]) or not int(match[2]):
         raise ValueError(f"must be increment/minutes such as 3/20, both 1 or more, not {value!r}")
@@ -228,12 +228,12 @@ def priority_growth(value: object) -> tuple[int, int]:
 
 
 def priority_growth_text(growth: tuple[int, int]) -> str:
-    """The text of :func:`priority_growth`."""
+    """Return the text that :func:`priority_growth` parses."""
     return f"{growth[0]}/{growth[1]}"
 
 
 def thresholds(value: object) -> Thresholds:
-    """Index to ``loadSched/loadStop``, either may be left out: ``{mem: 100/50, ut: /0.9}``."""
+    """Parse ``loadSched/loadStop`` by index, either optional: ``{mem: 100/50, ut: /0.9}``."""
     if not isinstance(value, Mapping):
         raise ValueError(f"must map load indices to 'loadSched/loadStop', not {value!r}")
     sched: dict[str, float] = {}
@@ -260,7 +260,7 @@ def _finite(text: str) -> float:
 
 
 def write_thresholds(value: Thresholds) -> dict[str, str]:
-    """The mapping that :func:`thresholds` reads."""
+    """Return the mapping that :func:`thresholds` parses."""
 
     def side(found: Mapping[str, float], index: str) -> str:
         return repr(found[index]).removesuffix(".0") if index in found else ""
@@ -273,7 +273,7 @@ def write_thresholds(value: Thresholds) -> dict[str, str]:
 
 
 def reservation_limits(value: object) -> dict[str, tuple[float, float]]:
-    """RESRSV_LIMIT ``[mem=30,100] [tmp=50]`` as resource to (least, most); MB for sizes."""
+    """Parse RESRSV_LIMIT ``[mem=30,100]`` to (minimum, maximum) by resource; sizes in MB."""
     _check_length(value)
     text = str(value).strip()
     found: dict[str, tuple[float, float]] = {}
@@ -290,7 +290,7 @@ def reservation_limits(value: object) -> dict[str, tuple[float, float]]:
 
 
 def resource_amounts(value: object) -> dict[str, float]:
-    """RESOURCE ``[licence,3] [other,2]`` or a mapping, as resource to amount."""
+    """Parse RESOURCE ``[licence,3] [other,2]``, or a mapping, to amounts by resource."""
     _check_length(value)
     if isinstance(value, Mapping):
         pairs = [(str(name), amount) for name, amount in value.items()]
@@ -303,7 +303,7 @@ def resource_amounts(value: object) -> dict[str, float]:
 
 
 def resource_map(value: str) -> tuple[tuple[float, tuple[str, ...]], ...]:
-    """The places of ``5@[hostA hostB] 9@[others]`` (ResourceMap): amounts and words for hosts."""
+    """Parse ResourceMap ``5@[hostA hostB] 9@[others]`` to amounts and host words."""
     check_length(value)
     found: list[tuple[float, tuple[str, ...]]] = []
     place = 0
@@ -336,7 +336,9 @@ def _closing(value: str, place: int) -> int:
 
 
 def scope(value: object, each: bool) -> Scope:
-    """Members of a limit: ``all ~user1``, names, ranges; `each` for the PER_ form."""
+    """Parse the members of a limit: ``all ~user1``, names, ranges; `each` for PER_USER and the
+    like.
+    """
     found = tokens(value)
     wanted = [name for word in found if not word.startswith("~") for name in expand_range(word)]
     excluded = [name for word in found if word.startswith("~") for name in expand_range(word[1:])]
@@ -346,7 +348,7 @@ def scope(value: object, each: bool) -> Scope:
 
 
 def preemption(value: object) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """PREEMPTION ``PREEMPTIVE[low1 low2] PREEMPTABLE[high]`` as the two lists; ("*",) for all."""
+    """Parse PREEMPTION ``PREEMPTIVE[low1 low2] PREEMPTABLE[high]`` to two lists; ("*",): all."""
     _check_length(value)
     text = str(value).strip()
     found: dict[str, tuple[str, ...]] = {}
@@ -362,7 +364,7 @@ def preemption(value: object) -> tuple[tuple[str, ...] | None, tuple[str, ...] |
 
 
 def unit_types(value: object) -> tuple[tuple[str, ...], str | None]:
-    """COMPUTE_UNIT_TYPES ``enclosure! rack``: the types, finest first, and the default one."""
+    """Parse COMPUTE_UNIT_TYPES ``enclosure! rack``: the types, finest first, and the default."""
     types: list[str] = []
     default: str | None = None
     for word in tokens(value):
@@ -378,7 +380,7 @@ def unit_types(value: object) -> tuple[tuple[str, ...], str | None]:
 
 
 def requests(hosts: Iterable[HostRequest], excluded: Iterable[str] = ()) -> str | None:
-    """Hosts of -m or HOSTS: ``hostA+2 hg1! ~hostB``."""
+    """Return -m or HOSTS as text: ``hostA+2 hg1! ~hostB``."""
     words = [
         f"{host.name}{'!' * host.first}{f'+{host.preference}' if host.preference else ''}"
         for host in hosts
@@ -387,25 +389,25 @@ def requests(hosts: Iterable[HostRequest], excluded: Iterable[str] = ()) -> str 
 
 
 def bounds(limits: Mapping[str, tuple[float, float]]) -> str | None:
-    """RESRSV_LIMIT: ``[mem=30,100]``, MB for sizes."""
+    """Return RESRSV_LIMIT as text: ``[mem=30,100]``, in MB for sizes."""
     pairs = ((name, *limits[name]) for name in sorted(limits))
     return " ".join(f"[{n}={bound(low)},{bound(high)}]" for n, low, high in pairs) or None
 
 
 def bound(megabytes: float) -> str:
-    """One bound of RESRSV_LIMIT, exactly."""
+    """Return one bound of RESRSV_LIMIT as exact text."""
     whole = megabytes == int(megabytes) and megabytes < 1e15
     return str(int(megabytes)) if whole else size_text(megabytes)
 
 
 def run_limit_text(default: int | None, most: int | None) -> str | None:
-    """RUNLIMIT ``[default] maximum``, of seconds."""
+    """Return RUNLIMIT as text ``[default] maximum``, from seconds."""
     longest = minutes(most)
     return longest if default is None else f"{minutes(default)} {longest or '-'}"
 
 
 def processor_limit_text(slots: tuple[int, int | None, int | None] | None) -> str | None:
-    """PROCLIMIT ``[minimum [default]] maximum``."""
+    """Return PROCLIMIT as text ``[minimum [default]] maximum``."""
     if slots is None:
         return None
     least, default, most = slots
@@ -414,7 +416,7 @@ def processor_limit_text(slots: tuple[int, int | None, int | None] | None) -> st
 
 
 def gpus_text(gpus: Gpus | None) -> Any:
-    """The GPUs of a host, a number where that says it all."""
+    """Return the GPUs of a host, as a number if only the number is known."""
     if gpus is None or not (gpus.model or gpus.mem is not None):
         return None if gpus is None else gpus.count
     found = {"count": gpus.count, "model": gpus.model or None, "mem": gpus.mem}
@@ -424,14 +426,14 @@ def gpus_text(gpus: Gpus | None) -> Any:
 
 
 def cycles(cycles: int | None) -> str | None:
-    """``MAX_RESERVE_TIME[n]``."""
+    """Return a number of dispatch cycles as ``MAX_RESERVE_TIME[n]``."""
     return None if cycles is None else f"MAX_RESERVE_TIME[{cycles}]"
 
 
 def preemption_text(
     preemptive: tuple[str, ...] | None, preemptable: tuple[str, ...] | None
 ) -> str | None:
-    """PREEMPTION of a queue."""
+    """Return PREEMPTION of a queue as text."""
     lists = (("PREEMPTIVE", preemptive), ("PREEMPTABLE", preemptable))
     words = [
         word if names == ("*",) else f"{word}[{' '.join(names)}]"
@@ -442,10 +444,10 @@ def preemption_text(
 
 
 def requirements(texts: tuple[str, ...]) -> str | list[str] | None:
-    """One text as it is, empty or not."""
+    """Return a requirement string unchanged, even if empty."""
     return texts[0] if len(texts) == 1 else list(texts) or None
 
 
 def minutes(seconds: int | None) -> str | None:
-    """A duration with its unit, since LSF's parameters count in minutes."""
+    """Return a duration with its unit, since LSF's parameters count in minutes."""
     return None if seconds is None else format_duration(seconds)

@@ -40,7 +40,7 @@ class LimitOnHost(int):
 
 
 def parse_duration(value: object, unit: int = 1) -> int:
-    """Seconds of ``2h``, ``90m``, ``1d12h``, ``2:00`` (h:mm) or a number of `unit` seconds."""
+    """Return the seconds of ``2h``, ``90m``, ``1d12h``, ``2:00`` (h:mm) or a number of `unit`s."""
     if type(value) is int:
         if -LONGEST <= value * unit <= LONGEST:
             return value * unit
@@ -60,7 +60,7 @@ def parse_duration(value: object, unit: int = 1) -> int:
 
 
 def parse_interval(text: str) -> float:
-    """Seconds, more than 0, of ``0.2s``, ``60s``, ``5m`` or a number; fractions count."""
+    """Return the seconds (above 0) of ``0.2s``, ``60s``, ``5m`` or a number, fractions included."""
     try:
         seconds = _text_seconds(text.strip(), 1)
     except ValueError:
@@ -90,7 +90,7 @@ def _expected_duration(value: object, unit: int) -> str:
 
 
 def format_duration(seconds: int) -> str:
-    """The shortest exact text: ``2d``, ``3h``, ``90m`` or ``45s``."""
+    """Return the shortest exact text of a duration: ``2d``, ``3h``, ``90m`` or ``45s``."""
     for letter, size in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
         if seconds and seconds % size == 0:
             return f"{seconds // size}{letter}"
@@ -98,7 +98,7 @@ def format_duration(seconds: int) -> str:
 
 
 def parse_size(value: object, unit: float = 1.0, base: int = 1024) -> float:
-    """MB of ``4G``, ``512M``, ``1.5T``, or a number of `unit` MB; 1 G is `base` M."""
+    """Return the MB of ``4G``, ``512M``, ``1.5T`` or a number of `unit` MB; 1 G is `base` M."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         size = float(value) * unit if abs(value) < 1e15 else math.inf
     elif isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
@@ -115,7 +115,7 @@ def parse_size(value: object, unit: float = 1.0, base: int = 1024) -> float:
 
 
 def format_size(megabytes: float) -> str | int | float:
-    """``64G`` where it is exact, otherwise the number of MB; a text where that is very large."""
+    """Return a size such as ``64G`` if that is exact, else its number of MB."""
     if megabytes >= _LARGEST:
         return size_text(megabytes)
     if megabytes and megabytes % 1024 == 0:
@@ -124,14 +124,14 @@ def format_size(megabytes: float) -> str | int | float:
 
 
 def size_text(megabytes: float) -> str:
-    """Exactly this size as a text that needs no knowledge of the usual unit: ``512M``."""
+    """Return a size as exact text that does not depend on a default unit: ``512M``."""
     if megabytes == int(megabytes) and megabytes < _LARGEST:
         return f"{int(megabytes)}M"
     return f"{megabytes!r}M" if _SIZE.fullmatch(f"{megabytes!r}M") else f"{megabytes:.16e}M"
 
 
 def parse_stamp(value: object) -> datetime:
-    """An ISO 8601 time with zone, in whole seconds; a datetime is taken as it is."""
+    """Return an ISO 8601 time with zone, in whole seconds; a datetime is accepted too."""
     text = value.isoformat() if isinstance(value, datetime) else str(value).strip()
     try:
         stamp = datetime.fromisoformat(text)
@@ -153,7 +153,7 @@ def _is_stamp(text: str) -> bool:
 
 
 def parse_instant(value: object) -> int | datetime:
-    """A point in time: seconds or a duration from the origin, or an ISO 8601 stamp."""
+    """Return an instant, given as seconds or a duration from the origin or an ISO 8601 stamp."""
     if type(value) is int and -LONGEST <= value <= LONGEST:
         return value
     if isinstance(value, datetime) or (isinstance(value, str) and _is_stamp(value.strip())):
@@ -167,13 +167,15 @@ def parse_instant(value: object) -> int | datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Turns stamps into seconds from `origin`; `now` is in those seconds."""
+    """Converter of stamps to seconds from `origin`."""
 
+    #: Calendar time of second 0, None if instants have no calendar time.
     origin: datetime | None = None
+    #: Current instant in seconds from the origin.
     now: int = 0
 
     def seconds(self, instant: int | datetime) -> int:
-        """Seconds from the origin; ValueError for a stamp where there is no origin."""
+        """Return the seconds from the origin of a stamp; raises ValueError without an origin."""
         if isinstance(instant, int):
             return instant
         if self.origin is None:
@@ -181,7 +183,7 @@ class Clock:
         return int((instant - self.origin).total_seconds())
 
     def next(self, text: str) -> int:
-        """Seconds of the next ``[[month:]day:]hour:minute`` from now on (bsub -b and -t)."""
+        """Return the next instant (seconds) of ``[[month:]day:]hour:minute`` (bsub -b and -t)."""
         fields = text.split(":")
         if not 2 <= len(fields) <= 4 or not all(f.isascii() and f.isdigit() for f in fields):
             raise ValueError(f"must be [[month:]day:]hour:minute, not {text!r}")

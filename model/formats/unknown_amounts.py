@@ -26,7 +26,7 @@ NO_GPUS_GIVEN = (
 
 
 def sentence(names: tuple[str, ...]) -> str:
-    """What is told of amounts or load that nobody gives."""
+    """Return the omission for amounts or load that no input gives."""
     return (
         f"no input says how much {', '.join(names)} hosts have: what jobs ask of it is not "
         "considered (give bhosts -l, or a site)"
@@ -34,14 +34,14 @@ def sentence(names: tuple[str, ...]) -> str:
 
 
 def not_given(instance: Instance) -> tuple[str, ...]:
-    """Amounts and load indices that no host of an instance has."""
+    """Return the amounts and load indices that no host of an instance has."""
     given = {name for host in instance.cluster.hosts for name in (*host.amounts, *host.load)}
     given |= {item.name for item in instance.cluster.shared}
     return tuple(name for name in BUILTIN_INDICES if name not in given)
 
 
 def without(text: str, name: str) -> str:
-    """A requirement without the parts that name an amount or a load index.
+    """Return a requirement without the parts that name an amount or load index.
 
     Of order[] and same[] nothing goes: they say where a job goes, and not whether.
     """
@@ -58,13 +58,13 @@ def without(text: str, name: str) -> str:
 
 
 def without_gpus(job: Job) -> Job:
-    """A job without what it asks of GPUs."""
+    """Return a job without its request for GPUs."""
     parts = tuple(filter(None, map(without_gpus_named, job.res_req)))
     return replace(job, gpu="", res_req=parts)
 
 
 def without_gpus_named(text: str) -> str:
-    """A requirement without the parts that name GPUs."""
+    """Return a requirement without the parts that name GPUs."""
     if not GPUS_NAMED.search(text):
         return text
     try:
@@ -74,7 +74,7 @@ def without_gpus_named(text: str) -> str:
 
 
 def as_known(instance: Instance, job: Job) -> Job:
-    """A job that is asked about, without what it asks of amounts and GPUs that no input gave.
+    """Return a job without its requests for amounts and GPUs that no input gives.
 
     They are named in what is not obeyed of it.
     """
@@ -92,7 +92,7 @@ def as_known(instance: Instance, job: Job) -> Job:
 
 
 def _told(instance: Instance) -> Iterator[str]:
-    """The amounts of which the instance says that nobody gave them; with them its load."""
+    """Return the amounts (and load) that the instance lists as not given."""
     told = {
         name
         for item in instance.omissions

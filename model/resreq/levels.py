@@ -304,7 +304,7 @@ def merge_levels(
     reserved once for each job; those of the queue go to the first term of a compound requirement.
     unit: LSF_UNIT_FOR_LIMITS, in which refusals give mem and swp. Raises InputError with one
     problem for each request beyond the queue's limits. Parts that compound requirements ignore are
-    named in the warnings. Of the levels with alternatives in braces the highest replaces the
+    named in the warnings. Among levels with alternatives in braces, the highest replaces the
     others, and each of its alternatives is merged with the other levels.
     """
     ranges = Ranges(resrsv_limit or {}, unit)

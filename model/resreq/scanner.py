@@ -172,12 +172,12 @@ def alternatives(text: str) -> tuple[AlternativeText, ...]:
         if not text.startswith("||", sign):
             if len(found) == 1 and delay is None and text[sign] != "@":
                 return ()
-            _refuse_alternative(
+            _reject_alternative(
                 text, sign, "cannot follow an", "'||' and another, @minutes, or the end"
             )
         place = _after_blanks(text, sign + 2)
     if found:
-        _refuse_alternative(
+        _reject_alternative(
             text, place, "begins no", "an alternative in braces, such as {select[mem>100]}@10"
         )
     return ()
@@ -188,7 +188,7 @@ def _after_blanks(text: str, at: int) -> int:
     return len(text) - len(text[at:].lstrip())
 
 
-def _refuse_alternative(text: str, at: int, place: str, expected: str) -> NoReturn:
+def _reject_alternative(text: str, at: int, place: str, expected: str) -> NoReturn:
     token = text[at : at + 1]
     what = f"'{token}' {place} alternative in braces" if token else "an alternative is missing"
     raise ResreqError(what, text=text, position=at, token=token, expected=expected)

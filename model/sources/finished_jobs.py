@@ -14,24 +14,37 @@ import numpy as np
 class FinishedJob:
     """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None."""
 
+    #: Job id.
     id: str
+    #: Name of the user.
     user: str
+    #: Name of the queue.
     queue: str
+    #: Project.
     project: str
+    #: Submission in seconds since 1970.
     submit: int
+    #: Begin time in seconds since 1970, 0 if none.
     begin: int
+    #: Start in seconds since 1970.
     start: int
+    #: End in seconds since 1970.
     end: int
+    #: Minimum number of requested slots.
     slots: int
+    #: Maximum number of requested slots.
     max_slots: int
     #: Slots by host in allocation order.
     hosts: dict[str, int]
+    #: Resource requirement.
     res_req: str
+    #: Run limit in seconds, None without one.
     run_limit: int | None
     #: CPU time in seconds.
     cpu_time: float
     #: Status in lsb.acct: 64 done, 32 exited.
     status: int
+    #: Application profile, "" if none.
     application: str = ""
     #: Path of the share account (``/group/user``), "" where it is not said.
     charged: str = ""

@@ -34,7 +34,9 @@ from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray,
 class Windows:
     """One DISPATCH_WINDOW or RUN_WINDOW text against the instance's origin."""
 
+    #: Windows as configured.
     text: str
+    #: Calendar time of second 0 (ISO 8601), None if unknown.
     origin: str | None
 
     def is_open(self, time: int) -> bool:
@@ -311,6 +313,7 @@ class Floor:
 class Demand:
     """A pending job, resolved."""
 
+    #: Job whose request is resolved.
     job: Job
     #: Its queue.
     queue: Queue
@@ -462,9 +465,13 @@ class GroupCap:
     reason, short: as of the pool that has the cap.
     """
 
+    #: Whether each host belongs to the group.
     mask: BoolArray
+    #: Maximum number of slots in the group, None without a maximum.
     slots: int | None = None
+    #: Maximum number of hosts of the group, None without a maximum.
     hosts: int | None = None
+    #: Pending reason if the maximum is reached.
     reason: str = ""
     short: Pending = Pending.LIMIT_HOST
 
@@ -479,7 +486,9 @@ class TermCapacity:
     the first host only (PER_JOB), [H]; None if there are none.
     """
 
+    #: Maximum number of slots of the term, by host.
     caps: IntArray
+    #: Maxima over groups of hosts.
     groups: tuple[GroupCap, ...] = ()
     idle: BoolArray | None = None
     free_now: IntArray | None = None

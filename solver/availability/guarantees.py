@@ -41,6 +41,7 @@ MOST = 6
 class MeasuredPool:
     """A guaranteed pool at an instance's now."""
 
+    #: Guaranteed pool of the instance.
     pool: GuaranteedPool
     #: Hosts of the pool, [H]; for a shared resource all.
     mask: NDArray[np.bool_]
@@ -157,6 +158,7 @@ class GuaranteeRow:
 
     #: Key that identifies the row.
     key: str
+    #: Pool with its measured amounts.
     pool: MeasuredPool
     #: Capacity of the row.
     capacity: float
@@ -168,7 +170,9 @@ class GuaranteeRow:
     #: Whether it restricts loans only: capacity less the use of classes, less RETAIN of what each
     #: has unused (`unused`), or IDLE_BUFFER if that is more.
     of_loans: bool = False
+    #: Amount kept for owners (RETAIN).
     retained: float = 0.0
+    #: Amount that must stay idle (IDLE_BUFFER).
     idle: float = 0.0
 
 

@@ -98,7 +98,9 @@ class HostResource:
 
     #: Name of the resource.
     name: str
+    #: Amount by host.
     capacity: FloatArray
+    #: Pending reason if the resource does not suffice.
     reason: str
     #: LSF's pending reason for a job that lacks the resource.
     short: Pending
@@ -127,7 +129,9 @@ class Pool:
 
     #: Name of the pool.
     name: str
+    #: Amount that the hosts share.
     capacity: float
+    #: Whether each host belongs to the pool.
     mask: BoolArray
     #: Text for pending reasons.
     reason: str
@@ -191,7 +195,9 @@ def flat(resource: str, amount: float) -> Reservation:
 class Amounts:
     """Amounts that are in use or held, by index: of host resources, [H] each, and of pools."""
 
+    #: Amount on each host, by index of the host resource.
     hosts: dict[int, FloatArray] = field(default_factory=dict)
+    #: Amount by index of the pool.
     pools: dict[int, float] = field(default_factory=dict)
 
     def add_hosts(self, index: int, amounts: Mapping[int, float], size: int) -> None:
@@ -215,8 +221,11 @@ class ResourceTable:
     `host_resources[SLOTS]` are the job slots.
     """
 
+    #: Instance whose resources the table contains.
     instance: Instance
+    #: Resources that each host has for itself.
     host_resources: list[HostResource] = field(default_factory=list)
+    #: Resources that several hosts share.
     pools: list[Pool] = field(default_factory=list)
     #: Counters of Limit sections, added when first needed.
     limit_rows: list[LimitRow] = field(default_factory=list)

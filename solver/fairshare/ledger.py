@@ -82,6 +82,7 @@ class Charge:
 class Entry:
     """One running job."""
 
+    #: Job of the entry.
     job: Job
     #: Slots by host.
     allocation: dict[str, int]

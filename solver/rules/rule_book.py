@@ -156,7 +156,7 @@ SUBMISSION_HOST = "submission host for type==local (from_host)"
 JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -L)"
 #: Omission for jobs with several alternatives in braces.
 LATER_ALTERNATIVES = "the alternatives of -R after the first ({…} || {…}@delay)"
-#: Omission for all jobs beside running ones whose alternative is unknown.
+#: Omission for all jobs if the alternative of a running job is unknown.
 HELD_BY_ALTERNATIVE = "the alternative of -R under which running jobs started ({})"
 #: Omission for jobs with affinity[] if a host does not say its cores, threads and the like.
 UNITS_UNKNOWN = "affinity[] where hosts do not tell how many processor units they have"
@@ -280,7 +280,9 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
 class OmittedRule:
     """A rule that a plan does not consider, and the jobs that it touches."""
 
+    #: Sentence that names the rule.
     rule: str
+    #: Ids of the jobs that the rule may affect.
     jobs: frozenset[str]
     #: Whether a start at now is the earliest all the same: the rule can only make a job start
     #: earlier, or applies later.

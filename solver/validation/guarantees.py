@@ -30,6 +30,7 @@ _STATES = ("ok", "closed_busy", "closed_excl", "closed_cu_excl", "closed_full")
 class Guaranteed:
     """One pool of the instance."""
 
+    #: Pool of the guarantee.
     pool: GuaranteedPool
     #: Names of its hosts.
     hosts: frozenset[str]

@@ -127,13 +127,17 @@ class Schedule(Protocol):
 class HeldStretch:
     """A job on hosts over [start, end), None: it has not ended; runs: it ran before now."""
 
+    #: Job that reserves the resources.
     job: Job
+    #: Start of the stretch, in seconds from the origin.
     start: int
+    #: End of the stretch in seconds from the origin, None if unknown.
     end: int | None
     #: Slots by host.
     allocation: Mapping[str, int]
     #: Index of the rusage alternative.
     alternative: int = 0
+    #: Whether the job runs in the stretch.
     runs: bool = False
 
     def active(self, time: int) -> bool:

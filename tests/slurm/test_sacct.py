@@ -93,5 +93,7 @@ def test_forecasts_take_it_as_history(tmp_path: Path) -> None:
     )
     path = tmp_path / "sacct.txt"
     path.write_text(f"JobID|Submit|Start|End|State|NCPUS|Timelimit|Partition|User|NodeList\n{rows}")
-    answer = sw.ask(instance_of(texts_of("live")), "sbatch -n1 --mem=10 -t 20", history=path)
+    few = sw.Drawing(samples=5)
+    line = "sbatch -n1 --mem=10 -t 20"
+    answer = sw.ask(instance_of(texts_of("live")), line, history=path, drawing=few)
     assert answer.forecast

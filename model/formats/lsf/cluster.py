@@ -28,16 +28,27 @@ _INSTANCE = re.compile(
 class Machine:
     """One host: what goes into the document, and what other files ask about it."""
 
+    #: Name of the host.
     name: str
+    #: Row of lsf.cluster that defines the host.
     entry: LsfEntry
+    #: Host type.
     type: str = "any"
+    #: Host model.
     model: str = "any"
+    #: CPU factor of the host model.
     factor: float = 1.0
+    #: Number of processors, None if unknown.
     ncpus: int | None = None
+    #: Maximum memory as text with unit, "" if unknown.
     mem: str = ""
+    #: Maximum swap space as text with unit, "" if unknown.
     swp: str = ""
+    #: Names of the Boolean resources.
     resources: list[str] = field(default_factory=list)
+    #: Numeric resources by name.
     amounts: dict[str, Any] = field(default_factory=dict)
+    #: String resources by name.
     strings: dict[str, str] = field(default_factory=dict)
 
 

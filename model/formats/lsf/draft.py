@@ -22,6 +22,7 @@ _DECIMAL = re.compile(r"[+-]?(?:\d{1,15}\.\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 class Mark:
     """Origin of a part of the document in LSF's files."""
 
+    #: File and line from which a value was read.
     place: Place
     #: Section and key as the file has them.
     label: str
@@ -53,7 +54,9 @@ class Item:
 class Draft:
     """The document, and for each place in it where that came from."""
 
+    #: Instance document under construction.
     document: dict[str, Any] = field(default_factory=lambda: {"format": "slotwise/1"})
+    #: Origin of each value, by its place in the document.
     marks: dict[Location, Mark] = field(default_factory=dict)
 
     def add(self, section: str, item: Item) -> None:
@@ -141,6 +144,7 @@ class Notes:
 
     #: Files in it are named from there.
     root: str = ""
+    #: Results of the conditions (``#if``) in the files.
     decisions: list[Decision] = field(default_factory=list)
     _left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
     _differ: dict[tuple[str, str], dict[str, Concerned]] = field(default_factory=dict)

@@ -26,9 +26,13 @@ _UNIT = frozenset({"NAME", "MEMBER", "TYPE"})
 class HostRows:
     """Rows of the Host section by the host, model or type they are for; default for the rest."""
 
+    #: Row of each host that has one, by host name.
     own: dict[str, LsfEntry]
+    #: Row of each host type or model, by its name.
     kinds: dict[str, LsfEntry]
+    #: Row ``default``, None without one.
     default: LsfEntry | None
+    #: Whether lsb.hosts has a Host section.
     given: bool
 
     def row(self, machine: Machine) -> LsfEntry | None:

@@ -19,7 +19,9 @@ from ..reading import file_bytes, odd_kind
 class Place:
     """A file (as it is named in messages) and a line number from 1."""
 
+    #: Path of the file as messages name it.
     file: str
+    #: Line number, from 1.
     line: int
 
 
@@ -27,7 +29,9 @@ class Place:
 class Value:
     """A piece of text and where it begins."""
 
+    #: Text without surrounding blanks.
     text: str
+    #: Position at which the text begins.
     place: Place
 
 
@@ -35,7 +39,9 @@ class Value:
 class Line:
     """A logical line: comments gone, continuation lines joined."""
 
+    #: Logical line: continued physical lines are joined.
     text: str
+    #: Path of the file, as messages name it.
     file: str
     #: For each physical line that went into it, its offset in `text` and its number.
     starts: tuple[tuple[int, int], ...]
@@ -56,8 +62,11 @@ class Line:
 class Circumstances:
     """Inputs of conditions (``#if``): a time with its zone, a user, the cluster's name."""
 
+    #: Time for ``#if time(…)``, None if unknown.
     at: datetime | None = None
+    #: User for ``#if user(…)``, "" if unknown.
     user: str = ""
+    #: Cluster for ``#if cluster(…)``, "" if unknown.
     cluster: str = ""
 
 
@@ -65,6 +74,7 @@ class Circumstances:
 class Problems:
     """Errors so far; reading continues after each, so that one report has all."""
 
+    #: Problems in the order in which they were found.
     found: list[Problem] = field(default_factory=list)
 
     def add(self, place: Place, message: str, label: str = "") -> None:
@@ -226,8 +236,11 @@ _INCLUDE = re.compile(r"#\s?INCLUDE\s+(\"[^\"]*\"|\S+)\s*$", re.IGNORECASE)
 class Decision:
     """One condition that was evaluated: where, its text, and the answer."""
 
+    #: File and line of the condition.
     place: Place
+    #: Condition as written.
     text: str
+    #: Whether the condition holds.
     answer: bool
 
 
@@ -245,8 +258,11 @@ class _Branch:
 class LineReader:
     """Reads the files of one configuration directory, `root`."""
 
+    #: Configuration directory, searched for included files.
     root: Path
+    #: Time, user and cluster that decide the conditions.
     circumstances: Circumstances
+    #: Receives the problems of all files read.
     problems: Problems
     #: Every condition met, in order.
     decisions: list[Decision] = field(default_factory=list)

@@ -25,8 +25,11 @@ _CLOSING = {"(": ")", "[": "]"}
 class LsfSection:
     """One ``Begin … End``; name as the documents spell it."""
 
+    #: Name after ``Begin``.
     name: str
+    #: File and line of ``Begin``.
     place: Place
+    #: Logical lines between ``Begin`` and ``End``.
     lines: tuple[Line, ...]
 
 
@@ -34,7 +37,9 @@ class LsfSection:
 class LsfEntry:
     """One thing that is configured: a section of pairs, or a row of a table."""
 
+    #: Name of the section that contains the entry.
     section: str
+    #: File and line at which the entry begins.
     place: Place
     #: By key in capitals; what is not set (``-``, ``()``, nothing) is not there.
     values: Mapping[str, Value]

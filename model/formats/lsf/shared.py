@@ -24,6 +24,7 @@ _KINDS = ("boolean", "numeric", "string")
 class Shared:
     """types, factors are empty where the file has no such section: then any name is right."""
 
+    #: Names of host types.
     types: set[str] = field(default_factory=set)
     #: CPU factor by host model.
     factors: dict[str, float] = field(default_factory=dict)
@@ -124,15 +125,25 @@ _COLUMNS = ("type", "model", "cpuf", "ncpus", "maxmem", "maxswp", "server", "RES
 class HostFacts:
     """One host: ncpus None and mem, swp "" where lshosts prints ``-`` (the host was down)."""
 
+    #: Name of the host.
     name: str
+    #: Row of lshosts.
     entry: LsfEntry
+    #: Host type.
     type: str = "any"
+    #: Host model.
     model: str = "any"
+    #: CPU factor, None if not printed.
     factor: float | None = None
+    #: Number of processors, None if not printed.
     ncpus: int | None = None
+    #: Maximum memory as printed, "" if unknown.
     mem: str = ""
+    #: Maximum swap space as printed, "" if unknown.
     swp: str = ""
+    #: Whether the host runs jobs.
     server: bool = True
+    #: Names of the Boolean resources.
     resources: tuple[str, ...] = ()
 
 

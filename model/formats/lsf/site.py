@@ -174,7 +174,9 @@ LSHOSTS = "lshosts"
 class Site:
     """An imported configuration."""
 
+    #: Name of the cluster.
     name: str
+    #: Configuration directory, as messages name it.
     source: str
     #: As an instance file has it, without jobs.
     document: dict[str, Any]
@@ -182,6 +184,7 @@ class Site:
     notes: tuple[str, ...]
     #: What could not be read; :meth:`instance` raises them with all others.
     problems: tuple[Problem, ...]
+    #: Document read from the configuration, with the place of each value.
     draft: Draft
 
     def instance(
@@ -395,8 +398,11 @@ class Overlay:
     a list (``queues``) replaces the configuration's, but for omissions, which are added.
     """
 
+    #: Configuration that the instance file extends.
     site: Site
+    #: Instance file as parsed from YAML or JSON.
     given: dict[str, Any]
+    #: Configuration and instance file merged into one document.
     data: dict[str, Any]
 
     def located(

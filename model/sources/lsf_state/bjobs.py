@@ -205,21 +205,33 @@ STATES = frozenset(
 class SeenJob:
     """One job; times in seconds since 1970, durations in seconds."""
 
+    #: Job id, ``number[index]`` for an array element.
     id: str
+    #: Job state, such as PEND or RUN.
     status: str = "PEND"
+    #: Name of the user.
     user: str = "user"
+    #: Name of the queue, "" if not printed.
     queue: str = ""
+    #: Project (-P).
     project: str = "default"
+    #: User group (-G), "" if none.
     group: str = ""
+    #: Application profile (-app), "" if none.
     application: str = ""
     #: Where it was submitted, "" where that is not said.
     from_host: str = ""
+    #: User-assigned priority (-sp), 0 if none.
     priority: int = 0
+    #: Minimum number of requested slots, None if not printed.
     slots: int | None = None
+    #: Maximum number of requested slots, None if not printed.
     max_slots: int | None = None
+    #: Resource requirement (-R).
     res_req: str = ""
     #: Hosts of -m, as typed.
     hosts: str = ""
+    #: Whether the job runs alone on its hosts (-x).
     exclusive: bool = False
     #: -U, the advance reservation in which it runs.
     reservation: str = ""
@@ -229,9 +241,13 @@ class SeenJob:
     service_class: str = ""
     #: Slots that the scheduler reserves for it while it waits.
     reserved: int = 0
+    #: Submission in seconds since 1970.
     submit: int | None = None
+    #: Begin time (-b) in seconds since 1970.
     begin: int | None = None
+    #: Termination deadline (-t) in seconds since 1970.
     deadline: int | None = None
+    #: Start in seconds since 1970, None if pending.
     start: int | None = None
     #: Expected end, in seconds since 1970.
     finish: int | None = None
@@ -241,10 +257,15 @@ class SeenJob:
     run_time: float | None = None
     #: Seconds that it ran in all, if a log gives them.
     real_run_time: int | None = None
+    #: Run limit in seconds.
     run_limit: int | None = None
+    #: CPU limit in seconds.
     cpu_limit: int | None = None
+    #: Estimated run time (-We) in seconds.
     estimated_run_time: int | None = None
+    #: CPU time used so far in seconds.
     cpu_time: float | None = None
+    #: Slots in use by host name.
     allocation: dict[str, int] = field(default_factory=dict)
     #: Job name (-J).
     name: str = ""

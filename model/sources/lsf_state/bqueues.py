@@ -40,15 +40,22 @@ _HOST = re.compile(r"HOST\s+(\S+)\s*$")
 class SeenHost:
     """One host."""
 
+    #: Name of the host.
     name: str
+    #: Status as bhosts prints it.
     status: str = "ok"
+    #: CPU factor, None if not printed.
     cpu_factor: float | None = None
+    #: Maximum number of slots of one user (JL/U), None without a maximum.
     user_slots: int | None = None
+    #: Maximum number of slots (MAX), None if not set.
     slots: int | None = None
     #: Slots in use by running and suspended jobs, and slots reserved for pending ones; None if not
     #: printed.
     used: int | None = None
+    #: Number of slots reserved for pending jobs, None if not printed.
     reserved_slots: int | None = None
+    #: Dispatch windows as printed, "" if none.
     windows: str = ""
     #: Number of GPUs, None if not printed.
     gpus: int | None = None
@@ -56,6 +63,7 @@ class SeenHost:
     gpus_used: int | None = None
     #: Load as scheduling counts it, and the part reserved by jobs; mem, swp, tmp in MB.
     total: dict[str, float] = field(default_factory=dict)
+    #: Part of the load reserved by jobs, by index; mem, swp and tmp in MB.
     reserved: dict[str, float] = field(default_factory=dict)
     #: Loads at which no job starts here (loadSched).
     sched: dict[str, float] = field(default_factory=dict)
@@ -274,15 +282,19 @@ class PrintedAccount:
     path: str
     #: Name of the account below the level.
     account: str
+    #: Number of shares.
     shares: int
     #: Dynamic priority as printed, with its digits.
     priority: str
+    #: Number of slots of started jobs.
     started: int
+    #: Number of reserved slots.
     reserved: int
     #: Decayed CPU time in seconds.
     cpu_time: float
     #: Seconds of running jobs and, if it counts, of finished ones.
     run_time: float
+    #: Value of the fairshare adjustment, None if not printed.
     adjust: float | None = None
     #: Line number in the text.
     line: int | None = None
@@ -292,10 +304,13 @@ class PrintedAccount:
 class SeenPartition:
     """One host partition."""
 
+    #: Name of the host partition.
     name: str
     #: Names of the hosts as printed.
     hosts: tuple[str, ...] = ()
+    #: Pairs of a name and its number of shares.
     shares: tuple[tuple[str, int], ...] = ()
+    #: Rows of the share accounts.
     accounts: list[PrintedAccount] = field(default_factory=list)
 
 
@@ -391,41 +406,69 @@ _QUEUE = re.compile(r"\s*QUEUE:\s*(\S+)")
 class SeenQueue:
     """One queue; limits in slots, times in seconds."""
 
+    #: Name of the queue.
     name: str
+    #: Description for people.
     description: str = ""
+    #: Queue priority, None if not printed.
     priority: int | None = None
+    #: Status such as Open:Active.
     status: str = "Open:Active"
+    #: Maximum number of slots of the queue, None without a maximum.
     queue_slots: int | None = None
+    #: Maximum number of slots of one user, None without a maximum.
     user_slots: int | None = None
+    #: Maximum number of slots for each processor, None without a maximum.
     processor_slots: float | None = None
+    #: Maximum number of slots on one host, None without a maximum.
     host_slots: int | None = None
+    #: Default run limit in seconds, None if not set.
     run_limit: int | None = None
+    #: Maximum run limit in seconds, None if not set.
     run_limit_max: int | None = None
+    #: CPU limit in seconds, None if not set.
     cpu_limit: int | None = None
     #: TASKLIMIT or PROCLIMIT as printed.
     tasks: tuple[int, ...] = ()
+    #: Load thresholds beyond which no job starts, by index (loadSched).
     sched: dict[str, float] = field(default_factory=dict)
+    #: Load thresholds beyond which jobs are suspended, by index (loadStop).
     stop: dict[str, float] = field(default_factory=dict)
     #: Words of SCHEDULING POLICIES.
     policies: frozenset[str] = frozenset()
+    #: Pairs of a name and its number of shares.
     shares: tuple[tuple[str, int], ...] = ()
+    #: Rows of the share accounts.
     accounts: list[PrintedAccount] = field(default_factory=list)
+    #: Queues of the cross-queue fairshare.
     fairshare_queues: tuple[str, ...] = ()
     #: Its formula of absolute priority, None if none is printed.
     absolute: AbsolutePriority | None = None
+    #: Queues ordered together by absolute priority.
     queue_group: tuple[str, ...] = ()
+    #: Whether the queues of the fairshare are served by priority.
     by_queue: bool = False
+    #: Users and groups as printed.
     users: str = ""
+    #: Hosts as printed.
     hosts: str = ""
+    #: Resource requirement of the queue.
     res_req: str = ""
     #: Longest time slots (or, with resource_reserve, resources) are held.
     reservation: int | None = None
+    #: Whether memory is reserved too (RESOURCE_RESERVE).
     resource_reserve: bool = False
+    #: Cycles for which a host takes no second job, None if not set.
     accept_interval: int | None = None
+    #: Percentage of the slot pool, None if not set.
     slot_share: float | None = None
+    #: Name of the slot pool, "" if none.
     slot_pool: str = ""
+    #: Dispatch windows as printed.
     dispatch_window: str = ""
+    #: Run windows as printed.
     run_window: str = ""
+    #: Whether the long form (-l) was printed.
     long: bool = False
     #: Slots of its jobs by NJOBS, PEND, RUN, SUSP, RSV.
     counts: dict[str, int] = field(default_factory=dict)

@@ -24,9 +24,11 @@ from .values import Remarks, Text
 class SeenShared:
     """One instance of a shared resource."""
 
+    #: Name of the resource.
     name: str
     #: What is free and what is reserved.
     amount: float
+    #: Names of the hosts that share the resource.
     hosts: tuple[str, ...]
 
 

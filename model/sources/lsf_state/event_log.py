@@ -37,8 +37,11 @@ _MAX_ENDED = 1000
 class Logged:
     """One unfinished job."""
 
+    #: State of the job from its records so far.
     job: SeenJob
+    #: Job name (-J).
     name: str = ""
+    #: Dependency condition (-w).
     depends: str = ""
     #: Since when it is suspended, or None.
     suspended: int | None = None
@@ -52,7 +55,9 @@ class Logged:
 class HostUse:
     """Slots in use on a host now, and the most that ever were at once."""
 
+    #: Number of slots in use at the current record.
     now: int = 0
+    #: Largest number of slots in use up to the current record.
     most: int = 0
 
 
@@ -60,8 +65,11 @@ class HostUse:
 class Moment:
     """Jobs that ran and waited at `time` (seconds since 1970), and later submissions."""
 
+    #: Instant of the snapshot, in seconds since 1970.
     time: int
+    #: Unfinished jobs at that instant.
     jobs: list[SeenJob] = field(default_factory=list)
+    #: Jobs submitted after that instant.
     later: list[SeenJob] = field(default_factory=list)
     #: Every host that jobs ran on, with the most slots in use there at once; closed ones in that
     #: state.

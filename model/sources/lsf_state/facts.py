@@ -64,17 +64,27 @@ _FLAGS = {"TRUE": "Y", "FALSE": "N"}
 class SiteFacts:
     """Configuration read from commands; empty for commands that were not run."""
 
+    #: Parameters of the cluster, None if not given.
     params: Params | None = None
+    #: User groups.
     groups: tuple[UserGroup, ...] = ()
+    #: Host groups.
     host_groups: tuple[HostGroup, ...] = ()
+    #: Users with their limits.
     users: tuple[User, ...] = ()
+    #: Properties of hosts from lshosts, by host name.
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
     #: Limits in the form of sections, and the rows of blimits.
     limits: tuple[Limit, ...] = ()
+    #: Rows of blimits.
     limit_rows: tuple[SeenLimit, ...] = ()
+    #: Job groups of bjgroup.
     job_groups: tuple[JobGroup, ...] = ()
+    #: Advance reservations of brsvs.
     reservations: tuple[SeenReservation, ...] = ()
+    #: Service classes of bsla.
     service_classes: tuple[ServiceClass, ...] = ()
+    #: Guaranteed pools of bresources.
     pools: tuple[GuaranteedPool, ...] = ()
     #: Processor units by host and field, as lshosts -T prints them.
     units: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

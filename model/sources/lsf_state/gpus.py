@@ -32,8 +32,11 @@ _COLUMNS = {
 class SeenGpus:
     """The GPUs of one host by number."""
 
+    #: Name of the host.
     host: str
+    #: Model by GPU id.
     models: dict[str, str] = field(default_factory=dict)
+    #: Memory (MB) by GPU id.
     sizes: dict[str, float] = field(default_factory=dict)
     #: Those that started jobs have, None where not said.
     used: set[str] | None = None

@@ -36,10 +36,13 @@ from .values import Remarks, Text
 class SeenLimit:
     """One row of blimits: a limit, whom it binds there, and what of it is in use."""
 
+    #: Name of the limit.
     name: str
     #: Names by ``users``, ``queues``, ``hosts``, ``projects``; a kind that is missing binds all.
     consumers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Limit by resource.
     amounts: Mapping[str, float] = field(default_factory=dict)
+    #: Amount in use by resource.
     used: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -39,27 +39,47 @@ _INDEX = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
 class Submitted:
     """JOB_NEW."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
     #: Indices of a job array, () for a single job; times since 1970, 0: none.
     elements: tuple[int, ...]
+    #: Name of the user.
     user: str
+    #: Name of the queue (-q).
     queue: str
+    #: Project (-P).
     project: str
+    #: User group (-G), "" if none.
     group: str
+    #: Application profile (-app), "" if none.
     application: str
+    #: Minimum number of slots (-n).
     slots: int
+    #: Maximum number of slots (-n).
     max_slots: int
+    #: Resource requirement (-R).
     res_req: str
+    #: Requested hosts (-m).
     hosts: tuple[str, ...]
+    #: Run limit (-W) in seconds, none if 0 or less.
     run_limit: int
+    #: CPU limit (-c) in seconds, none if 0 or less.
     cpu_limit: int
+    #: Submission in seconds since 1970.
     submit: int
+    #: Begin time (-b) in seconds since 1970, 0 if none.
     begin: int
+    #: Termination deadline (-t) in seconds since 1970, 0 if none.
     deadline: int
+    #: User-assigned priority (-sp).
     priority: int
+    #: Whether the job runs alone on its hosts (-x).
     exclusive: bool
+    #: Job name (-J).
     name: str
+    #: Dependency condition (-w).
     depends: str
     #: Where it was submitted.
     from_host: str
@@ -71,9 +91,13 @@ class Submitted:
 class Started:
     """JOB_START: slots by host, in the order of the allocation."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
+    #: Index of an array element, 0 for a single job.
     index: int
+    #: Number of slots by host name.
     hosts: dict[str, int]
 
 
@@ -81,9 +105,13 @@ class Started:
 class Changed:
     """JOB_STATUS, or a record that puts a job back into its queue."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
+    #: Index of an array element, 0 for a single job.
     index: int
+    #: New job state as bits (jStatus).
     status: int
     #: None if not said.
     cpu_time: float | None = None
@@ -93,9 +121,13 @@ class Changed:
 class Switched:
     """JOB_SWITCH: bswitch."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
+    #: Index of an array element, 0 for the whole array or a single job.
     index: int
+    #: Name of the new queue.
     queue: str
 
 
@@ -103,10 +135,15 @@ class Switched:
 class Repositioned:
     """JOB_MOVE: btop, bbot; `position` from the top of its queue and priority, or the bottom."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
+    #: Index of an array element, 0 for a single job.
     index: int
+    #: New position, from 1.
     position: int
+    #: Whether the position counts from the top (btop) or from the bottom (bbot).
     top: bool
 
 
@@ -114,17 +151,25 @@ class Repositioned:
 class Modified:
     """JOB_MODIFY2: bmod; None for what it leaves as it was."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
     #: () for the whole job.
     elements: tuple[int, ...]
+    #: New queue (-q).
     queue: str | None
+    #: New minimum number of slots (-n).
     slots: int | None
+    #: New resource requirement (-R).
     res_req: str | None
+    #: New run limit (-W) in seconds, none if 0 or less.
     run_limit: int | None
+    #: New requested hosts (-m).
     hosts: tuple[str, ...] | None
     #: Of -b and -t, since 1970; 0 where they are taken away.
     begin: int | None
+    #: New termination deadline (-t) in seconds since 1970.
     deadline: int | None
 
 
@@ -132,9 +177,13 @@ class Modified:
 class Migrated:
     """MIG: bmig, with the hosts that it names (none: any)."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
+    #: Index of an array element, 0 for a single job.
     index: int
+    #: Requested hosts after the migration.
     hosts: tuple[str, ...]
 
 
@@ -142,8 +191,11 @@ class Migrated:
 class Cleaned:
     """JOB_CLEAN: a finished job is forgotten, and cannot be requeued any more."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
+    #: Index of an array element, 0 for a single job.
     index: int
 
 
@@ -151,10 +203,15 @@ class Cleaned:
 class Resized:
     """Hosts that a running job gains, or with `sign` -1 gives back."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Job number.
     number: int
+    #: Index of an array element, 0 for a single job.
     index: int
+    #: Number of changed slots by host name.
     hosts: dict[str, int]
+    #: 1 if slots were added, -1 if slots were released.
     sign: int
 
 
@@ -162,6 +219,7 @@ class Resized:
 class Controlled:
     """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue", "submissions" of what a queue takes."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
     kind: str
     name: str
@@ -173,7 +231,9 @@ class Controlled:
 class DaemonStarted:
     """MBD_START: the daemon has read its configuration, which has so many hosts."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
+    #: Number of hosts in the cluster.
     hosts: int
 
 
@@ -181,6 +241,7 @@ class DaemonStarted:
 class Other:
     """A record that changes nothing here."""
 
+    #: Time of the record, in seconds since 1970.
     time: int
 
 

@@ -33,15 +33,19 @@ MAX_SHOWN = 11
 class SeenReservation:
     """One that was printed."""
 
+    #: Id of the reservation.
     name: str
     #: "user", "group" or "sys".
     kind: str = "user"
+    #: Users and groups that may use the reservation.
     users: tuple[str, ...] = ()
+    #: Reserved slots by host name.
     slots: dict[str, int] = field(default_factory=dict)
     #: Times of the reservation, as printed.
     window: str = ""
     #: Whether its jobs continue after it, None if nothing tells.
     open: bool | None = None
+    #: Line of the listing at which the reservation begins.
     line: int = 0
 
 

@@ -18,15 +18,19 @@ from .values import Remarks
 class Seen:
     """Output of the commands; None for a command that was not run."""
 
+    #: Jobs of bjobs or of a log.
     jobs: list[SeenJob] = field(default_factory=list)
     #: Jobs submitted after the snapshot.
     later: list[SeenJob] = field(default_factory=list)
+    #: Hosts of bhosts, None if not given.
     hosts: list[SeenHost] | None = None
     #: GPUs of hosts, from lists of GPUs.
     gpus: list[SeenGpus] = field(default_factory=list)
     #: Shared resources, from bhosts -s.
     shared: list[SeenShared] = field(default_factory=list)
+    #: Queues of bqueues, None if not given.
     queues: list[SeenQueue] | None = None
+    #: Host partitions of bhpart, None if not given.
     partitions: list[SeenPartition] | None = None
     #: Rows of blimits.
     limits: Sequence[SeenLimit] = ()

@@ -56,7 +56,9 @@ _PLANNED_TASKS = 20
 class AssembledSlurm:
     """An instance of what was printed, and the notes on it."""
 
+    #: Instance made from the printed state.
     instance: Instance
+    #: Remarks and omissions.
     notes: Remarks
 
 

@@ -25,12 +25,15 @@ class PrintedField:
     that is inert has no influence on a start.
     """
 
+    #: Kind of record that has the field.
     of: RecordKind
+    #: Description of the field for the reference.
     what: str
     #: Fields of the JSON forms, of all versions; the first that has a value counts.
     json: tuple[str, ...] = ()
     #: Fields of ``scontrol show``.
     text: tuple[str, ...] = ()
+    #: Treatment of the field by the reader.
     outcome: Outcome = "read"
     #: Values that mean nothing was asked, in small letters.
     unset: tuple[str, ...] = ()
@@ -277,7 +280,9 @@ def known_names(kind: RecordKind, *, text: bool) -> frozenset[str]:
 class SlurmRecord:
     """One record of a listing, of either form, by what its fields mean."""
 
+    #: Kind of the record.
     kind: RecordKind
+    #: Values as printed, by field name.
     fields: Mapping[str, Any]
     #: Whether it is of ``scontrol show`` without JSON.
     is_text: bool

@@ -100,6 +100,7 @@ def _in_use_removed(cell: str) -> str:
 class Binding:
     """Limits of the model that were made, and the projects of the jobs."""
 
+    #: Limits of the instance.
     limits: list[Limit] = field(default_factory=list)
     #: Whether the project of a job has its QOS.
     by_qos: bool = False

@@ -16,12 +16,19 @@ from .site import SlurmSite, feature_name, gres_resource, is_gpu, licence_name, 
 class Requested:
     """Slots, requirement and hosts of one job, and what is not modelled of it."""
 
+    #: Number of slots (CPUs).
     slots: int = 1
+    #: Content of span[], "" if none.
     span: str = ""
+    #: Parts of the selection, joined by ``&&``.
     selects: list[str] = field(default_factory=list)
+    #: Parts of rusage[].
     uses: list[str] = field(default_factory=list)
+    #: Whether the job has its nodes to itself.
     exclusive: bool = False
+    #: GPU requirement in the form of -gpu, "" if none.
     gpu: str = ""
+    #: Requested nodes in the form of -m.
     hosts: tuple[HostRequest, ...] = ()
     #: Sentences: by these it may have another start.
     omitted: list[str] = field(default_factory=list)

@@ -10,14 +10,14 @@ from ..lsf_state.values import Remarks
 from .seen import SlurmJob, SlurmReservation, SlurmState
 from .site import licence_name
 
-#: Of a job without a limit in a reservation.
-UNLIMITED = "without a time limit: taken as ended with its reservation"
+#: Omission named for a job that has no time limit and runs inside a reservation.
+UNLIMITED = "without a time limit: taken to end with its reservation"
 #: Flags of reservations that repeat or move.
 _MOVING = ("DAILY", "HOURLY", "WEEKLY", "WEEKDAY", "WEEKEND", "TIME_FLOAT", "FLEX")
 
 
 class SlurmReservations:
-    """The reservations that have nodes and are not over, and what the jobs inside them may do."""
+    """Current and future reservations that have nodes, and rules for the jobs inside them."""
 
     def __init__(self, seen: SlurmState, zero: int, notes: Remarks) -> None:
         self.zero = zero
@@ -25,7 +25,7 @@ class SlurmReservations:
         self.made = {item.name: item for item in _made(seen, zero, notes)}
 
     def why_left(self, name: str) -> str:
-        """Why a job inside a reservation is not planned, "" if it is or it is in none."""
+        """Return why a job inside a reservation is not planned, "" if no reason applies."""
         if not name:
             return ""
         item = self.seen.get(name)
@@ -44,7 +44,7 @@ class SlurmReservations:
         return ""
 
     def notes_on(self, job: SlurmJob) -> Iterator[str]:
-        """What is not modelled of a job that is planned inside its reservation."""
+        """Yield the rules that are not modelled for a job planned inside its reservation."""
         own = self.made.get(job.places.reservation)
         if own is None:
             return
@@ -56,7 +56,7 @@ class SlurmReservations:
                 yield f"reservation {other.name}, which has nodes of {own.name} at the same time"
 
     def of_running(self, job: SlurmJob, allocation: Mapping[str, int]) -> str:
-        """The reservation that a running job is inside, "" if it is in none of those made."""
+        """Return the name of the reservation around a running job, "" if it has none here."""
         name = job.places.reservation
         own = self.made.get(name)
         if own is None or self.why_left(name) or not allocation.keys() <= own.slots.keys():
@@ -64,7 +64,7 @@ class SlurmReservations:
         return name
 
     def deadline(self, job: SlurmJob) -> int | None:
-        """When a job has to end: by its own deadline, and within its reservation."""
+        """Return when a job must end (seconds): its deadline or the end of its reservation."""
         own = self.made.get(job.places.reservation)
         ends = [] if own is None else [own.end]
         if job.deadline is not None:

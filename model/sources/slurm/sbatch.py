@@ -77,9 +77,11 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 class SbatchLine:
     """The options by their long names; those of the command go before those of the script."""
 
+    #: Value by the long name of an option.
     given: dict[str, str] = field(default_factory=dict)
     #: Line of the script that gave an option.
     lines: dict[str, int] = field(default_factory=dict)
+    #: Errors in the command or in its script.
     problems: list[Problem] = field(default_factory=list)
     #: The script that it names, "" if it names none.
     script: str = ""
@@ -373,7 +375,7 @@ def _reservation(
     known = {item.name: item for item in instance.advance_reservations if not item.windows}
     if name in known:
         if "time" not in found.given or _time_limit(found.given["time"]) is None:
-            omitted.append(f"--reservation ({name}) without --time: taken as ended with it")
+            omitted.append(f"--reservation ({name}) without --time: taken to end with it")
         return name, known[name].end
     if instance.advance_reservations and "," not in name:
         found.complain("reservation", f"unknown reservation {name!r}{nearest(name, known)}")

@@ -13,22 +13,29 @@ from dataclasses import dataclass, field
 class SlurmJobSize:
     """How much of the cluster a job requests, or has."""
 
+    #: Total number of CPUs.
     cpus: int = 1
+    #: Total number of tasks.
     tasks: int = 1
+    #: CPUs of each task.
     cpus_per_task: int = 1
     #: Tasks of every node, 0 if none are given.
     tasks_per_node: int = 0
     #: At least and at most; max_nodes is None if there is no maximum.
     nodes: int = 1
+    #: Maximum number of nodes, None without a maximum.
     max_nodes: int | None = None
     #: None: not requested, and a default counts. 0 of a node: all of it.
     memory_per_node: float | None = None
+    #: MB for each CPU, None if not requested.
     memory_per_cpu: float | None = None
     #: Whether it requests all memory of its nodes, by the sum that Slurm shows.
     all_memory: bool = False
     #: Generic resources by ``gpu:a100`` or ``gpu``: of a node, of the job, of a task.
     gres_per_node: Mapping[str, int] = field(default_factory=dict)
+    #: Generic resources of the whole job, number by name.
     gres_per_job: Mapping[str, int] = field(default_factory=dict)
+    #: Generic resources of each task, number by name.
     gres_per_task: Mapping[str, int] = field(default_factory=dict)
     #: Whether one thread of each core is used.
     one_thread: bool = False
@@ -38,13 +45,19 @@ class SlurmJobSize:
 class SlurmJobPlaces:
     """Where and with what a job may run."""
 
+    #: Required features as a Slurm expression (--constraint).
     features: str = ""
+    #: Preferred features as a Slurm expression (--prefer).
     preferred: str = ""
+    #: Requested licences as Slurm writes them (--licenses).
     licences: str = ""
+    #: Names of the nodes that the job must have (--nodelist).
     required: tuple[str, ...] = ()
+    #: Names of the nodes that the job must not have (--exclude).
     excluded: tuple[str, ...] = ()
     #: "none" (exclusive), "user", "mcs", "topo", "shared" or "".
     sharing: str = ""
+    #: Name of the reservation (--reservation), "" if none.
     reservation: str = ""
 
 
@@ -54,39 +67,63 @@ class SlurmJob:
 
     #: As ``squeue -i`` has it: ``26`` of an array's pending tasks.
     id: str
+    #: Job state and its flags, in capitals.
     state: tuple[str, ...]
     #: Task of an array, None if it is none or the record is of several.
     task: int | None = None
     #: ``1-10%2`` for the tasks that wait.
     tasks: str = ""
+    #: Maximum number of running tasks of the array, None without a limit.
     task_limit: int | None = None
+    #: Name of the job (--job-name).
     name: str = ""
+    #: Name of the user.
     user: str = ""
+    #: Account that is charged.
     account: str = ""
+    #: Quality of service.
     qos: str = ""
+    #: Names of the partitions, in order of preference.
     partitions: tuple[str, ...] = ()
+    #: Reason why the job is pending, as one word.
     reason: str = ""
+    #: Reason why the job is pending, in words.
     reason_text: str = ""
+    #: Priority as printed, None if unknown.
     priority: int | None = None
+    #: Whether a user or an administrator holds the job.
     held: bool = False
+    #: Submission in seconds since 1970.
     submit: int | None = None
+    #: Earliest start (begin time) in seconds since 1970.
     eligible: int | None = None
+    #: Actual or expected start in seconds since 1970.
     start: int | None = None
+    #: Expected end in seconds since 1970.
     end: int | None = None
     #: Infinity for UNLIMITED.
     limit: float | None = None
+    #: Minimum time limit (--time-min) in seconds.
     min_limit: int | None = None
+    #: Deadline (--deadline) in seconds since 1970.
     deadline: int | None = None
+    #: Unsatisfied dependencies as Slurm prints them.
     dependency: str = ""
+    #: Requested or allocated resources.
     size: SlurmJobSize = SlurmJobSize()
+    #: Requested nodes, features, licences and reservation.
     places: SlurmJobPlaces = SlurmJobPlaces()
     #: CPUs by node, of a running job; and MB by node.
     allocation: Mapping[str, int] = field(default_factory=dict)
+    #: Memory of a running job: MB by node.
     memory: Mapping[str, float] = field(default_factory=dict)
+    #: Generic resources of a running job: number by name.
     gres_held: Mapping[str, int] = field(default_factory=dict)
+    #: Whether the job is a component of a heterogeneous job.
     het: bool = False
     #: (fact, value) of what no method takes into account.
     named: tuple[tuple[str, str], ...] = ()
+    #: Input and record, as messages name them.
     where: str = ""
 
     @property
@@ -99,20 +136,33 @@ class SlurmJob:
 class SlurmNode:
     """One node."""
 
+    #: Name of the node.
     name: str
+    #: State of the node and its flags, in capitals.
     state: tuple[str, ...]
+    #: Number of CPUs (hardware threads).
     cpus: int
     #: In a socket, in a core.
     cores_per_socket: int = 1
+    #: Hardware threads of each core.
     threads: int = 1
+    #: Memory in MB.
     memory: float = 0.0
+    #: Generic resources, number by name.
     gres: Mapping[str, int] = field(default_factory=dict)
+    #: Names of the active features.
     features: tuple[str, ...] = ()
+    #: Weight: nodes of lower weight are allocated first.
     weight: int = 1
+    #: Names of the partitions that contain the node.
     partitions: tuple[str, ...] = ()
+    #: Number of allocated CPUs, None if not printed.
     cpus_used: int | None = None
+    #: Allocated memory in MB, None if not printed.
     memory_used: float | None = None
+    #: Reason for the state, as the administrator wrote it.
     reason: str = ""
+    #: Pairs of a field and its value for settings that no method obeys.
     named: tuple[tuple[str, str], ...] = ()
 
 
@@ -120,20 +170,31 @@ class SlurmNode:
 class SlurmPartition:
     """One partition."""
 
+    #: Name of the partition.
     name: str
     #: None if no input has them: its nodes are those that name it.
     nodes: tuple[str, ...] | None = None
+    #: Whether jobs without a partition go to this one.
     default: bool = False
+    #: Default time limit in seconds, None if not set.
     default_time: float | None = None
+    #: Maximum time limit in seconds, None if not set.
     max_time: float | None = None
+    #: Maximum number of nodes of a job, None without a maximum.
     max_nodes: int | None = None
+    #: Maximum number of CPUs on one node, None without a maximum.
     cpus_per_node: int | None = None
+    #: Priority tier: a higher one is scheduled first.
     tier: int = 1
     #: "NO", "YES:4", "FORCE:1", "EXCLUSIVE".
     sharing: str = "NO"
+    #: Whether pending jobs of the partition are started.
     up: bool = True
+    #: Default memory (MB) for each node, None if not set.
     memory_per_node: float | None = None
+    #: Default memory (MB) for each CPU, None if not set.
     memory_per_cpu: float | None = None
+    #: Quality of service of the partition, "" if none.
     qos: str = ""
     #: (what, value) of rules about its jobs that no method takes into account.
     named: tuple[tuple[str, str], ...] = ()
@@ -143,13 +204,19 @@ class SlurmPartition:
 class SlurmReservation:
     """One reservation."""
 
+    #: Name of the reservation.
     name: str
+    #: Start in seconds since 1970.
     start: int
+    #: End in seconds since 1970.
     end: int
+    #: Names of the reserved nodes.
     nodes: tuple[str, ...] = ()
     #: Cores in all, if it has only a part of its nodes.
     cores: int | None = None
+    #: Flags in capitals.
     flags: tuple[str, ...] = ()
+    #: Reserved licences as Slurm writes them.
     licences: str = ""
     #: Users whose jobs may run in it; ("all",) if its accounts or groups decide.
     users: tuple[str, ...] = ("all",)
@@ -159,8 +226,11 @@ class SlurmReservation:
 class SlurmSwitch:
     """One switch of the network, above nodes or above other switches."""
 
+    #: Name of the switch.
     name: str
+    #: Names of the nodes connected to the switch.
     nodes: tuple[str, ...] = ()
+    #: Names of the switches one level lower.
     switches: tuple[str, ...] = ()
 
 
@@ -172,9 +242,13 @@ class SlurmLimit:
     of: str
     #: Name of the QOS; account and user of an association.
     name: str = ""
+    #: Account of the association, "" if the limit is of a QOS.
     account: str = ""
+    #: User of the association, "" if it covers the whole account.
     user: str = ""
+    #: Name of the parent account, "" if none.
     parent: str = ""
+    #: Limit as text, by its column.
     values: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -182,21 +256,29 @@ class SlurmLimit:
 class SlurmState:
     """Everything that was read."""
 
+    #: Records of squeue or ``scontrol show job``.
     jobs: list[SlurmJob] = field(default_factory=list)
+    #: Records of the nodes.
     nodes: list[SlurmNode] = field(default_factory=list)
+    #: Records of the partitions.
     partitions: list[SlurmPartition] = field(default_factory=list)
+    #: Records of the reservations.
     reservations: list[SlurmReservation] = field(default_factory=list)
     #: Name to (total, used).
     licences: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: Limits of associations and QOS.
     limits: list[SlurmLimit] = field(default_factory=list)
+    #: Switches of the network topology.
     switches: list[SlurmSwitch] = field(default_factory=list)
     #: Programs whose output is there and not read.
     passed_over: list[str] = field(default_factory=list)
     #: Of ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)
+    #: Version of Slurm, "" if unknown.
     version: str = ""
     #: When it was printed, and when backfill ran last.
     now: int | None = None
+    #: Last backfill cycle in seconds since 1970, None if unknown.
     last_backfill: int | None = None
     #: Fields of records that nothing knows, by kind.
     unknown: dict[str, set[str]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The jobs that a job in several partitions may delay, or let start sooner."""
+"""Pending jobs whose starts depend on the partition of a job with several partitions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ...job import Job
 from .seen import SlurmJob, SlurmState
 
 #: Omission for jobs behind one that waits in several partitions.
-BEHIND = "that jobs ahead of it in several partitions may start in another than their first"
+BEHIND = "that jobs ahead of it in several partitions can start in another than their first"
 
 
 def behind_others(
     seen: SlurmState, waiting: Iterable[SlurmJob], pending: Iterable[Job]
 ) -> Iterator[str]:
-    """The pending jobs that come behind a job in several partitions and may use its nodes.
+    """Yield the pending jobs that follow a job in several partitions and may use its nodes.
 
     waiting: records of the jobs that are pending. Jobs of equal rank may be behind.
     """
@@ -26,14 +26,14 @@ def behind_others(
     ahead: dict[tuple[str, ...], tuple[tuple[int, int], set[str]]] = {}
     for item in waiting:
         own_priority = priority.get(item.full_id, arrays.get(item.id))
-        if len(item.partitions) < 2 or own_priority is None:  # one, or left out itself
+        if len(item.partitions) < 2 or own_priority is None:  # one partition, or an omitted job
             continue
         rank = (max(tiers.get(name, 1) for name in item.partitions), own_priority)
         known = ahead.get(item.partitions)
         ids = {item.full_id, item.id} | (set() if known is None else known[1])
         ahead[item.partitions] = (rank if known is None else max(rank, known[0]), ids)
     for job in jobs:
-        if job.reservation:  # on nodes that the others have not
+        if job.reservation:  # nodes of a reservation are not shared
             continue
         own = nodes.get(job.queue, set())
         rank = (tiers.get(job.queue, 1), job.priority or 0)
@@ -45,7 +45,7 @@ def behind_others(
 
 
 def _nodes_of(seen: SlurmState) -> dict[str, set[str]]:
-    """Nodes by partition, for one without a list those that name it."""
+    """Return the nodes of each partition: its own list, else the nodes that name it."""
     found: dict[str, set[str]] = {}
     for node in seen.nodes:
         for name in node.partitions:

@@ -45,6 +45,7 @@ class SlurmSite:
 
     #: CPUs that are allocated together: of a core under CR_Core, of a socket under CR_Socket.
     unit: int
+    #: Hardware threads of each core.
     threads: int
     #: Whether jobs consume memory.
     has_memory: bool
@@ -52,10 +53,13 @@ class SlurmSite:
     whole_nodes: bool
     #: Nodes by name, partitions by name; features as the names of boolean resources.
     nodes: Mapping[str, SlurmNode]
+    #: Partitions by name.
     partitions: Mapping[str, SlurmPartition]
+    #: Names of the features of all nodes.
     features: frozenset[str]
     #: DefMemPerNode and DefMemPerCPU of the cluster (MB), None if not set.
     memory_per_node: float | None = None
+    #: Default memory (MB) for each CPU, None if not configured.
     memory_per_cpu: float | None = None
 
     def rounded(self, cpus: int) -> int:
@@ -350,7 +354,7 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
 
 
 def _topology(plugin: str) -> str:
-    """A word for a topology plugin that goes by the network, "" for none."""
+    """A word for a topology plugin that goes by the network, "" if there is none."""
     name = plugin.strip().lower()
     flat = values.blank(plugin) or name.rpartition("/")[2] in ("default", "none", "flat")
     return "" if flat else f",TopologyPlugin={name}"

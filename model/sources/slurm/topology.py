@@ -15,7 +15,7 @@ _FACT = re.compile(r"(\w+)=(\S*)")
 
 
 def switches_of(text: Text) -> list[SlurmSwitch]:
-    """The switches of a text; ValueError, with its line, for a list that cannot be read."""
+    """Return the switches of a text; raises ValueError with the number of a wrong line."""
     found = []
     for number, line in enumerate(text.content.splitlines(), start=1):
         facts = {name.lower(): value for name, value in _FACT.findall(line.partition("#")[0])}
@@ -31,9 +31,9 @@ def switches_of(text: Text) -> list[SlurmSwitch]:
 
 
 def units_of(seen: SlurmState, notes: Remarks) -> tuple[tuple[str, ...], tuple[ComputeUnit, ...]]:
-    """Types, finest first (``leaf``, ``level1`` …), and units with nodes that are known.
+    """Return unit types, finest first (``leaf``, ``level1`` …), and units with known nodes.
 
-    Of switches that are no regular tree, the leaves alone.
+    If the switches do not form a regular tree, only the leaf switches become units.
     """
     switches = {item.name: item for item in seen.switches}
     nodes = {node.name for node in seen.nodes}
@@ -70,18 +70,18 @@ def _type(height: int) -> str:
 
 
 def _names(switches: Mapping[str, SlurmSwitch], nodes: set[str]) -> dict[str, str]:
-    """Names of the units: no node has one of them."""
+    """Return unit names by switch; a name that a node has too gets a prefix."""
     return {name: f"switch_{name}" if name in nodes else name for name in switches}
 
 
 def _height(name: str, switches: Mapping[str, SlurmSwitch], above: Sequence[str] = ()) -> int:
-    """How many levels are below a switch; 0 for a leaf, and for one of a circle."""
+    """Return the number of levels below a switch; switches above it do not count again."""
     below = [child for child in switches[name].switches if child in switches and child not in above]
     return max((1 + _height(child, switches, (*above, name)) for child in below), default=0)
 
 
 def _is_regular(switches: Mapping[str, SlurmSwitch], heights: Mapping[str, int]) -> bool:
-    """Whether each switch is below one of the next level at most, and all of these are known."""
+    """Return whether each switch is known and has at most one parent, one level above it."""
     children = [child for item in switches.values() for child in item.switches]
     return len(children) == len(set(children)) and all(
         heights.get(child) == heights[item.name] - 1
