@@ -596,8 +596,7 @@ def future_allocation(
 
 
 def _equal_right_before(cycle: CycleState, state: JobState, demand: Demand) -> int | None:
-    """Return the start of an equal job planned immediately before, which bounds this start from
-    below.
+    """Return the start of an equal job planned immediately before, a lower bound of this start.
 
     Only more has been taken since, and no instant to start at has come in between. Jobs of another
     run limit may use other slots that are held (TBR-18).
