@@ -279,7 +279,7 @@ class HostBuilder:
         )
 
     def _check_machines(self) -> None:
-        """Check that the name of a machine with nodes is unique; without nodes it is no group."""
+        """Check that no machine with nodes has the name of a host or host group."""
         for name, nodes in list(self._machines.items()):
             if name in self._hosts or name in self._document.host_groups:
                 what = "host" if name in self._hosts else "host group"
@@ -382,7 +382,9 @@ class HostBuilder:
         self._groups[group] = self.members(("host_groups", group), words)
 
     def _range(self, word: str) -> tuple[str, ...]:
-        """Return the cached names of a range; () if the text is no range."""
+        """Return the cached names of a range, a word without brackets as one name, ()
+        if invalid.
+        """
         if "[" not in word:
             return (word,)
         if word not in self._ranges:

@@ -147,7 +147,7 @@ class BadRecords:
         self.cell_count = 0
 
     def add(self, problem: Problem) -> None:
-        """One more."""
+        """Add one problem."""
         self.count += 1
         if self.count <= limits().errors + 1:
             self.problems.append(problem)
@@ -166,13 +166,13 @@ class BadRecords:
         return lines + ([f"and {more:,} more cells that cannot be read"] if more else [])
 
     def merge(self, first: Sequence[Problem], count: int) -> None:
-        """`count` more, of which `first` are the first in the file."""
+        """Add `count` problems, with `first` as the first of the file."""
         self.count += count
         both = sorted((*self.problems, *first), key=lambda problem: problem.line or 0)
         self.problems = both[: limits().errors + 1]
 
     def report(self) -> list[Problem]:
-        """The first problems, and how many records were bad in all."""
+        """Return the first problems, and the number of malformed records."""
         if self.count <= limits().errors + 1:
             return self.problems
         first = self.problems[: limits().errors]

@@ -77,7 +77,7 @@ PRECEDING_IGNORED = "a preceding job (columns 17 and 18) is ignored: the recorde
 
 
 def with_default_limit(workload: Workload, limit: DefaultLimit | None) -> Workload:
-    """Jobs that have a run time and no requested time get one; how many, the notes say."""
+    """Return the log with requested times for jobs that have only a run time, and notes."""
     missing = (workload.req_time <= 0) & (workload.run_time > 0)
     if limit is None or not missing.any():
         return workload
@@ -158,7 +158,7 @@ def read_swf(
 
 
 def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
-    """The same as `read_swf` for lines at hand, with ``keep_going``."""
+    """Parse SWF lines in memory as `read_swf` does with ``keep_going``."""
     reader = _SwfLines(source)
     for number, line in enumerate(lines, start=1):
         reader.take(number, line)
@@ -179,7 +179,7 @@ class _SwfLines:
         self._notes: Counter[str] = Counter()
 
     def take(self, number: int, line: str) -> None:
-        """A line of the file."""
+        """Read one line of the file."""
         words = line.split()
         if not words or words[0].startswith("#"):
             return
@@ -208,7 +208,7 @@ class _SwfLines:
             self._queues.setdefault(int(found[1]), found[2])
 
     def log(self) -> SwfLog:
-        """What the lines hold."""
+        """Return the log of all lines read."""
         names = (*_NAMES, "preceding", "think", "partial")
         table = {name: _array(c) for name, c in zip(names, self._columns, strict=True)}
         lines = _array(self._at_line)
@@ -403,7 +403,7 @@ class SwfJobs(OnDemand[Job]):
         return len(self._columns[0])
 
     def item(self, place: int) -> Job:
-        """The job of one record."""
+        """Return the job of one record."""
         number, procs, user, req_time, run_time, submit, queue = (
             int(column[place]) for column in self._columns
         )

@@ -125,7 +125,7 @@ def _held(instance: Instance) -> Counter[str]:
 
 
 def _as_held(instance: Instance, notes: Remarks) -> Instance:
-    """Hosts with as many GPUs as running jobs hold there."""
+    """Return the hosts with at minimum the GPUs that running jobs use there."""
     held = _held(instance)
     if not any(held.values()):
         return instance
@@ -211,7 +211,7 @@ def _last(run: RunningJob) -> float:
 
 
 def _askers(instance: Instance) -> list[str]:
-    """Pending jobs that need GPUs."""
+    """Return the pending jobs that need GPUs."""
     merging = RequirementMerging.of(instance)
     found = []
     for job in instance.pending:
@@ -312,7 +312,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
 def _open(
     omissions: Iterable[Omission], seen: Sequence[SeenHost], hosts: Sequence[Host]
 ) -> Iterator[Omission]:
-    """What the files of a site left open, and the hosts that were seen do not answer."""
+    """Return questions that configuration files leave open and seen hosts do not answer."""
     printed = {name for host in seen for name in host.total}
     for item in omissions:
         known = printed.issuperset(item.resources)
@@ -643,7 +643,7 @@ class _Jobs:
         return tuple(running), tuple(sorted(pending, key=lambda job: job.submit))
 
     def later(self, jobs: Iterable[SeenJob]) -> tuple[Job, ...]:
-        """Jobs that are submitted after the moment."""
+        """Return the jobs that are submitted after the snapshot."""
         found = tuple(sorted(map(self._job, jobs), key=lambda job: job.submit))
         if self.problems:
             raise InputError(self.problems)
@@ -704,7 +704,7 @@ class _Jobs:
         return tuple(item for item in elements(job, spec) if item.id not in listed)
 
     def _named(self, seen: SeenJob) -> tuple[str, ArraySpec | None]:
-        """The name of a job, and the elements that it lists; a name like no array is a name."""
+        """Return the job name and its array elements; an invalid array is an ordinary name."""
         text = " ".join(seen.name.split())
         try:
             return parse_array(text, LARGEST_INDEX)
@@ -759,7 +759,7 @@ class _Jobs:
         )
 
     def _job_group(self, seen: SeenJob) -> str:
-        """Its job group; empty if the name cannot be read."""
+        """Return the job group of a job, empty if its name cannot be read."""
         with suppress(ValueError):
             return values.job_group(seen.job_group)
         return ""
@@ -773,7 +773,7 @@ class _Jobs:
         return ""
 
     def _home(self, name: str) -> str:
-        """The submission host as the cluster calls it; "" where it is none of its hosts."""
+        """Return the submission host as the cluster names it, "" if it is not one of its hosts."""
         known = self.domains.known(name)
         return known if known in self.machines else ""
 
@@ -787,7 +787,7 @@ class _Jobs:
 
 
 def _some(names: Sequence[str]) -> str:
-    """A few names, and how many there are."""
+    """Return a few names, and the number of further ones."""
     if len(names) <= 3:
         return ", ".join(names)
     return f"{', '.join(names[:3])} and {len(names) - 3} more hosts"

@@ -64,7 +64,7 @@ def clauses(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def unread(sentence: str) -> list[str]:
-    """Names of the parts that nobody reads and that may have a say in a start."""
+    """Return names of parts that no reader uses and that may affect a start."""
     found = []
     for name, _ in clauses(sentence.partition(", Command <")[0]):
         word = name.lower()
@@ -107,7 +107,7 @@ class Wrapping:
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> Wrapping:
-        """The layout of a file."""
+        """Return the layout of a file."""
         blanks = Counter(
             lead
             for line in lines
@@ -145,7 +145,7 @@ class NumberedLine(str):
 
     @classmethod
     def of(cls, text: str, number: int) -> NumberedLine:
-        """The line."""
+        """Return the numbered line of a text line."""
         line = cls(text)
         line.number = number
         return line
@@ -446,7 +446,7 @@ class _Cells(Cells):
         return self.text(what).strip().lower() not in _NO
 
     def unread(self) -> tuple[str, ...]:
-        """Columns that nobody reads and that say something."""
+        """Return columns with a value that no reader uses."""
         names = told_columns()
         return tuple(n for n in names if pick(self._given, n).strip().lower() not in _NO)
 

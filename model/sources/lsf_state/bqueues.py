@@ -636,7 +636,7 @@ _EVERYBODY = re.compile(r"all(?: (?:users|hosts)\b.*)?", re.IGNORECASE)
 
 
 def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
-    """The lines in which a list goes on."""
+    """Return the lines that continue a list."""
     for line in lines if key in _LISTS else ():
         if not line.strip() or re.match(r"\s*[A-Za-z][\w /-]*:|\s*-{3,}|\s*\S+\s+for a host", line):
             return
@@ -644,7 +644,7 @@ def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
-    """One line ``KEY: values``."""
+    """Read one line ``KEY: values``."""
     what = fact_of(key, "queue")
     match what:
         case "policies":

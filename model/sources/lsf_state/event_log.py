@@ -1,4 +1,4 @@
-"""lsb.events followed from record to record: which jobs there are, and a moment cut out.
+"""Replay of lsb.events up to an instant: the jobs that exist then, with their states.
 
 Only jobs that are not finished are kept, and the last that have ended, since they may be requeued;
 so a log of any length takes the memory of the cluster's busiest moment.
@@ -107,7 +107,7 @@ class LogReplayer:
         self.last = 0
 
     def take(self, record: r.Record) -> None:
-        """The next record."""
+        """Apply the next record."""
         if self.first is None:
             self.first = record.time
         if self.moment is None and self.at is not None and record.time > self.at:
@@ -143,7 +143,7 @@ class LogReplayer:
                 self.closed[record.kind, record.name] = not record.open
 
     def freeze(self, time: int) -> Moment:
-        """The moment as it is now; the ends of its jobs are still to come."""
+        """Take the snapshot now; ends of its jobs are added by later records."""
         for item in self.jobs.values():
             item.live = replace(item.job, allocation=dict(item.job.allocation))
             if item.depends and item.job.status == "PEND":
@@ -163,7 +163,7 @@ class LogReplayer:
         )
 
     def result(self) -> Moment:
-        """The moment with all that is known of it once the log has ended."""
+        """Return the snapshot with all that later records add."""
         moment = self.moment or self.freeze(self.last if self.at is None else self.at)
         for item in self.jobs.values():
             item.live = None
@@ -220,7 +220,7 @@ class LogReplayer:
         self._use(item.job, 1)
 
     def _move(self, item: Logged, record: r.Repositioned) -> None:
-        """To its place among those of its queue and priority that wait."""
+        """Set the position of a pending job within its queue and priority."""
         job = item.job
         alike = (job.queue, job.priority, job.status)
         others = sorted(
@@ -322,7 +322,7 @@ class LogReplayer:
 
 
 def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> Moment:
-    """The moment `at` (seconds since 1970, None for the end of the log).
+    """Return the snapshot at `at` (seconds since 1970, None: end of the log).
 
     later: keep what was submitted afterwards too. Records after the moment still tell when its jobs
     ended.
@@ -475,7 +475,7 @@ class HostHistory:
 
     @property
     def passing(self) -> list[str]:
-        """Hosts beyond those of the configuration, which came and went."""
+        """Return hosts that are in the log but not in the configuration."""
         return [] if self.configured is None else list(self.first)[self.configured :]
 
     def changes(self, hosts: Iterable[str], zero: int) -> tuple[HostStatus, ...]:

@@ -227,7 +227,7 @@ class _Group:
 
 
 def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
-    """The groups that have a name; a member without one is told, and left out."""
+    """Return the groups that have a name; members without a name are reported and omitted."""
     for group in _groups(text, members):
         of_users = members == "USERS"
         touched = Touched(users=(group.name,)) if of_users else Touched(hosts=(group.name,))
@@ -270,7 +270,7 @@ def _groups(text: Text, members: str) -> Iterator[_Group]:
 
 
 def _add(group: _Group, label: str, members: str, text: str) -> None:
-    """More of what stands under a label."""
+    """Add values under a label."""
     if label == "SHARES":
         group.shares = f"{group.shares} {text.strip()}".strip()
     elif label == members:
@@ -329,7 +329,7 @@ def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 
 
 def _rows(text: Text, reading: Reading) -> Iterator[tuple[int | None, dict[str, str]]]:
-    """The rows of busers by column, each with its line."""
+    """Return the rows of busers by column, each with its line number."""
     if text.is_json:
         yield from ((None, row) for _, row in json_records(text, reading))
         return

@@ -1,4 +1,4 @@
-"""GPUs as LSF prints them: of hosts (bhosts -gpu and kin), and those that jobs hold."""
+"""GPUs as LSF prints them: GPUs of hosts (bhosts -gpu) and GPUs that jobs use."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class SeenGpus:
 
     @property
     def model(self) -> str:
-        """Their model, "" where they have several."""
+        """Return the model of the GPUs, "" if the host has several models."""
         found = set(self.models.values())
         return found.pop() if len(found) == 1 else ""
 
     @property
     def mem(self) -> float | None:
-        """MB of each, of the smallest where they differ."""
+        """Return the memory (MB) of the smallest GPU."""
         return min(self.sizes.values(), default=None)
 
 

@@ -37,7 +37,7 @@ class Touched:
         return self.jobs is None, *named, self.resources
 
     def __or__(self, other: Touched) -> Touched:
-        """The jobs of two scopes of one kind."""
+        """Return the union of the jobs of two scopes of one kind."""
         return replace(
             self,
             jobs=None if self.jobs is None else _union(self.jobs, other.jobs or ()),
@@ -73,7 +73,7 @@ class Reading:
         self._lost: list[Problem] = []
 
     def at(self, where: str, line: int | None = None, touched: Touched | None = None) -> None:
-        """The record that is read now.
+        """Return the record that is being read.
 
         touched: the jobs that it may touch; those of the record before by default, if of the same.
         """
@@ -83,7 +83,7 @@ class Reading:
         self.where, self.line = where, line
 
     def _close(self) -> None:
-        """The scope of the record is known by now."""
+        """Close the scope of the current record."""
         for _, problem, resources in self._cells:
             touched = replace(self.touched, resources=resources) if resources else self.touched
             self._unread.append((problem, NOBODY if resources is None else touched))

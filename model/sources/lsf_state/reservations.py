@@ -1,4 +1,4 @@
-"""Advance reservations as ``brsvs`` prints them, with -w and -l, as those of an instance (ARV-01).
+"""Advance reservations as ``brsvs`` prints them (-w, -l), converted for an instance (ARV-01).
 
 A table tells id, type, users, slots by host and times; only -l tells what is open and closed.
 """

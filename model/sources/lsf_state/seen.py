@@ -1,4 +1,4 @@
-"""Everything that the commands of a cluster printed at one moment."""
+"""Everything that the commands of a cluster printed at one instant."""
 
 from __future__ import annotations
 

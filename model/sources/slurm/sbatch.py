@@ -75,7 +75,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 @dataclass(slots=True)
 class SbatchLine:
-    """The options by their long names; those of the command go before those of the script."""
+    """Options of one sbatch command by long name; the command precedes its script."""
 
     #: Value by the long name of an option.
     given: dict[str, str] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class SbatchLine:
     script: str = ""
 
     def complain(self, option: str, message: str) -> None:
-        """Something is wrong with an option."""
+        """Add a problem with an option."""
         line = self.lines.get(option)
         self.problems.append(
             Problem(f"--{option}: {message}", line=line) if line
@@ -188,7 +188,7 @@ def _read_script(found: SbatchLine, text: str) -> None:
 
 
 def _read_words(found: SbatchLine, words: Sequence[str], number: int) -> list[str]:
-    """Options of a line, of which the first that was given counts; what is behind them."""
+    """Read the options of one line, the first of each counts; return the other words."""
     rest = list(words)
     own: dict[str, str] = {}
     while rest and rest[0].startswith("-") and rest[0] != "-":
@@ -319,7 +319,7 @@ def _places(found: SbatchLine) -> SlurmJobPlaces:
 def _job_of(
     instance: Instance, found: SbatchLine, user: str
 ) -> tuple[Job, ArraySpec | None, list[str]]:
-    """The job of a line with its notes; what is wrong is added to the problems."""
+    """Return the job of a line with its notes; errors are added to the problems."""
     given, site = found.given, site_of(instance)
     partitions = tuple(filter(None, given.get("partition", "").split(",")))
     partitions = partitions or (instance.params.default_queue,)

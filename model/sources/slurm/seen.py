@@ -1,4 +1,4 @@
-"""What Slurm's commands print at one instant, as it is; nothing is decided here.
+"""Printed state of a Slurm cluster at one instant, without interpretation.
 
 Times are seconds since 1970, durations seconds, memory MB.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class SlurmJobSize:
-    """How much of the cluster a job requests, or has."""
+    """CPUs, nodes, memory and generic resources that a job requests or has."""
 
     #: Total number of CPUs.
     cpus: int = 1
@@ -43,7 +43,7 @@ class SlurmJobSize:
 
 @dataclass(frozen=True, slots=True)
 class SlurmJobPlaces:
-    """Where and with what a job may run."""
+    """Nodes, features, licences and reservation that a job requests."""
 
     #: Required features as a Slurm expression (--constraint).
     features: str = ""
@@ -128,7 +128,7 @@ class SlurmJob:
 
     @property
     def full_id(self) -> str:
-        """``517[1]`` for a task of an array."""
+        """Return the job id, ``517[1]`` for a task of an array."""
         return self.id if self.task is None else f"{self.id}[{self.task}]"
 
 
