@@ -97,7 +97,7 @@ class HostBuilder:
             before = len(self._findings)
             found = self._listed(place, key)
             if len(self._findings) > before:
-                return found  # what is wrong is said at each place
+                return found  # errors are reported at each place
             self._lists[key] = found
         return self._lists[key]
 
@@ -107,7 +107,7 @@ class HostBuilder:
         found = self.members(place, words)
         if self._take(place, len(found)) and (found or len(self._findings) == before):
             return found
-        return found[:1] or tuple(islice(self._hosts, 1))  # none would mean all
+        return found[:1] or tuple(islice(self._hosts, 1))  # an empty list would include all hosts
 
     def _listed(self, place: Location, words: Sequence[str]) -> tuple[str, ...]:
         wanted: dict[str, None] = {}

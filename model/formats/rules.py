@@ -257,7 +257,7 @@ def _possible(test: StatusTest, total: int) -> bool:
 
 
 _NAMES = ("queue", "user", "application", "from_host", "hosts", "service_class")
-#: What a job names.
+#: Returns the names that a job uses.
 _NAMED = attrgetter(*_NAMES)
 #: All that bsub looks at.
 _SUBMITTED = attrgetter(

@@ -48,7 +48,7 @@ COMPLETE = (10, 108)
 HAS_POST_EXEC = 0x40000000
 #: Before this version a record may end within its last part.
 WHOLE = (9,)
-#: Where the charged account and the application stand in that part.
+#: Indices of the charged account and of the application in the last part.
 _CHARGED, _APPLICATION = 11, 13
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,400}", re.ASCII)
@@ -246,7 +246,7 @@ class Fields:
         #: Time of the record before, None where there is none.
         self.last = last
         self._at = 1
-        #: What could not be read, and is as if it were not written.
+        #: Names of unreadable fields, treated as not written.
         self.unread: list[str] = []
 
     @property

@@ -16,7 +16,7 @@ from ..formats.sniff import GZIP, begins_as_log
 from ..input_limits import limits
 
 _Number = TypeVar("_Number", int, float)
-#: How files begin that are packed in other ways than gzip's.
+#: First bytes of files compressed by programs other than gzip.
 _PACKED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 #: Characters of a complaint about one line.
 _LONGEST = 300
@@ -140,7 +140,7 @@ class BadRecords:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.count = 0
-        #: How many records were a little wrong and have been put right.
+        #: Number of records with small errors that were corrected.
         self.repaired = 0
         #: The first cells that could not be read of records that count otherwise, and their jobs.
         self.cells: list[tuple[Problem, int]] = []

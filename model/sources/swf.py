@@ -272,7 +272,7 @@ class _SwfLines:
 
 
 def _array(column: array[int]) -> Ints:
-    return np.frombuffer(column, dtype=column.typecode)  # of no bytes an array of no numbers
+    return np.frombuffer(column, dtype=column.typecode)  # numpy rejects an empty buffer
 
 
 def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Problem]]:
@@ -314,7 +314,7 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
     for value, name in zip(record[2:5], tuple(_READ.values())[2:5], strict=True):
         if value < -1:
             raise ValueError(f"{name} {value}; it must be positive, or -1 for unknown")
-    if record[3] < 1:  # of these jobs the log says only what they got
+    if record[3] < 1:  # the log has only the allocated number for these jobs
         record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
     wait = _wait(words[2], words[1], record[1])
     think = math.ceil(max(0.0, float(words[_THINK])))

@@ -183,7 +183,7 @@ def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
     return Instance(Cluster(uneven), queues=(queue,), params=Params(default_queue="normal"))
 
 
-#: What lsb.acct and lsb.events are not read for, where the cluster has GPUs.
+#: Omission for jobs of lsb.acct and lsb.events if the cluster has GPUs.
 GPUS_OF_LOGS = "-gpu of a job, which the log is not read for"
 
 

@@ -402,9 +402,9 @@ class RunningUsage(Usage):
         self._falling: dict[int, float] = {}
         #: Owners with a row that ends before they do.
         self._odd: set[int] = set()
-        #: Number of rows examined, and those of them that are on, ascending by end.
+        #: Number of rows examined, and the active ones of those rows, ascending by end.
         self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
-        #: These rows as arrays, None after a change.
+        #: The active rows as arrays, None after a change.
         self._ascending: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:

@@ -64,7 +64,7 @@ class _Observed:
 
     #: The instance of the simulation.
     instance: Instance
-    #: Its schedule.
+    #: Schedule whose cycles are examined.
     schedule: Schedule
     #: Predicate whether a plan breaks no rule.
     allowed: Allowed

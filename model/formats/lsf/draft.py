@@ -100,7 +100,7 @@ def number(value: Value | str) -> Any:
     return float(text) if _DECIMAL.fullmatch(text) else text
 
 
-#: What the files say nothing of and a listing may answer.
+#: Facts that the files lack and that a listing may contain.
 UNKNOWN_MEMORY, OF_ELIMS = "memory and swap of hosts", "resources that an elim reports"
 #: Names listed in one note before the rest becomes a number.
 _MAX_NAMES = 8
@@ -112,9 +112,9 @@ class Concerned:
 
     #: The scope: queues, users, hosts … by the keys of the document; empty: any job.
     scope: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: What becomes of these jobs, as :data:`slotwise.model.omissions.Change` has it.
+    #: Effect on these jobs, one of :data:`slotwise.model.omissions.Change`.
     changes: Change = "starts"
-    #: What has to be configured, for a scope that is known when all files have been read.
+    #: Configuration that the scope needs, if it is known only after all files have been read.
     only: str = ""
 
     @property

@@ -64,7 +64,7 @@ class RunLimits:
         if self._absolute or limit == "-":
             return limit
         if not spec and self._running <= {None}:
-            return limit  # nobody says anything of factors
+            return limit  # no file gives CPU factors
         if len(self._running) > 1 or None in self._running:
             self._notes.may_differ(
                 "CPU factors",
@@ -89,7 +89,7 @@ _TAKEN = lsf_keys(Queue) | {
     "ENABLE_HIST_RUN_TIME",
     "RUN_TIME_DECAY",
 }
-#: Of what needs GPUs, where no host is known to have some.
+#: Omission for GPU requests if no host is known to have GPUs.
 NO_GPUS = "no file says which hosts have GPUs, LSF finds them itself: give these hosts gpus"
 _OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
 
@@ -151,7 +151,7 @@ def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> Non
     if gpus and not shared.gpus:
         asked = ", ".join(sorted(gpus))
         notes.may_differ(f"{asked} in RES_REQ", NO_GPUS, where, concerned(item.entry))
-        with suppress(ResreqError):  # the reader of the document says what is wrong with it
+        with suppress(ResreqError):  # the reader of the document reports errors
             text = heeded_part(
                 text, Options(), lambda part: gpus.isdisjoint(GPUS_NAMED.findall(part))
             )
@@ -174,7 +174,7 @@ def put_limits(item: Item, kind: type, limits: RunLimits, where: str, problems: 
     for key in (field.key for field in limit_fields(kind)):
         value = entry.values.get(key)
         if value is None and key == "ESTIMATED_RUNTIME" and entry.section == "Queue":
-            value = entry.values.get("RUNTIME")  # its former name
+            value = entry.values.get("RUNTIME")  # former name of the key
         if value is None:
             continue
         try:
@@ -329,7 +329,7 @@ _OTHER_AMOUNTS = frozenset(["FWD_SLOTS", "ELIGIBLE_PEND_JOBS", "JOBS_PER_SCHED_C
 #: A term of RESOURCE.
 _TERM = re.compile(r"\[([^\[\],]*),([^\[\],]*)\]")
 _METHODS = ("PER_JOB", "PER_HOST", "PER_SLOT")
-#: Names of LSF 10.1 for the same.
+#: Names in LSF 10.1 of the LSF 7 keys.
 _SAME = {"PER_TASK": "PER_SLOT"}
 
 

@@ -44,7 +44,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "lsb.applications": queues.APPLICATION_SECTIONS,
     "lsb.modules": params.MODULE_SECTIONS,
 }
-#: Files that few sites have, so that nothing is said where they are missing.
+#: Files that few sites have; a missing one is not reported.
 _RARE = frozenset({"lsb.serviceclasses"})
 _CONFIGURATION = "configuration"
 #: Names that editors and administrators give to old copies.
@@ -178,11 +178,11 @@ class Site:
     name: str
     #: Configuration directory, as messages name it.
     source: str
-    #: As an instance file has it, without jobs.
+    #: Document in the form of an instance file, without jobs.
     document: dict[str, Any]
     #: The report, a sentence each.
     notes: tuple[str, ...]
-    #: What could not be read; :meth:`instance` raises them with all others.
+    #: Problems of unreadable parts; :meth:`instance` raises them with all other problems.
     problems: tuple[Problem, ...]
     #: Document read from the configuration, with the place of each value.
     draft: Draft
@@ -207,7 +207,7 @@ class Site:
         instance, found = examine(document)
         if not self.problems:
             return instance, found
-        # What could not be read may have defined what others miss.
+        # Unreadable parts may have defined names that other parts use.
         return None, [
             finding
             for finding in found
@@ -468,4 +468,4 @@ def _moment(data: dict[str, Any]) -> datetime | None:
         origin = data.get("origin")
         return None if origin is None else parse_stamp(origin) + timedelta(seconds=now)
     except (ValueError, OverflowError):
-        return None  # the reader of the document says what is wrong with them
+        return None  # the reader of the document reports errors

@@ -244,7 +244,7 @@ def _host_block(name: str, lines: list[str], first: int, reading: Reading) -> Se
             if amount is not None:
                 rows[label][index] = amount
     for index in [index for index in host.total if f"Reserved {index}" in reading.names]:
-        del host.total[index]  # what is free says nothing without what is reserved of it
+        del host.total[index]  # free amounts are useless without the reserved amounts
     host.unknown = reading.names
     _count_gpus(host)
     return host
@@ -689,7 +689,7 @@ def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Read
         setattr(queue, "run_limit" if found[2] == "default" else "run_limit_max", seconds)
     limits = limit_row(line, after)
     if limits and not re.search(r"\d", line):
-        reading.line = (reading.line or 0) + 1  # where the values are
+        reading.line = (reading.line or 0) + 1  # values follow on the next line
     if found := re.match(r"\s*(PROCLIMIT|TASKLIMIT)\s*(?::\s*(.*)|([\d\s]*))$", line):
         limits["TASKLIMIT"] = (found[2] or found[3] or "").strip() or after
     if tasks := limits.get("TASKLIMIT", limits.get("PROCLIMIT")):

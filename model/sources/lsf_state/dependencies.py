@@ -100,7 +100,7 @@ class _OpenConditions:
         self._satisfied = {
             job.id for job in seen if job.dependency and not job.dependent and job.reason
         }
-        #: What cannot be known, and of which jobs.
+        #: Unknown conditions, each with the jobs that wait for it.
         self.unknown: dict[str, list[str]] = {}
 
     def of(self, job: Job) -> Job:

@@ -47,7 +47,7 @@ class Logged:
     suspended: int | None = None
     #: Seconds it has stood still before.
     idle: int = 0
-    #: A copy made at the moment that is cut out, whose end is awaited.
+    #: Copy of the job at the snapshot, until the job ends in the log.
     live: SeenJob | None = None
 
 
@@ -76,7 +76,7 @@ class Moment:
     hosts: list[SeenHost] = field(default_factory=list)
     #: Inactive at the time.
     idle_queues: list[str] = field(default_factory=list)
-    #: Those that take no jobs.
+    #: Names of queues that accept no jobs.
     closed_queues: list[str] = field(default_factory=list)
     #: Records of jobs submitted before the log begins.
     unknown: int = 0
@@ -247,7 +247,7 @@ class LogReplayer:
         key = (record.number, record.index)
         item = self.jobs.get(key) or self._requeued(key, record)
         if item is None:
-            # What follows the end (post-execution) says nothing new.
+            # A record after the end (post-execution) changes nothing.
             self.unknown += not record.status & r.ENDED
             return
         if record.cpu_time is not None:
@@ -303,7 +303,7 @@ class LogReplayer:
             job.real_run_time = max(0, ran)
             if item.live is not None:
                 item.live.real_run_time = job.real_run_time
-                # Of a job that ran at the moment what it had used by then, evenly over its time.
+                # A job that ran at the snapshot had used its CPU time evenly until then.
                 runs = item.live.start is not None
                 part = min(1.0, (item.live.run_time or 0) / max(ran, 1)) if runs else 1.0
                 item.live.cpu_time = None if job.cpu_time is None else job.cpu_time * part
@@ -384,7 +384,7 @@ def tell_unread(moment: Moment, bad: BadRecords, notes: Remarks) -> None:
             notes.touch(problem.message, where=where, hosts=hosts)
         elif waiting:
             notes.touch(problem.message, waiting, where=where)
-        else:  # of one that has ended, or comes later
+        else:  # the job has finished or is submitted later
             notes.append(f"{where}: {problem.message}")
     if more := bad.cell_count - len(bad.cells):
         notes.touch(f"{more:,} more cells of the log cannot be read", count=more)
@@ -515,7 +515,7 @@ def host_lives(records: Iterable[r.Record]) -> HostHistory:
                 lives.controls.append((record.time, record.name, record.open))
             case r.DaemonStarted():
                 lives.configured = max(lives.configured or 0, record.hosts)
-    for hosts in running.values():  # they run on when the log ends
+    for hosts in running.values():  # jobs that still run at the end of the log
         for host in hosts:
             lives.last.pop(host, None)
     return lives

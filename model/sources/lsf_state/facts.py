@@ -50,7 +50,7 @@ COMMANDS = (
     "bjobs -aps",
 )
 _PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
-#: Lines of plain bparams, and the parameter that each tells in seconds.
+#: Sentences of plain bparams, and the parameter (in seconds) that each contains.
 _SENTENCES = {
     "Default Queues": "DEFAULT_QUEUE",
     "Job Dispatch Interval": "MBD_SLEEP_TIME",
@@ -88,7 +88,7 @@ class SiteFacts:
     pools: tuple[GuaranteedPool, ...] = ()
     #: Processor units by host and field, as lshosts -T prints them.
     units: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    #: What bjobs -aps prints of jobs, by id.
+    #: Absolute priority as bjobs -aps prints it, by job id.
     absolute: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -222,7 +222,7 @@ class _Group:
     line: int
     words: list[str] = field(default_factory=list)
     shares: str = ""
-    #: Of these two.
+    #: Line numbers of `words` and `shares`, by label.
     lines: dict[str, int] = field(default_factory=dict)
 
 
@@ -295,7 +295,7 @@ def _user_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
         shares = group.shares or " ".join(word for word in words if word not in plain)
         pairs = reading.value("SHARES", shares, _pairs) or ()
         members = ("all",) if plain[:1] == ["all"] else tuple(word.rstrip("/") for word in plain)
-        if not members or reading.names:  # who has a share of its own is one of them
+        if not members or reading.names:  # a user with an own share is a member of the group
             known = (who for who, _ in pairs if who not in (*members, "others", "default"))
             members = (*members, *known)
         found[group.name] = UserGroup(group.name, members, pairs)

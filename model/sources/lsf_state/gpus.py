@@ -16,7 +16,7 @@ from . import values
 from .reading import Reading, Touched
 from .values import Remarks, Text
 
-#: What lists the GPUs of hosts, by the kind of text.
+#: Kinds of text that list the GPUs of hosts.
 GPU_KINDS = ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")
 #: Columns by the words that each command has over them.
 _COLUMNS = {
@@ -38,7 +38,7 @@ class SeenGpus:
     models: dict[str, str] = field(default_factory=dict)
     #: Memory (MB) by GPU id.
     sizes: dict[str, float] = field(default_factory=dict)
-    #: Those that started jobs have, None where not said.
+    #: Ids of GPUs in use by started jobs, None if not printed.
     used: set[str] | None = None
 
     @property

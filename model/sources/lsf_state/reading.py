@@ -16,7 +16,7 @@ from .printed_facts import Kind, columns
 from .values import Remarks, Text, pick
 
 T = TypeVar("T")
-#: Problems that differ by a number at most, of which each is told.
+#: Maximum number of reported problems that differ only by a number.
 _MAX_ALIKE = 5
 
 
@@ -47,7 +47,7 @@ class Touched:
         )
 
 
-#: Of what has no say in any start.
+#: Scope of facts that affect no start.
 NOBODY = Touched(jobs=())
 
 
@@ -67,7 +67,7 @@ class Reading:
         #: Whom the record at hand is of.
         self.touched = Touched()
         self.notes = Remarks() if notes is None else notes
-        #: What could not be read of the record at hand: its name, what is wrong, resources.
+        #: Unreadable cells of the current record: name, problem, resources.
         self._cells: list[tuple[str, Problem, tuple[str, ...] | None]] = []
         self._unread: list[tuple[Problem, Touched]] = []
         self._lost: list[Problem] = []

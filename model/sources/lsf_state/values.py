@@ -39,11 +39,11 @@ _SIZE = re.compile(
     r"(\d{1,15}(?:\.\d+)?)(?:\s*_?\s*([KMGTPE])?(?:i?b|bytes|bits)?)?", re.IGNORECASE
 )
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3, "E": 4}
-#: What stands between hosts of -m.
+#: Separators between hosts of -m.
 _MARKS = re.compile(r"[/,]")
 #: No count, load or time that LSF prints is larger.
 MOST = 1e15
-#: What a year-less stamp of the past may lie ahead of the reference (clocks differ).
+#: Maximum time by which a past stamp without year may follow the reference (clocks differ).
 _SLACK = timedelta(days=1)
 
 
@@ -341,7 +341,7 @@ _FORMS = {
     "bqueues": "bqueues -l, -r, -w or -json -o '…'",
     "bhpart": "bhpart -r",
 }
-#: Kinds that are read beside another one, under the same option.
+#: Kinds of text that one option accepts in addition to its own.
 _ALSO = {
     "bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s"),
     "blimits": ("configuration",),

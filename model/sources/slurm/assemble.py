@@ -123,11 +123,12 @@ class _SlurmJobs:
         for job in seen.jobs:
             if is_running(job) or is_pending(job):
                 self.listed[job.id].append(job)
-        #: By pending job: what is not modelled of it.
+        #: Rules that are not modelled, by pending job.
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
         #: Jobs that are omitted from the pending ones, by the reason.
         self.left: defaultdict[str, list[str]] = defaultdict(list)
-        #: Subtracted from priorities: those of priority/basic fall from 2**32, the model has 2**31.
+        #: Number subtracted from priorities: priority/basic counts down from 2**32, the model
+        #: allows 2**31.
         self.priority_shift = (
             2**31 if any((job.priority or 0) > MAX_PRIORITY for job in seen.jobs) else 0
         )
@@ -361,7 +362,7 @@ class _SlurmJobs:
                 continue
             start = seen.start
             if seen.reason.lower() == "begintime" and start == seen.eligible:
-                start = None  # it is its begin time, and no plan
+                start = None  # a begin time is no planned start
             reason = seen.reason_text or seen.reason
             reason = "" if reason == "None" else reason
             if reason or start is not None:

@@ -17,7 +17,7 @@ from .records import table_of
 from .seen import SlurmJob, SlurmLimit, SlurmState
 from .site import licence_name
 
-#: Names of a limit in sacctmgr and in ``scontrol show assoc_mgr``, in small letters, by what it is.
+#: Keys of a limit in sacctmgr and in ``scontrol show assoc_mgr``, in small letters.
 _GROUP_TRES, _GROUP_JOBS = ("grptres",), ("grpjobs",)
 _USER_TRES, _USER_JOBS = ("maxtrespu", "maxtresperuser"), ("maxjobspu", "maxjobsperuser")
 _ACCOUNT_TRES = ("maxtrespa", "maxtresperaccount")

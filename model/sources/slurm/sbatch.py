@@ -38,13 +38,13 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Long options that take no value; those whose value may be missing.
+#: Long options without a value, and long options with an optional value.
 _SWITCHES = _names(
     "contiguous hold ignore-pbs no-requeue overcommit oversubscribe parsable quiet reboot "
     "requeue spread-job test-only use-min-nodes verbose wait"
 )
 _MAY_HAVE_VALUE = _names("exclusive get-user-env nice no-kill propagate")
-#: Those without an influence on the start.
+#: Options that do not affect the start.
 _QUIET = _names(
     "acctg-freq batch chdir comment container container-id cpu-freq delay-boot distribution "
     "error export export-file extra get-user-env gid gpu-bind gpu-freq gres-flags ignore-pbs "
@@ -52,14 +52,14 @@ _QUIET = _names(
     "requeue open-mode output parsable profile propagate quiet requeue signal test-only tres- "
     "bind uid verbose wait wait-all-nodes wckey wrap account"
 )
-#: Those that no method takes into account.
+#: Options that no method takes into account.
 _NAMED = _names(
     "bb bbf clusters contiguous core-spec cores-per-socket cpus-per-gpu extra-node-info gpus- "
     "per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core ntasks-per-gpu ntasks- "
     "per-socket overcommit reboot sockets-per-node spread-job switches thread- "
     "spec tmp tres-per-task use-min-nodes"
 )
-#: Those that are read.
+#: Options that are read.
 _READ = _names(
     "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus- "
     "per-node gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes "
@@ -210,7 +210,7 @@ def _read_words(found: SbatchLine, words: Sequence[str], number: int) -> list[st
                 found.problems.append(Problem(f"--{name}: needs a value", line=number or None))
                 return []
         own[name] = value
-    for name, value in own.items():  # of equal options the last of a line counts
+    for name, value in own.items():  # the last of equal options in one text applies
         if name not in found.given:
             found.given[name] = value
             if number:
