@@ -49,7 +49,7 @@ def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 
 
 def _limit_of(kwargs: Mapping[str, Any]) -> float | None:
-    """The time limit of a call, None if it has none or the call itself will refuse it."""
+    """Return the time limit of a call, None if it has none or the call will reject it."""
     limit = kwargs.get("time_limit")
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
         return None
@@ -82,10 +82,10 @@ class Patience:
 
 
 def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> Callable[P, R]:
-    """The function, with its instance (the first parameter) looked at before it begins.
+    """Return the function with a check of its instance (first parameter) before it begins.
 
-    That counts for a time limit too, and is ended by it and by `cancel`. unseen: what is answered
-    then; None: Cancelled is raised.
+    The check counts for the time limit, and the limit or `cancel` ends it. unseen: returns the
+    answer in that case; None: Cancelled is raised.
     """
 
     @wraps(function)
@@ -142,14 +142,14 @@ simulate = checked(_changes_checked(_simulation.simulate))
 def validate(
     instance: Instance, plan: Plan | Simulation, *, as_lsf: bool = False
 ) -> list[Violation]:
-    """What is wrong with a plan or a simulation, or with its instance; empty where nothing is.
+    """Return the violations of a plan or a simulation, or of its instance; [] if it is valid.
 
-    Every rule that the plan breaks, in the order of the judge's checks. Of an instance that breaks
-    the rules of files, such as one whose running jobs hold more slots than a host has, the problems
-    are returned instead (rule "instance"): no plan for it can be judged. as_lsf: leave out windows
-    and advance reservations, which LSF's own estimate ignores (TBR-19). Of a simulation of this
-    instance, without changes from outside, every rule that it breaks at some second; where it
-    breaks none and its log was kept, each job that it leaves waiting although it could start.
+    A plan: every violated rule, in the order of the validator's checks. A simulation of this
+    instance, without changes from outside: every rule that is violated at some second; if there is
+    none and the log was kept, each job that waits although it could start. An invalid instance,
+    such as one whose running jobs have more slots than a host: its problems (rule "instance"),
+    since no plan for it can be checked. as_lsf: omit windows and advance reservations, which LSF's
+    own estimate ignores (TBR-19).
     """
     if not isinstance(plan, (Plan, Simulation)):
         raise InputError(f"must be a Plan or a Simulation, not {type(plan).__name__}")

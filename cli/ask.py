@@ -38,7 +38,7 @@ LONGEST_SCRIPT = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class AskedLine:
-    """A bsub line, "" for none, and the text of the job script that it reads."""
+    """A bsub line ("" if there is none) and the text of the job script that it reads."""
 
     line: str
     script: str | None = None

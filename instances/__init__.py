@@ -10,14 +10,14 @@ _FOLDER = Path(__file__).parent
 
 
 def examples() -> tuple[str, ...]:
-    """Names of all shipped instances, sorted."""
+    """Return the names of all shipped instances, sorted."""
     return tuple(
         sorted(file.stem for file in _FOLDER.iterdir() if file.suffix in (".yaml", ".json"))
     )
 
 
 def example(name: str) -> Path:
-    """The file of one shipped instance; UnknownNameError with the nearest name if there is none."""
+    """Return the file of a shipped instance; raise UnknownNameError with the nearest name."""
     for suffix in (".yaml", ".json"):
         file = _FOLDER / f"{name}{suffix}"
         if name in examples() and file.is_file():
@@ -26,7 +26,7 @@ def example(name: str) -> Path:
 
 
 def description(name: str) -> str:
-    """What a shipped instance shows, one paragraph."""
+    """Return one paragraph on the subject of a shipped instance."""
     from ..model.formats.source_text import parse
 
     file = example(name)
@@ -35,5 +35,5 @@ def description(name: str) -> str:
 
 
 def site() -> Path:
-    """The LSF configuration directory of a complete fictitious site."""
+    """Return the LSF configuration directory of a complete fictitious site."""
     return _FOLDER / "site"

@@ -127,7 +127,7 @@ def test_links_lead_somewhere() -> None:
 
 #: Options of other programs that the pages show.
 FOREIGN = {
-    "--cpu-seconds",  # our tests
+    *("--cpu-seconds", "--dist"),  # our tests
     *("--seconds", "--seeds", "--cut", "--half", "--no-peers", "--lengths", "--processor"),
     *("--growth", "--steps", "--file", "--choose", "--report", "--loop", "--repeat", "--measure"),
     *("--write", "--inputs", "--pairs", "--count", "--sound", "--without", "--ten"),

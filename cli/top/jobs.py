@@ -114,7 +114,7 @@ class JobChoice:
         return known + [item for item in found if getattr(item, self.sort) is None]
 
     def text(self) -> str:
-        """Return ``sorted by slots, user ana, with "abc"``; "" if the order is the default."""
+        """Return ``sorted by slots, user ana, with "abc"``; "" if no row is hidden or moved."""
         parts = [f"{name} {value}" for name, value in self.only.items()]
         if self.words:
             parts.append(f'with "{self.words}"')

@@ -13,7 +13,7 @@ from .jobs import JOB_COLUMNS, job_row, selected
 
 
 def absolute_values(snapshot: Snapshot) -> list[tuple[Job, AbsoluteValue | None]]:
-    """Pending jobs in the order of bjobs -aps: system values, values, then jobs of other queues."""
+    """Return pending jobs as bjobs -aps orders them: system values, values, other queues."""
     instance = snapshot.instance
     found: list[tuple[Job, AbsoluteValue]] = []
     rest = list(instance.pending)
@@ -28,7 +28,7 @@ def absolute_values(snapshot: Snapshot) -> list[tuple[Job, AbsoluteValue | None]
 
 
 def bjobs_aps(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Pending jobs by absolute priority, with a dash in queues without one."""
+    """Return the view of pending jobs by absolute priority, a dash in queues without one."""
     wanted = {job.id for job in selected(snapshot, asked)[1]}
     rows = [(job, value) for job, value in absolute_values(snapshot) if job.id in wanted]
     if format != "text":

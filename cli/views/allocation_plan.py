@@ -20,7 +20,7 @@ ABSTRACT = "1970-01-01T00:00:00+00:00"
 
 
 def allocation_plan(instance: Instance, plan: Plan) -> str:
-    """A plan in the form of lsb.allocation.plan.json, which LSF's allocation planner writes.
+    """Return a plan in the form of lsb.allocation.plan.json, which LSF's planner writes.
 
     RANK is the order within a queue. Jobs without a planned start are left out.
     """
@@ -58,12 +58,12 @@ def allocation_plan(instance: Instance, plan: Plan) -> str:
 
 
 def _name(instance: Instance, job: str) -> str:
-    """``cluster@job`` where the instance is named by one word."""
+    """Return ``cluster@job`` if the name of the instance is one word, else the job."""
     return f"{instance.name}@{job}" if re.fullmatch(r"[\w.-]+", instance.name) else job
 
 
 def _both(instance: Instance, name: str, time: int | None) -> list[tuple[str, str]]:
-    """Seconds since 1970 and the time for people; nothing for a job whose end nobody knows."""
+    """Return seconds since 1970 and a printed time, both empty for an unknown end."""
     if time is None:
         return [(name, ""), (f"{name}_H", "")]
     zero = int(datetime.fromisoformat(instance.origin or ABSTRACT).timestamp())
@@ -71,6 +71,6 @@ def _both(instance: Instance, name: str, time: int | None) -> list[tuple[str, st
 
 
 def json_stamp(instance: Instance, time: int) -> str:
-    """``Mar 29 15:07:50 2018``, in the zone of the origin; "" outside the years 1 to 9999."""
+    """Return ``Mar 29 15:07:50 2018`` in the origin's zone; "" outside the years 1 to 9999."""
     time_of_day = wall_clock(instance.origin or ABSTRACT, time)
     return "" if time_of_day is None else time_of_day.strftime("%b %d %H:%M:%S %Y")

@@ -24,7 +24,7 @@ RULE = " -------------\n"
 
 
 def bsla(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Service classes, and what pools guarantee them."""
+    """Return the view of service classes and of their guarantees by pool."""
     uses = pool_uses(snapshot)
     classes = [item for item in snapshot.instance.service_classes if asked.wants(item.name)]
     if format == "json":
@@ -53,7 +53,7 @@ def _class_record(item: ServiceClass, uses: Iterable[GuaranteedUse]) -> dict[str
 def _of_class(
     item: ServiceClass, uses: Iterable[GuaranteedUse]
 ) -> list[tuple[str, str, float, float, float]]:
-    """Pools that guarantee a class something: configured, used of that, and used in all."""
+    """Return rows of the pools with a guarantee for a class: configured, used of it, all used."""
     found = []
     for use in uses:
         if item.name in use.pool.guaranteed:
@@ -80,7 +80,7 @@ COLUMNS = ("POOL_NAME", "TYPE", "STATUS", "TOTAL", "FREE", "GUAR_CONFIG", "GUAR_
 
 
 def guaranteed_pools(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Guaranteed resource pools; long: with their configuration and consumers."""
+    """Return the view of guaranteed pools; long: with their configuration and consumers."""
     uses = [use for use in pool_uses(snapshot) if asked.wants(use.pool.pool.name)]
     rows = [_row(use) for use in uses]
     if format == "json":
@@ -132,7 +132,7 @@ def _pool_record(use: GuaranteedUse, row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _pool_text(use: GuaranteedUse) -> str:
-    """As bresources -g -l prints it without SIMPLIFIED_GUARANTEE."""
+    """Return a pool as bresources -g -l prints it without SIMPLIFIED_GUARANTEE."""
     pool = use.pool.pool
     used = sum(min(amount, use.used.get(name, 0.0)) for name, amount in use.pool.guaranteed.items())
     text = f"GUARANTEED RESOURCE POOL: {pool.name}\n"
@@ -159,7 +159,7 @@ def _pool_text(use: GuaranteedUse) -> str:
 
 
 def pool_uses(snapshot: Snapshot) -> list[GuaranteedUse]:
-    """The use of each guaranteed pool by the running jobs of a snapshot."""
+    """Return the use of each guaranteed pool by the running jobs of a snapshot."""
     from ...solver.availability.running_profile import FreeNow
     from ...solver.resolve import Resolver
 

@@ -26,7 +26,7 @@ _SPENT = "Summary of time in seconds spent in various states"
 def bhist(
     instance: Instance, until: int, jobs: Sequence[JobHistory], asked: ViewOptions, format: str
 ) -> str:
-    """Seconds in each state; with -l everything that happened to each job before them.
+    """Return the seconds in each state; with -l first the events of each job.
 
     instance: as the simulation began with it. until: the second to which the jobs were followed.
     """
@@ -99,7 +99,7 @@ def _words(instance: Instance, item: JobHistory, event: JobEvent) -> str:
 
 
 def _history_record(instance: Instance, item: JobHistory) -> dict[str, Any]:
-    """Times in seconds, memory in MB."""
+    """Return a record of a job for JSON or CSV; times in seconds, memory in MB."""
     events = [
         with_stamps(
             {

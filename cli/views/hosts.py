@@ -40,7 +40,7 @@ ALLOCATION = (
 
 
 def bhosts_gpu(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """The GPUs of each host, a row each, with the jobs that have them."""
+    """Return a row for each GPU of each host, with its job."""
     instance = snapshot.instance
     rows = []
     for host in instance.cluster.hosts:
@@ -69,7 +69,7 @@ def bhosts_gpu(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 
 def _holders(instance: Instance, host: Host) -> list[RunningJob | None]:
-    """The job that has each GPU of a host, None for one that is free."""
+    """Return the job of each GPU of a host, None if the GPU is free."""
     found: list[RunningJob | None] = [None] * round(host.gpu_count or 0)
     for item in sorted(instance.running, key=lambda run: (run.start, run.job.id)):
         free = [number for number, holder in enumerate(found) if holder is None]
@@ -91,7 +91,7 @@ def _held(instance: Instance, job: Job, slots: int) -> int:
 def gpu_lines(
     instance: Instance, job: Job, allocation: Mapping[str, int] | None = None
 ) -> Iterator[str]:
-    """What bjobs -l says of the GPUs of a job, nothing of one without."""
+    """Return the lines of bjobs -l on the GPUs of a job, none for a job without GPUs."""
     from ...model.errors import InputError
     from ...model.resreq import RequirementMerging
 
@@ -137,7 +137,7 @@ SIZES = frozenset({"tmp", "swp", "mem"})
 
 
 def bhosts(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Hosts with the slots that are used and reserved, and in the long form their resources."""
+    """Return hosts with used and reserved slots, and in the long form their resources."""
     if asked.shared:
         return shared_resources(snapshot, asked, format)
     if asked.gpus:
@@ -169,7 +169,7 @@ def bhosts(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 
 def numbers(snapshot: Snapshot, host: Host) -> dict[str, Any]:
-    """What the tables have in columns; counts are slots, and who suspended a job is not known."""
+    """Return the columns of a host, counted in slots; all suspended jobs are one count."""
     run = suspended = 0
     for item in snapshot.instance.running:
         slots = item.allocation.get(host.name, 0)
@@ -193,7 +193,7 @@ def numbers(snapshot: Snapshot, host: Host) -> dict[str, Any]:
 
 
 def _load(load: HostLoad) -> str:
-    """Rows Total and Reserved: of the built-in indices, then of the resources of the site."""
+    """Return rows Total and Reserved of built-in indices, then of the site's resources."""
     own = tuple(name for name in load.total if name not in BUILTIN_INDICES)
     tables = []
     for names in (BUILTIN_INDICES, own):
@@ -207,7 +207,7 @@ def _load(load: HostLoad) -> str:
 
 
 def _amount(name: str, value: float | None) -> str | None:
-    """``1.5``, ``91%``, ``911M``."""
+    """Return a value of a load index as text: ``1.5``, ``91%``, ``911M``."""
     if value is None:
         return None
     if name in SIZES:
@@ -218,7 +218,7 @@ def _amount(name: str, value: float | None) -> str | None:
 
 
 def bmgroup(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Host groups with their hosts; groups of groups were taken apart when the file was read."""
+    """Return host groups with their hosts; the reader has expanded groups of groups."""
     groups = [group for group in snapshot.instance.cluster.groups if asked.wants(group.name)]
     if format == "json":
         return json_records({"name": group.name, "hosts": group.members} for group in groups)

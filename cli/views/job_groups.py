@@ -14,7 +14,7 @@ COLUMNS = ("GROUP_NAME", "NJOBS", "PEND", "RUN", "SSUSP", "USUSP", "FINISH", "JL
 
 
 def known_job_groups(instance: Instance) -> list[str]:
-    """Those with an entry and those of jobs, with all above them, by level and then by name."""
+    """Return the job groups of entries and of jobs with their parents, by level and name."""
     jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
     named = {job.job_group for job in jobs if job.job_group}
     named |= {group.name for group in instance.job_groups}
@@ -23,7 +23,7 @@ def known_job_groups(instance: Instance) -> list[str]:
 
 
 def bjgroup(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Job groups with the jobs of them and of the groups below, and their limits."""
+    """Return job groups with their limits and the jobs of the group and of those below."""
     names = known_job_groups(snapshot.instance)
     rows = [_row(snapshot, name) for name in names if asked.wants(name)]
     if format == "json":
@@ -35,7 +35,7 @@ def bjgroup(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 
 def _row(snapshot: Snapshot, name: str) -> dict[str, Any]:
-    """Jobs; who suspended a job is not known of one that an instance has as suspended."""
+    """Return the job counts of a group; all suspended jobs are one count."""
     instance = snapshot.instance
     running = [item for item in instance.running if name in job_groups_of(item.job.job_group)]
     pending = sum(name in job_groups_of(job.job_group) for job in instance.pending)

@@ -50,7 +50,7 @@ class _ArrayCount:
 
 
 def arrays(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """A line for each array that has not ended, with -a or -d for each."""
+    """Return a line for each unfinished array, with -a or -d for every array."""
     found: dict[str, _ArrayCount] = {}
 
     def count(job: Job, state: str) -> None:
@@ -101,7 +101,7 @@ def bjobs(
     format: str,
     cautions: Mapping[str, Sequence[Omission]] = NOTHING,
 ) -> str:
-    """Running, then pending jobs: one line each, or everything about each.
+    """Return running, then pending jobs: one line for each, or the long form.
 
     cautions: what is not considered of the jobs that were to start, by job.
     """
@@ -144,7 +144,7 @@ def bjobs(
 def selected(
     snapshot: Snapshot, asked: ViewOptions
 ) -> tuple[list[RunningJob], list[Job], list[JobRecord]]:
-    """The jobs that run (or are suspended), wait and have ended, of those asked for."""
+    """Return the requested jobs that run (or are suspended), wait and have finished."""
     instance = snapshot.instance
 
     def wanted(job: Job, hosts: Mapping[str, int]) -> bool:
@@ -167,7 +167,7 @@ def selected(
 
 
 def _submitted_by_its_start(item: RunningJob) -> RunningJob:
-    """A job that runs was submitted by then, also where nobody said when (the default is 0)."""
+    """Return the job with a submission no later than its start, in case none is known (0)."""
     if item.job.submit <= item.start:
         return item
     return replace(item, job=replace(item.job, submit=item.start))
@@ -186,7 +186,7 @@ def _what(asked: ViewOptions) -> str:
 def _with_reasons(
     table: str, snapshot: Snapshot, running: Sequence[RunningJob], pending: Sequence[Job]
 ) -> str:
-    """The short table with the reasons of each job below its line, as ``bjobs -p`` has them."""
+    """Return the short table with the reasons of each job below its line, as ``bjobs -p``."""
     lines = table.splitlines()
     first = 1 + len(running)
     shown = lines[:first]
@@ -203,7 +203,7 @@ def _status(item: RunningJob) -> str:
 def job_row(
     instance: Instance, job: Job, status: str, where: Mapping[str, int]
 ) -> tuple[str | None, ...]:
-    """A job in the short table."""
+    """Return the row of a job in the short table."""
     hosts = ":".join(places(instance, where)) or None
     name, time = job.shown_name or None, stamp(instance, job.submit)
     number = job.array_id or job.id  # the index stands in the name
@@ -211,7 +211,7 @@ def job_row(
 
 
 def ending(record: JobRecord) -> str:
-    """The state of a job that has ended."""
+    """Return the state of a finished job: DONE or EXIT."""
     return "DONE" if record.status == "done" else "EXIT"
 
 
@@ -286,7 +286,7 @@ def _ended_text(snapshot: Snapshot, item: JobRecord) -> Iterator[str]:
 
 
 def why_killed(instance: Instance, job: Job, start: int | None, end: int) -> str:
-    """Why a job was killed, as bacct and bhist have it; one that never started was aborted."""
+    """Return why a job was killed, as in bacct and bhist; an unstarted job was aborted."""
     if job.deadline is not None and start is not None and end >= job.deadline:
         return "TERM_DEADLINE: job killed after reaching deadline"
     last, limit = last_start(instance, job), granted_run_limit(instance, job)
@@ -299,13 +299,13 @@ def why_killed(instance: Instance, job: Job, start: int | None, end: int) -> str
 
 
 def places(instance: Instance, allocation: Mapping[str, int]) -> list[str]:
-    """``2*hostA``, ``1*hostB``; of a job with one slot the host alone."""
+    """Return ``2*hostA``, ``1*hostB``; for a job with one slot only the host."""
     held = by_machine(instance, allocation)
     return list(held) if sum(held.values()) == 1 else allocation_text(held).split()
 
 
 def by_machine(instance: Instance, amounts: Mapping[str, Number]) -> dict[str, Number]:
-    """Amounts by host as LSF shows them: nodes count for the machine that they are in."""
+    """Return amounts by host as LSF shows them: nodes count for their machine."""
     machine = {host.name: host.node_of for host in instance.cluster.hosts if host.node_of}
     found: dict[str, Number] = {}
     for host, amount in amounts.items():
@@ -315,7 +315,7 @@ def by_machine(instance: Instance, amounts: Mapping[str, Number]) -> dict[str, N
 
 
 def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
-    """The job, what it asks for, and its run limit or its queue's.
+    """Return the lines on the job, its request, and its run limit or that of its queue.
 
     status: with the queue on the first line; "" leaves both out, as bhist does.
     """
@@ -399,7 +399,7 @@ def reserved_lines(
 
 
 def stamp(instance: Instance, time: int) -> str:
-    """``Fri Apr 22 15:18:56``; where the instance has no origin, how long from now."""
+    """Return ``Fri Apr 22 15:18:56``, or the time from now if the instance has no origin."""
     time_of_day = None if instance.origin is None else wall_clock(instance.origin, time)
     if time_of_day is None:
         return clock_text(instance, time)

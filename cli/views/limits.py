@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def bresources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """How amounts of resources are reserved: for each job, host or slot."""
+    """Return how amounts of resources are reserved: for each job, host or slot."""
     usages = [item for item in snapshot.instance.reservation_usage if asked.wants(item.resource)]
     rows = [(item.resource, item.method) for item in usages]
     if format == "json":
@@ -30,7 +30,7 @@ def bresources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 
 def shared_resources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Shared resources: what scheduling goes by, what is reserved, and on which hosts they are."""
+    """Return shared resources: amounts that scheduling uses, reserved ones, and hosts."""
     shared = [item for item in snapshot.shared if asked.wants(item.name)]
     if format == "json":
         return json_records(asdict(item) for item in shared)
@@ -51,7 +51,7 @@ INTERNAL = ("SLOTS", "MEM", "TMP", "SWP", "JOBS")
 
 
 def blimits(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """What jobs use of Limit sections, as used/limit; or the sections themselves."""
+    """Return the use of Limit sections by jobs as used/limit, or the sections themselves."""
     limits = [limit for limit in snapshot.instance.limits if asked.wants(limit.name)]
     if asked.configured:
         return _configured(limits, format)
@@ -131,17 +131,17 @@ def _scopes(limit: Limit) -> list[tuple[str, Scope | None]]:
 
 
 def _columns(uses: Sequence[LimitUse]) -> tuple[str, ...]:
-    """The consumers that some limit distinguishes."""
+    """Return the columns of consumers that some limit distinguishes."""
     return (*CONSUMERS, APPS) if any("apps" in use.consumers for use in uses) else CONSUMERS
 
 
 def scope_names(scope: Scope | None) -> tuple[str, ...]:
-    """A scope as configured: names, and those excluded behind ``~``."""
+    """Return a scope as configured: names, and excluded names behind ``~``."""
     return () if scope is None else (*scope.names, *(f"~{name}" for name in scope.excluded))
 
 
 def _configured(limits: list[Limit], format: str) -> str:
-    """The Limit sections as lsb.resources has them, in the horizontal form."""
+    """Return the Limit sections in the horizontal form of lsb.resources."""
     entries = [dict(_lines_of_limit(limit)) for limit in limits]
     if format == "json":
         return json_records(entries)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def lsf_json(view: str, snapshot: Snapshot, asked: ViewOptions) -> str:
-    """A view as ``-json`` prints it: every value a text, empty where there is none.
+    """Return a view as ``-json`` prints it: every value is a text, empty without a value.
 
     Raises InputError for a view that LSF has no JSON of.
     """
@@ -153,7 +153,7 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
 
 
 def _requirement(instance: Instance, job: Job) -> str:
-    """The -R strings, several as the one that they make together."""
+    """Return the -R string of a job; several strings are combined into one."""
     if len(job.res_req) < 2:
         return "".join(job.res_req)
     from ...model.resreq import Options, combine, print_requirement
@@ -163,5 +163,5 @@ def _requirement(instance: Instance, job: Job) -> str:
 
 
 def _minutes(seconds: int) -> str:
-    """``1440.0``; with more digits where a tenth of a minute does not say it exactly."""
+    """Return minutes as ``1440.0``, with more digits if a tenth of a minute is inexact."""
     return f"{seconds / 60:.1f}" if seconds % 6 == 0 else f"{seconds / 60:.6f}"

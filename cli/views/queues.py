@@ -35,7 +35,7 @@ QUEUE_LONG_COLUMNS = (
 
 
 def bqueues(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Queues: one line each, or everything about each."""
+    """Return queues: one line for each, or the long form."""
     instance = snapshot.instance
     queues = [queue for queue in instance.queues if asked_for(instance, queue, asked)]
     levels = {
@@ -65,7 +65,7 @@ def bqueues(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 
 def asked_for(instance: Instance, queue: Queue, asked: ViewOptions) -> bool:
-    """By name, by the users it is open to (-u) and by the hosts it uses (-m)."""
+    """Whether a queue is selected by name, by users with access (-u) and by hosts (-m)."""
     open_to = {user for name in queue.users for user in members_of(instance, name)}
     return (
         asked.wants(queue.name)
@@ -75,7 +75,7 @@ def asked_for(instance: Instance, queue: Queue, asked: ViewOptions) -> bool:
 
 
 def queue_numbers(snapshot: Snapshot, queue: Queue) -> dict[str, Any]:
-    """What the tables have in columns; counts are slots, reserved ones do not pend.
+    """Return the columns of a queue, counted in slots; reserved slots do not pend.
 
     An instance has neither the NICE of a queue (0 is LSF's own) nor who suspended a job.
     """
@@ -116,7 +116,7 @@ def _status(instance: Instance, queue: Queue) -> str:
 
 
 def _record(instance: Instance, queue: Queue, policy: QueueSet | None) -> dict[str, Any]:
-    """Policies and pools as plain data; times in seconds."""
+    """Return policies and pools as plain data; times in seconds."""
     return {
         "policies": _policies(queue, policy),
         "user_shares": None if policy is None else dict(policy.shares),
@@ -191,7 +191,7 @@ def _limit_lines(instance: Instance, queue: Queue) -> list[str]:
 
 
 def thresholds_table(instance: Instance, queue: Queue) -> str:
-    """The built-in load indices, then those of the site: dynamic ones, and what has a threshold."""
+    """Return tables of built-in indices and of the site's: dynamic or with a threshold."""
     sched, stop = queue.thresholds.sched, queue.thresholds.stop
     defined = [r for r in instance.cluster.resources if r.dynamic and r.kind == "numeric"]
     names = dict.fromkeys([*(item.name for item in defined), *sched, *stop])
@@ -246,7 +246,7 @@ PRINTED = {
 
 
 def _formula_lines(formula: AbsolutePriority) -> Iterator[str]:
-    """The block of bqueues -l; its layout is assumed."""
+    """Return the formula's block of bqueues -l; its layout is assumed."""
     yield "APS_PRIORITY:"
     weights, limits, delays = (section.replace("_", " ") for section in SECTIONS)
     heads = (f"{weights} FACTORS", f"{limits} FACTORS", delays)

@@ -17,7 +17,7 @@ COLUMNS = ("RSVID", "TYPE", "USER", "NCPUS", "RSV_HOSTS", "TIME_WINDOW")
 
 
 def brsvs(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Reservations with their slots, used and in all, and their times; -l: state and jobs too."""
+    """Return reservations with used and total slots and their times; -l: state and jobs."""
     instance = snapshot.instance
     items = [item for item in instance.advance_reservations if asked.wants(item.name)]
     if format == "json":
@@ -61,14 +61,14 @@ def _row(instance: Instance, item: AdvanceReservation) -> dict[str, Any]:
 
 
 def _window(instance: Instance, item: AdvanceReservation) -> str:
-    """``11/12/6/0-11/12/8/0``, or of a recurring one its times of the week and a star."""
+    """Return ``11/12/6/0-11/12/8/0``, or the weekly times of a recurring one and a star."""
     if item.windows:
         return f"{item.windows} *"
     return "-".join(_time(instance, time) for time in (item.start, item.end))
 
 
 def _time(instance: Instance, time: int) -> str:
-    """Month, day, hour and minute; without an origin as other views have it."""
+    """Return month, day, hour and minute; without an origin a time as in other views."""
     at = None if instance.origin is None else wall_clock(instance.origin, time)
     if at is None:
         return clock_text(instance, time)
@@ -104,7 +104,7 @@ def _ids(jobs: list[Job]) -> str:
 
 
 def _next(instance: Instance, periods: ReservedPeriods | None) -> str:
-    """The period that is active, or the next."""
+    """Return the active period, or the next."""
     coming = () if periods is None else periods.periods
     for start, end in coming:
         if end > instance.now:

@@ -20,7 +20,7 @@ USER_COLUMNS = ("USER/GROUP", "JL/P", "MAX", "NJOBS", "PEND", "RUN", "SSUSP", "U
 
 
 def known_users(instance: Instance) -> list[str]:
-    """Users with jobs, members of groups and those that lsb.users limits; then the groups."""
+    """Return users of jobs, of groups and of lsb.users limits, then the groups."""
     groups = [group.name for group in instance.groups]
     jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
     users = {job.user for job in jobs}
@@ -30,7 +30,7 @@ def known_users(instance: Instance) -> list[str]:
 
 
 def busers(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Users, and user groups, with their slot limits and the slots of their jobs."""
+    """Return users and user groups with their slot limits and the slots of their jobs."""
     rows = user_rows(snapshot, asked)
     if format == "json":
         return json_records(rows)
@@ -41,14 +41,14 @@ def busers(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 
 def user_rows(snapshot: Snapshot, asked: ViewOptions) -> list[dict[str, Any]]:
-    """A row for each user and group that is asked for."""
+    """Return a row for each requested user and group."""
     return [
         _user_row(snapshot, name) for name in known_users(snapshot.instance) if asked.wants(name)
     ]
 
 
 def _user_row(snapshot: Snapshot, name: str) -> dict[str, Any]:
-    """Slots; who suspended a job is not known of one that an instance has as suspended."""
+    """Return the slots of a user by state; all suspended jobs are one count."""
     instance = snapshot.instance
     who = members_of(instance, name)
     entry = next((item for item in instance.users if item.name.rstrip("@") == name), None)
@@ -74,7 +74,7 @@ def _user_row(snapshot: Snapshot, name: str) -> dict[str, Any]:
 
 
 def members_of(instance: Instance, name: str) -> frozenset[str]:
-    """The users that a user or group name stands for."""
+    """Return the users that a user or group name denotes."""
     groups = {group.name: group for group in instance.groups}
     reached: set[str] = set()
     waiting = [name]
@@ -93,7 +93,7 @@ SHARE_COLUMNS = ("USER/GROUP", "SHARES", "PRIORITY", "STARTED", "RESERVED", "CPU
 
 
 def bhpart(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Host partitions with their share accounts."""
+    """Return host partitions with their share accounts."""
     instance = snapshot.instance
     found = partition_views(instance, snapshot.order, instance.now, recursive=asked.recursive)
     views = [view for view in found if asked.wants(view.name)]
@@ -111,7 +111,7 @@ def bhpart(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 
 def bugroup(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
-    """User groups with their members, and shares where asked for."""
+    """Return user groups with their members, and with shares if requested."""
     views = [view for view in group_views(snapshot.instance) if asked.wants(view.name)]
     if format == "json":
         return json_records(asdict(view) for view in views)
@@ -131,7 +131,7 @@ def bugroup(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
 
 
 def share_table(level: ShareLevel, *, adjust: bool = False) -> str:
-    """SHARE_INFO_FOR and the accounts below it; adjust: with what the plug-in says."""
+    """Return SHARE_INFO_FOR and the accounts below; adjust: with the plug-in's factors."""
     columns = (*SHARE_COLUMNS, "ADJUST") if adjust else SHARE_COLUMNS
     rows = [
         (
@@ -151,12 +151,12 @@ def share_table(level: ShareLevel, *, adjust: bool = False) -> str:
 
 
 def share_csv(levels: Iterable[ShareLevel]) -> str:
-    """A line an account, with the level it is on."""
+    """Return a CSV line for each account, with the level of the account."""
     rows = [(level.path, *asdict(row).values()) for level in levels for row in level.rows]
     columns = ("level", "account", *(name.lower() for name in SHARE_COLUMNS[1:]), "adjust")
     return csv_rows(columns, rows)
 
 
 def shares_text(shares: Iterable[tuple[str, int]], comma: str = ", ") -> str:
-    """``[user1, 100] [default, 1]``."""
+    """Return shares as ``[user1, 100] [default, 1]``."""
     return " ".join(f"[{name}{comma}{number}]" for name, number in shares)
