@@ -57,7 +57,7 @@ class MeasuredPool:
 
     @property
     def countable(self) -> float:
-        """Capacity of a count of what a class uses, which binds no job."""
+        """Return the capacity of a row that only counts the use of a class."""
         return self.limit + (MANY if self.pool.kind == "package" else 0.0)
 
 
@@ -77,7 +77,7 @@ def measured(instance: Instance) -> tuple[MeasuredPool, ...]:
 
 
 def _members(instance: Instance, pool: GuaranteedPool) -> NDArray[np.bool_]:
-    """Its hosts in states that count, without those of an advance reservation that is on."""
+    """Return the hosts of a pool in countable states and outside active advance reservations."""
     reserved = {
         host
         for item in instance.advance_reservations
@@ -201,7 +201,7 @@ class GuaranteeRows:
             yield from self.of_class(number, own)
 
     def of_class(self, number: int, own: str) -> tuple[GuaranteeRow, ...]:
-        """The rows of one pool for jobs of a class, or without one ("")."""
+        """Return the rows of one pool for jobs of a class, or for jobs without a class ("")."""
         pool = self.pools[number]
         own = own if own in pool.guaranteed else ""
         if (number, own) not in self._rows:
@@ -283,7 +283,7 @@ def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[G
 
 
 def _loan_rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[GuaranteeRow]:
-    """The limit of loans, if nothing else binds; none without RETAIN and IDLE_BUFFER."""
+    """Return the limit of loans; none without RETAIN and IDLE_BUFFER."""
     policy, name = pool.pool.loans, pool.pool.name
     if policy is None or (policy.retain is None and policy.idle_buffer is None):
         return

@@ -287,7 +287,7 @@ class Usage:
             self._uncounted.append(block)
 
     def _later(self) -> list[Block]:
-        """Everything added since the freeze, as one block or none."""
+        """Return all rows added since the freeze as one block, None without such rows."""
         if self.recent:
             rows, self.recent = self.recent, []
             self._append_block(Block(rows))
@@ -319,12 +319,12 @@ class Usage:
         return found
 
     def precompute(self, since: int) -> None:
-        """Reckon what copies would each have to reckon for themselves; since: as of `most`."""
+        """Compute the rises in advance, so that copies share the result; since: as of `most`."""
         if self._new_blocks or self._uncounted or self.recent:
             self._risen(since)
 
     def _risen(self, since: int) -> Rises:
-        """The rises of all rows but the shared ones, which have begun."""
+        """Return the rises of all rows with the rows added since the last call."""
         self._later()
         rises = self._rises or Rises()
         for block in self._uncounted:
@@ -514,7 +514,7 @@ class RunningUsage(Usage):
         return owner in self._rows_of or owner in self._entered
 
     def remove(self, owner: int) -> None:
-        """Switch the rows of one job off."""
+        """Deactivate the rows of one job."""
         rows = list(self._of(owner))
         if not rows:
             return
@@ -546,7 +546,7 @@ class RunningUsage(Usage):
         self._count, self._off = int(keep.sum()), 0
 
     def _order_anew(self) -> None:
-        """The rows have other places."""
+        """Invalidate the cached order of the rows."""
         self._ordered, self._ascending = (0, np.zeros(0, np.int64)), None
 
     def by_end(self) -> Block:
@@ -595,7 +595,7 @@ class RunningUsage(Usage):
         )
 
     def twin(self) -> RunningUsage:
-        """An independent copy with the owners of the rows."""
+        """Return an independent copy with the owners of the rows."""
         twin = RunningUsage(self.size)
         twin._count, twin._off = self._count, self._off
         twin._columns = [column[: max(self._count, 1)].copy() for column in self._columns]
@@ -619,12 +619,12 @@ class RunningUsage(Usage):
         return not self._odd
 
     def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
-        """Places and amounts of an owner's rows."""
+        """Return the positions and amounts of the rows of an owner."""
         rows = list(self._of(owner))
         return self._columns[0][rows], self._columns[3][rows]
 
     def ends(self) -> IntArray:
-        """Ends of all rows."""
+        """Return the ends of all rows."""
         ends: IntArray = self._columns[2][: self._count]
         return ends
 
