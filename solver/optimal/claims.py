@@ -36,23 +36,23 @@ from .order_search import times_of
 #: Maximum length, in characters, of a rule printed next to a job; longer rules appear in the notes
 #: only.
 LONGEST = 70
-#: Jobs that a note names.
+#: Maximum number of jobs that a note names.
 SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class TouchedJobs:
-    """A left-out rule, and the jobs of a plan that it may move, with their starts if any."""
+    """An omitted rule, and the jobs of a plan that the rule may move, with their starts if any."""
 
     rule: str
     jobs: Sequence[tuple[str, int | None]]
 
     def omission(self) -> Omission:
-        """The claim as an omission record."""
+        """Return the claim as an omission record."""
         return Omission(self.rule, count=len(self.jobs), jobs=tuple(job for job, _ in self.jobs))
 
     def note(self, instance: Instance) -> str:
-        """The claim as one sentence."""
+        """Return the claim as one sentence."""
         shown = ", ".join(
             f"{job}, which has no start"
             if start is None
@@ -66,7 +66,8 @@ class TouchedJobs:
 def with_justified_claims(
     problem: PlanningProblem, plan: Plan, budget: Budget, begun: Collection[str] = ()
 ) -> Plan:
-    """The plan without proofs and bounds that a left-out rule touches; the rules are named.
+    """Return the plan without the proofs and bounds that an omitted rule affects; notes name the
+    rules.
 
     A start that hangs on the place of a job that a rule may move is proved on that condition.
     begun: jobs that the next cycle of the loop starts: what is planned for now of them is proved
@@ -114,7 +115,7 @@ def _hanging(
     budget: Budget,
     begun: Collection[str],
 ) -> Conditions:
-    """The jobs that hang on the places of those that rules touch.
+    """Return the jobs whose starts depend on allocations that omitted rules may change.
 
     What the loop starts now does not, but where the loop leaves the rule out as well.
     """
@@ -137,7 +138,7 @@ def _hanging(
 
 
 def _told(rule: OmittedRule, item: TouchedJobs, plan: Plan, hanging: Conditions) -> TouchedJobs:
-    """The rule with the jobs whose starts it may change."""
+    """Return the rule with the jobs whose starts it may change."""
     moved = {job for job, _ in item.jobs}
     on = [job for job, jobs in hanging.items() if moved.intersection(jobs)]
     if rule.places_only:
@@ -147,7 +148,9 @@ def _told(rule: OmittedRule, item: TouchedJobs, plan: Plan, hanging: Conditions)
 
 
 def _touched(rule: OmittedRule, item: TouchedJobs, hanging: Conditions) -> Iterator[str]:
-    """The jobs of which nothing is proved: also those that hang on one without a start."""
+    """Yield the jobs without any proof: the jobs of the rule, and jobs that depend on one of these
+    without a start.
+    """
     if rule.places_only:
         return
     without = {job for job, start in item.jobs if start is None}
@@ -163,7 +166,9 @@ def _start(plan: Plan, job: str) -> int | None:
 def _on_condition(
     problem: PlanningProblem, item: PlannedJob, demand: Demand, jobs: Sequence[str]
 ) -> PlannedJob:
-    """A start that is proved if these jobs start where planned; its bound needs no condition."""
+    """Return a start that is proved if the given jobs start as planned; its bound needs no
+    condition.
+    """
     if not item.proved or item.start is None:
         return item
     alone = earliest_alone(problem, replace(demand, after=None))
@@ -191,7 +196,8 @@ def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
         yield OmittedRule(RANGES, frozenset(jobs), places_only=True)
 
 
-#: The rule behind a start on held slots by a job that its limit would let run into their time.
+#: The rule behind a start on reserved slots by a job that may run beyond the reserved start under
+#: its run limit.
 BY_LIMIT = "that held slots are lent by run limits (-W), not by how long jobs are expected to run"
 
 
@@ -203,7 +209,8 @@ def _overstaying(problem: PlanningProblem, plan: Plan, budget: Budget) -> Iterat
 
 
 def _overstayers(problem: PlanningProblem, plan: Plan, budget: Budget) -> list[str]:
-    """Jobs of BACKFILL queues that start on held slots which the loop does not lend for so long.
+    """Return the jobs of BACKFILL queues that start on reserved slots for longer than the loop lets
+    them backfill.
 
     Where the limit was reached, all that may be.
     """
@@ -233,7 +240,9 @@ def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
 
 
 def binding_of(rule: OmittedRule, plan: Plan, begun: Collection[str]) -> TouchedJobs:
-    """Whom a rule may move: not who starts now, if that is the earliest whatever the rule is."""
+    """Return the jobs that a rule may move; a job that starts now is excluded if this start is the
+    earliest with and without the rule.
+    """
     places = {item.job: item.start for item in plan} | {item.job: None for item in plan.unplaced}
     now = plan.now
     if rule.unless_now and all(places.get(job) == now for job in rule.unless_now):
@@ -274,7 +283,7 @@ _Starts = dict[str, Start]
 
 
 def has_accept_intervals(problem: PlanningProblem) -> bool:
-    """Whether a start may keep another job off its hosts for a while."""
+    """Whether the start of a job may close its hosts to another job for some seconds."""
     return any(demand.interval is not None for demand in problem.demands)
 
 
@@ -309,7 +318,7 @@ def _beside_running(problem: PlanningProblem, demand: Demand) -> Demand:
 def keeping_intervals(
     problem: PlanningProblem, found: Plan, first: Plan, objective: Objective
 ) -> Plan:
-    """The plan of a search without the rule, or one near it that keeps the rule.
+    """Return the plan of a search without the rule, or a similar plan that keeps the rule.
 
     first: the first-fit plan, which keeps it.
     """
@@ -322,7 +331,9 @@ def keeping_intervals(
 
 
 def _kept(problem: PlanningProblem, starts: _Starts) -> bool:
-    """Whether no start comes too soon after another; of one second, those without a rule last."""
+    """Whether no start comes too soon after another on a host; among starts of one second, jobs
+    without an interval come last.
+    """
     profile = problem.base.copy()
     demands = [demand for demand in problem.demands if demand.job.id in starts]
     for demand in sorted(demands, key=lambda d: (starts[d.job.id].time, not d.interval)):
@@ -335,7 +346,9 @@ def _kept(problem: PlanningProblem, starts: _Starts) -> bool:
 
 
 def _placed_anew(problem: PlanningProblem, starts: _Starts, objective: Objective) -> _Starts:
-    """Each job where it was if that keeps the rule, else at the earliest instant after that."""
+    """Return a plan in which each job keeps its start if that keeps the rule, else takes the
+    earliest later instant.
+    """
     profile = problem.base.copy()
     placed: _Starts = {}
     demands: Sequence[Demand] = problem.demands
@@ -407,7 +420,8 @@ def _bound(
     *,
     same: bool,
 ) -> int | None:
-    """A start that no plan is before; in order of priority with the starts of the jobs before.
+    """Return a lower bound of the start of a job; under an objective in priority order, given the
+    starts of the jobs before.
 
     same: whether these are where the search had them.
     """
@@ -418,7 +432,9 @@ def _bound(
 
 
 def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[float, ...]:
-    """Fewer jobs without a start, then the better value; in order, then the earlier starts."""
+    """Return a sort key: fewer jobs without a start, then the better value; under an objective in
+    priority order, earlier starts.
+    """
     if objective.in_order:
         starts = {item.job: item.start for item in plan}
         return tuple(
@@ -433,20 +449,20 @@ def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[f
 # such slots to jobs of BACKFILL queues alone, since the reservation of the other holds them.
 
 
-#: A planned job: its demand and its start.
+#: A planned job as its demand and its start.
 Place = tuple[Demand, Start]
 
 
-#: The rule that a plan without BACKFILL leaves out.
+#: The rule that a plan without BACKFILL omits.
 JOINTLY = "joint placement beside what is held"
-#: Said where the limit was reached before it was known which jobs need BACKFILL.
+#: Note on a plan whose budget was spent before all jobs were checked for a need of BACKFILL.
 NOT_ALL_KNOWN = (
     "the limit was reached before it was looked at which jobs need BACKFILL for their starts"
 )
 
 
 def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) -> Plan:
-    """The plan with a note at each job that starts only where its queue has BACKFILL."""
+    """Return the plan with a mark on each job that starts only if its queue has BACKFILL."""
     if all(demand.queue.backfill for demand in problem.demands):
         return plan
     places = _places(problem, plan)
@@ -468,7 +484,8 @@ def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) ->
 
 
 def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Plan:
-    """A plan that keeps held slots from jobs to which LSF lends none (--as-lsf).
+    """Return a plan without starts on reserved slots that LSF would not let a job backfill
+    (--as-lsf).
 
     Up to the first job that would need it the joint plan stands, proofs included; from there on
     the jobs are placed one after the other, each as early as what is held lets it.
@@ -516,7 +533,9 @@ def _as_plan(
     *,
     never: bool,
 ) -> Plan:
-    """never: whether those without a place would have none beside what runs alone either."""
+    """Return the result as a plan. never: whether the jobs without a start have none beside the
+    running jobs alone either.
+    """
     proved = all(item.proved for item in found) and never
     whole: Status = "infeasible" if unplaced else "optimal"
     now = problem.instance.now
@@ -546,18 +565,22 @@ def _places(problem: PlanningProblem, plan: Plan) -> list[Place]:
 
 
 def _borrows(problem: PlanningProblem, demand: Demand) -> int | None:
-    """Seconds for which the loop lends the job what is held: its run limit; None: it lends none."""
+    """Return the seconds for which the loop lets the job backfill, its run limit, or None if the
+    job may not backfill.
+    """
     return problem.resolver.spans(demand.job)[1] if demand.queue.backfill else None
 
 
 def _lent_as_planned(problem: PlanningProblem, demand: Demand) -> bool:
-    """Whether the loop lends the job what is held for as long as a plan lets it run."""
+    """Whether the loop lets the job backfill for as long as the plan lets the job run."""
     seconds = _borrows(problem, demand)
     return seconds is not None and seconds == demand.runs and not demand.may_be_killed
 
 
 def _lent_until(problem: PlanningProblem, demand: Demand, time: int) -> int:
-    """Jobs that start before this second lend nothing to a job that starts at `time`."""
+    """Return the second up to which reserved starts exclude backfill by a job that starts at
+    `time`.
+    """
     seconds = _borrows(problem, demand)
     return FOREVER if seconds is None else time + seconds
 
@@ -569,7 +592,9 @@ def _needs_held(
     before: Sequence[Place],
     after: Sequence[Place],
 ) -> bool:
-    """Whether the job could not start then without slots that jobs before it do not lend it."""
+    """Whether the job needs reserved slots of earlier jobs, which it may not backfill, to start at
+    this instant.
+    """
     until = _lent_until(problem, demand, start.time)
     if not any(earlier.earliest <= start.time < place.time < until for earlier, place in before):
         return False
@@ -594,14 +619,15 @@ def _with_held(
     until: int,
     begun: Sequence[Place] = (),
 ) -> Profile:
-    """The profile with what jobs that start later, but before `until`, keep at `time`.
+    """Return the profile less the slots that jobs with a start between `time` and `until` reserve
+    at `time`.
 
     As limits let them. before: places of higher priority. begun: others that run by then.
     """
     held, known = profile.copy(), _beside(problem, [*before, *begun])
     left = np.floor(known.free(SLOTS, time))
     for demand, place in before:
-        # Before its begin time a job holds nothing.
+        # A job reserves nothing before its begin time.
         if demand.earliest <= time < place.time < until:
             alternative = demand.terms[0].alternatives[place.alternative]
             spare = np.zeros(held.hosts)
@@ -621,7 +647,7 @@ def _with_held(
 def _earliest_beside_held(
     problem: PlanningProblem, profile: Profile, demand: Demand, before: Sequence[Place]
 ) -> Start | None:
-    """The earliest start that uses nothing that is held."""
+    """Return the earliest start that uses no reserved resources."""
     start = earliest_start(profile, demand)
     while start is not None and not _lent_as_planned(problem, demand):
         until = _lent_until(problem, demand, start.time)

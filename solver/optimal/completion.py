@@ -1,4 +1,6 @@
-"""A start for every job that has one: jobs and terms that find none one after another."""
+"""Starts for jobs that the time-based plan leaves without one, and joint placement of the terms of
+a job.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +16,28 @@ from ..placement.earliest import Start, allocate_start, earliest_start, is_const
 from ..problem import PlanningProblem
 from .order_search import Starts, decode, times_of
 
-# A start for every job that has one: what the time-based plan leaves out is placed too.
-#
-# Taken in priority order a job may find no place although a plan of all jobs has one: the terms
-# of its requirement do not fit one after another, or a job before it never ends. So those that
-# end go first, and those that do not are placed together, when everything else is over.
-
-
-#: Function that places jobs at fixed starts in a profile: returns FEASIBLE and the starts, or
+#: Function that places jobs at fixed starts in a profile; it returns FEASIBLE and the starts, or
 #: another status.
 Jointly = Callable[[Profile, Sequence[tuple[Demand, int]]], tuple[str, dict[str, Start]]]
 
 LIMIT = "the limit of the search was reached"
-#: Why it is not proved that jobs have no start: another order may leave one before -t.
+#: Reason why a missing start is not proved impossible: another order may leave a start before the
+#: termination time (-t).
 DEADLINES = "jobs with a termination time (-t) were not tried in every order"
 
 
 def completed(
     problem: PlanningProblem, first: Starts, alone: Mapping[str, int], jointly: Jointly
 ) -> tuple[Starts, str]:
-    """The starts of `first` and of jobs that it lacks, and why some still have none.
+    """Return `first` with starts for the jobs missing in it, and the reason why some jobs still
+    have none.
 
     alone: the earliest start of each job that has one beside what runs (seconds). The reason is ""
     if all have one or where it is proved that they cannot all have one.
+
+    Jobs placed in priority order may find no start although a plan of all jobs has one: the terms
+    of a requirement may not fit one after another, or an earlier job may never end. So the jobs
+    that end are placed first, and the endless jobs are placed together after all of these ends.
     """
     able = [demand for demand in problem.demands if demand.job.id in alone]
     found = _added(problem, first, [demand for demand in able if demand.job.id not in first])
@@ -64,7 +65,7 @@ def completed(
 
 
 def _added(problem: PlanningProblem, first: Starts, missing: Sequence[Demand]) -> Starts:
-    """`first` and those of the missing jobs that find a place beside it."""
+    """Return `first` and the starts of those missing jobs that fit beside the plan."""
     found = dict(first)
     if not missing:
         return found
@@ -84,7 +85,9 @@ def _added(problem: PlanningProblem, first: Starts, missing: Sequence[Demand]) -
 def _when_all_is_over(
     problem: PlanningProblem, kept: Starts, ending: Sequence[Demand], endless: Sequence[Demand]
 ) -> tuple[Profile, list[tuple[Demand, int]]]:
-    """The profile with the jobs that end, and the others with an instant after all of them."""
+    """Return the profile with the jobs that end, and the endless jobs with an instant after all of
+    these ends.
+    """
     profile = problem.base.copy()
     for demand in ending:
         allocate_start(profile, demand, kept[demand.job.id])
@@ -98,17 +101,17 @@ def _when_all_is_over(
 # placement.
 
 
-#: Limits of one question: wall seconds and deterministic units.
+#: Limits of one joint placement of terms, in wall seconds and in deterministic units.
 SECONDS = 5.0
 EFFORT = 4.0
 
 
 @dataclass(slots=True)
 class TermsTogether:
-    """A term placer for one search."""
+    """A placer for all terms of a job together, for one search."""
 
     budget: Budget
-    #: Jobs that a limit kept from an answer.
+    #: Ids of the jobs whose placement a limit left undecided.
     undecided: set[str] = field(default_factory=set)
 
     def __call__(
@@ -125,14 +128,16 @@ class TermsTogether:
     def jointly(
         self, availability: Availability, starts: Sequence[tuple[Demand, int]]
     ) -> tuple[str, dict[str, Start]]:
-        """Jobs at fixed starts beside what is available: FEASIBLE and the starts, or why not."""
+        """Place jobs at fixed starts given the profile; return FEASIBLE and the starts, or the
+        reason of a failure.
+        """
         from .joint_placement import JointPlacement
 
         model = JointPlacement(availability, starts)
         return model.solve(self.budget, seconds=SECONDS, effort=EFFORT)
 
     def without_claims(self, plan: Plan) -> Plan:
-        """The plan with nothing proved that rests on a question left undecided."""
+        """Return the plan without the proofs that depend on an undecided placement."""
         if not self.undecided:
             return plan
         names = ", ".join(sorted(self.undecided))

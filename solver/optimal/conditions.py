@@ -1,4 +1,4 @@
-"""Proofs on conditions: starts that hang on the place of a job that may be elsewhere.
+"""Proofs on conditions: starts that depend on the allocation of a job that may be placed elsewhere.
 
 A rule that a plan leaves out may put a job on other slots, or at another time, than planned. What
 it may take then is entered everywhere and for good; a start that is the earliest beside what runs
@@ -23,22 +23,24 @@ from ..rules.rule_book import candidate_hosts, pools_used
 from .lexicographic import warm_starts
 from .order_search import times_of
 
-#: By job, the jobs that its start hangs on.
+#: The jobs that the start of a job depends on, by job.
 Conditions = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Moving:
-    """A job that may be elsewhere, and where that may be."""
+    """A job that may be elsewhere in other plans, with its possible hosts and pools."""
 
     job: str
     hosts: set[int]
     pools: set[int]
-    #: The jobs that must be where planned for it to be so.
+    #: The unsure jobs that must start as planned to keep this job in its place.
     because: tuple[str, ...]
 
     def may_meet(self, demand: Demand, hosts: set[int], pools: set[int]) -> bool:
-        """Whether it may take what another job needs, or that one waits for it (-w)."""
+        """Whether this job may take resources that another job needs, or is a dependency (-w) of
+        that job.
+        """
         waits = demand.after is not None and self.job in jobs_of(demand.after)
         return waits or not (self.hosts.isdisjoint(hosts) and self.pools.isdisjoint(pools))
 
@@ -80,7 +82,9 @@ def _found(
     found: Conditions,
     firm: Collection[str],
 ) -> dict[str, tuple[str, ...]]:
-    """Run one pass over the jobs in priority order; before: moving jobs that precede all others."""
+    """Compute the conditions in one pass over the jobs in priority order; before: moving jobs that
+    precede all others.
+    """
     profile, times = problem.base.copy(), times_of(starts)
     moving: list[_Moving] = []
 
@@ -135,7 +139,7 @@ def _under_any_alternative(problem: PlanningProblem, demand: Demand) -> Demand:
 
 
 def _met(moving: Collection[_Moving], demand: Demand) -> tuple[str, ...]:
-    """The jobs that must be where planned for those to be so that a job may meet."""
+    """Return the unsure jobs behind all moving jobs that may meet this job."""
     hosts, pools = candidate_hosts(demand), pools_used(demand)
     near = (item for item in moving if item.may_meet(demand, hosts, pools))
     return tuple(dict.fromkeys(job for item in near for job in item.because))
@@ -150,7 +154,7 @@ def _stands(
     times: Mapping[str, int],
     budget: Budget,
 ) -> bool:
-    """Whether a start is the earliest and possible wherever the others are."""
+    """Whether a start is feasible and the earliest one wherever the moving jobs are placed."""
     if demand.interval is not None or budget.late():
         return False
     if demand.after is not None:
@@ -164,13 +168,13 @@ def _stands(
 
 
 def earliest_alone(problem: PlanningProblem, demand: Demand) -> int | None:
-    """The earliest start beside what runs, without all other pending jobs."""
+    """Return the earliest start of a job beside the running jobs, without other pending jobs."""
     alone = earliest_start(problem.base, demand)
     return None if alone is None else alone.time
 
 
 def _take_everywhere(profile: Profile, demand: Demand) -> None:
-    """Enter all that a job may take of every host and pool, from now on for good."""
+    """Subtract, from now on without end, everything that a job may take of any host and pool."""
     for term in demand.terms:
         hosts = term.candidates.tolist()
         uses = Alternative(tuple(_most(term, pools=False)))

@@ -1,4 +1,4 @@
-"""Costs of starts in whole units, and the latest starts within a total."""
+"""Costs of starts in integer units, and the latest starts within a total cost."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from ..availability.demand import Demand
 
 
 #: Maximum bits of a common denominator; beyond that, units are a power of two such that the
-#: smallest weight still has KEPT bits, far more than a value can show.
+#: smallest weight still has KEPT bits, far more than a printed value can show.
 FINEST = 256
 KEPT = 128
-#: A weight that loses no more than a part in two to this keeps its first nine digits.
+#: Negative binary exponent of a relative loss that keeps the first nine digits of a weight.
 DIGITS = 31
 
 
 @dataclass(frozen=True, slots=True)
 class UnitCost:
-    """Cost of the start of one job, in units: base + weight * max(0, start - due)."""
+    """The cost of the start of one job, in units: base + weight * max(0, start - due)."""
 
     weight: int
     due: int
     base: int
 
     def at(self, start: int) -> int:
-        """The cost of a start."""
+        """Return the cost of a start (seconds)."""
         return self.base + self.weight * max(0, start - self.due)
 
     def latest(self, most: int) -> int | None:
-        """The latest start that costs no more than `most`, which is no less than the base.
+        """Return the latest start that costs at most `most`, which must not be below the base.
 
         None: any.
         """
@@ -49,16 +49,18 @@ class UnitCost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The costs of some jobs."""
+    """The costs of the starts of some jobs under one objective."""
 
     objective: Objective
-    #: How many units make one of the objective's own.
+    #: Number of units in one unit of the objective.
     unit: Fraction
     jobs: Mapping[str, UnitCost]
 
     @classmethod
     def of(cls, objective: Objective, demands: Iterable[Demand], now: int) -> Costs:
-        """The costs of these jobs. Raises InputError for a job that the objective cannot weigh."""
+        """Return the costs of these jobs. Raises InputError for a job that the objective cannot
+        weigh.
+        """
         costs = {d.job.id: objective.cost(d.job, d.runs, now) for d in demands}
         unit = _common_unit(costs.values())
         jobs = {
@@ -69,16 +71,16 @@ class Costs:
 
     @property
     def largest(self) -> bool:
-        """Whether the largest cost counts, not the sum of all."""
+        """Whether the largest cost counts, not the sum of all costs."""
         return self.objective.combination == "largest"
 
     def total(self, starts: Mapping[str, int]) -> int:
-        """The sum, or the largest, of the costs of these starts, in units; 0 without any."""
+        """Return the sum, or the largest, of the costs of these starts, in units; 0 without any."""
         costs = (self.jobs[job].at(start) for job, start in starts.items())
         return max(costs, default=0) if self.largest else sum(costs)
 
     def value(self, total: int, count: int) -> float:
-        """A total of `count` jobs in the objective's own unit."""
+        """Return a total of `count` jobs in the objective's own unit."""
         mean = self.objective.combination == "mean"
         return float(total / self.unit / (max(1, count) if mean else 1))
 
@@ -110,7 +112,8 @@ class Costs:
         return replace(self, jobs=jobs)
 
     def latest(self, total: int) -> dict[str, int | None]:
-        """For each job, its latest start in a plan no worse than `total`; None: any.
+        """Return, for each job, its latest start in a plan with at most this total, or None if any
+        start is possible.
 
         No job costs less than its base (:meth:`beyond`).
         """
@@ -124,16 +127,18 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Coarser:
-    """Units cut by `bits`: `numbers` times two to the `bits` are no more than the true ones."""
+    """Numbers truncated by `bits`: `numbers` times two to the `bits` never exceed the original
+    numbers.
+    """
 
     numbers: tuple[int, ...]
     bits: int
-    #: Every number keeps nine digits.
+    #: Whether every number keeps nine digits.
     faithful: bool
 
 
 def coarser(numbers: Sequence[int], largest: int, most: int) -> Coarser:
-    """The numbers with as many of their last bits cut off as `largest` needs to be below `most`.
+    """Return the numbers with as many trailing bits removed as `largest` needs to be below `most`.
 
     Where any are, no more are kept than make nine digits of the least number.
     """
@@ -148,7 +153,7 @@ def coarser(numbers: Sequence[int], largest: int, most: int) -> Coarser:
 
 
 def in_terms_of(objective: Objective, found: Plan, demands: Iterable[Demand]) -> Plan:
-    """A plan of a method that minimises nothing, with its value in the objective.
+    """Return a plan of a method without an objective, with its value in the objective.
 
     None if some job has only an estimate. Raises InputError for a job that the objective cannot
     weigh.
@@ -164,7 +169,9 @@ def in_terms_of(objective: Objective, found: Plan, demands: Iterable[Demand]) ->
 
 
 def _common_unit(costs: Iterable[Cost]) -> Fraction:
-    """The coarsest unit in which all weights and bases are whole, unless that is too fine."""
+    """Return the coarsest unit in which all weights and bases are integers, unless that unit is too
+    fine.
+    """
     parts = [part for cost in costs for part in (cost.weight, cost.base) if part]
     if not parts:
         return Fraction(1)
@@ -174,15 +181,12 @@ def _common_unit(costs: Iterable[Cost]) -> Fraction:
     return Fraction(fine, math.gcd(*(int(part * fine) for part in parts)))
 
 
-# How late jobs may start while a plan is put together that may cost no more than so much.
-#
-# Jobs that have no start yet count with the earliest that they could have. So a plan that cannot
-# come to the total any more is given up at the first job that starts too late, not at the last.
-
-
 class Allowance:
     """The remaining part of a total cost. least: no job starts earlier (seconds); most: the total,
     in units.
+
+    Jobs that have no start yet count with the earliest that they could have. So a plan that cannot
+    come to the total any more is given up at the first job that starts too late, not at the last.
     """
 
     def __init__(self, costs: Costs, least: Mapping[str, int], most: int) -> None:
@@ -192,13 +196,15 @@ class Allowance:
         self._left = most - costs.total(least)
 
     def latest(self, job: str) -> int | None:
-        """The latest start of a job (seconds) with which the total still holds; None: any."""
+        """Return the latest start of a job (seconds) that keeps the total within its limit, or None
+        if any start does.
+        """
         cost = self._costs.jobs[job]
         if self._costs.largest:
             return cost.latest(self._most)
         return cost.latest(cost.at(self._least[job]) + self._left)
 
     def spend(self, job: str, start: int) -> None:
-        """A job starts at `start` (seconds)."""
+        """Charge a start at `start` (seconds) to the total."""
         cost = self._costs.jobs[job]
         self._left -= cost.at(start) - cost.at(self._least[job])

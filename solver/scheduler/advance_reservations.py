@@ -1,4 +1,4 @@
-"""Running jobs that are suspended for the jobs of an advance reservation (ARV-01).
+"""Suspension of running jobs in favour of jobs in an advance reservation (ARV-01).
 
 Jobs that run as a reservation begins continue until one of its own jobs waits; then, on every host
 of the reservation, as many are suspended as its slots need, however few its jobs are. LSF does not
@@ -15,7 +15,7 @@ from .job_state import PREEMPTED, RUNNING, JobState
 
 
 def has_waiting_reservation(cycle: CycleState) -> bool:
-    """Whether jobs of an active reservation wait, so that others may be suspended."""
+    """Whether jobs of an active reservation wait, so that the scheduler may suspend other jobs."""
     return bool(_waited_for(cycle))
 
 
@@ -37,7 +37,7 @@ def suspend_for_reservations(cycle: CycleState) -> None:
 
 
 def _waited_for(cycle: CycleState) -> list[AdvanceReservation]:
-    """The reservations that are active, suspend running jobs, and have a job that waits."""
+    """Return the active reservations that may suspend running jobs and have a waiting job."""
     now, cluster = cycle.world.now, cycle.world
     names = {
         state.job.reservation
@@ -59,7 +59,7 @@ def _is_eligible(state: JobState, now: int) -> bool:
 
 
 def _latest_first(cycle: CycleState, host: int) -> list[JobState]:
-    """The jobs in no reservation that hold slots of a host, the latest started first."""
+    """Return the jobs outside reservations that use slots of a host, the latest started first."""
     running = cycle.world.running
     found = [
         state

@@ -1,4 +1,5 @@
-"""Backfill: the second pass of a cycle, on slots and memory that pending jobs hold (TBR-18).
+"""Backfill, the second pass of a cycle: starts on slots and memory that pending jobs reserve
+(TBR-18).
 
 A job of a BACKFILL queue with a run limit may use what is held for another if it ends, by that
 limit, no later than the other's estimated start; on a reservation without an estimate - it waits
@@ -24,7 +25,7 @@ from .job_state import JobState
 
 
 def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
-    """Try every job that still pends, in order, while slots are free.
+    """Try to backfill every job that is still pending, in order, while slots are free.
 
     newcomers: by number, behind all others; where there are any, only these are tried.
     """
@@ -66,7 +67,7 @@ class _FailedBackfills:
     """
 
     def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
-        """estimates: until when reservations lend, ascending."""
+        """estimates: the instants until which reservations can be backfilled, ascending."""
         self._cycle, self._now = cycle, cycle.world.now
         self._estimates = estimates
         self._ends = np.array(estimates, dtype=np.int64)
@@ -85,7 +86,7 @@ class _FailedBackfills:
             self._failed[self._cycle.shape(state).number] = holders
 
     def must_skip(self, job: Job) -> bool:
-        """Whether a job cannot backfill."""
+        """Whether a job cannot backfill because an equal job has failed."""
         state = self._cycle.world.states.get(job.id)
         shape = self._cycle.shape(state)
         holders = _count_backfillable(self._cycle, state, self._estimates)
@@ -157,7 +158,7 @@ def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start 
 
 
 def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[int, int]:
-    """Slots of a start that other pending jobs hold, by host."""
+    """Return the slots of a start that other pending jobs reserve, by host."""
     free = cycle.world.free_now.host(SLOTS)
     held = cycle.residual_for(None, state).held.hosts.get(SLOTS)
     if held is None:

@@ -1,4 +1,5 @@
-"""Checkpoints of a simulation: plain data from which it goes on as if it had never stopped.
+"""Checkpoints of a simulation: plain data from which the simulation continues as if it had never
+stopped.
 
 Jobs and cluster come from the instance again, which must be the same; a checkpoint has only what
 has happened to them.
@@ -72,13 +73,13 @@ _ATTRIBUTES = {
     "placed": "allocated_at",
     "now_waits_for": "current_reason",
 }
-#: A number of slots by host, an amount by resource or host, as pairs.
+#: A number of slots by host, or an amount by resource or host, as pairs.
 _Counts = list[tuple[int, int]]
 
 
 @dataclass
 class _JobRecord(_Plain):
-    """The state of a job."""
+    """The state of a job in a checkpoint."""
 
     number: int
     terms: list[_Counts]
@@ -93,7 +94,7 @@ class _JobRecord(_Plain):
 
 @dataclass
 class _Ended:
-    """Finished jobs, in columns."""
+    """The finished jobs in columns."""
 
     columns: list[tuple[str, str]]
     kinds: list[tuple[str, int, bool, str]]
@@ -168,7 +169,7 @@ class _LoopContent:
 
 
 def save(session: Session) -> str:
-    """The checkpoint of a session between two cycles, as text."""
+    """Return the checkpoint of a session between two cycles, as text."""
     world, cycle = session.world, session.cycle
     record = {
         "instance": digest(session.source, session.changes),
@@ -202,7 +203,7 @@ def save(session: Session) -> str:
 
 
 def _described(job: Job, session: Session) -> list[Any]:
-    """A job by its number, and where bmod and the like have changed it, in full."""
+    """Return a job by its number, and in full if bmod or another command changed it."""
     number = session.world.states.get(job.id).number
     return [number, None if job == session.given[number] else dataclasses.asdict(job)]
 
@@ -244,7 +245,7 @@ def load(
     recorder: Recorder | None = None,
     source: str = "",
 ) -> Session:
-    """The session that :func:`save` saved, ready to advance.
+    """Return the session that :func:`save` saved, ready to advance.
 
     Raises InputError for a text that is no such checkpoint, or one of another instance.
     """
@@ -280,7 +281,8 @@ def _session(
     session.progress.cycles, session.progress.started = saved["cycles"], saved["started"]
     session.progress.last_progress = saved["last_progress"]
     session.progress.log, session.progress.notes = saved["log"], saved["notes"]
-    # Limits join the table in the order in which jobs turn up: what ran at first, then the shapes.
+    # Limits join the table in the order in which jobs need them: the initially running jobs first,
+    # then the shapes.
     world.enter_limits_of_running()
     for described in saved["shapes"]:
         session.requests.shape(_job(described, session))
@@ -354,7 +356,7 @@ _SHARED = (ShapeTable, ResourceTable, Shape, Budget, FunctionType)
 
 
 class Entered:
-    """A session that has begun and run no cycle yet, from which others can go on."""
+    """A session that has begun and run no cycle yet, as a source of independent copies."""
 
     def __init__(self, session: Session) -> None:
         """Store a copy of `session`; later changes of `session` do not affect it."""
@@ -365,7 +367,7 @@ class Entered:
         self._text, self._shared = text.getvalue(), writer.shared
 
     def copy(self) -> Session:
-        """A session of its own."""
+        """Return an independent copy of the session."""
         with no_collection():
             session = _Reader(io.BytesIO(self._text), self._shared).load()
         assert isinstance(session, Session)
@@ -389,14 +391,14 @@ class _Writer(pickle.Pickler):
         self._whole_kinds: dict[type, bool] = {}
 
     def reducer_override(self, item: Any) -> Any:
-        """The place of a thing that is shared; any other is written as usual."""
+        """Return the reference to a shared object; other objects are pickled as usual."""
         kind = type(item)
         share = self._whole_kinds.get(kind)
         if share is None:
             share = self._whole_kinds[kind] = _is_frozen(kind) or issubclass(kind, _SHARED)
         if share and item is not _shared:
             return _shared, (self._share(item),)
-        if kind is HeldPart:  # where and how often it holds: only the amount changes
+        if kind is HeldPart:  # Uses of one kind share the host and count: only the amount changes.
             for column in (item.hosts, item.times):
                 self._share(column)
         place = self._place.get(id(item))

@@ -1,5 +1,4 @@
-"""Starts that a reservation method really gives: the simulated scheduler, continued without new
-jobs.
+"""Starts that a reservation method really gives, from a simulation continued without new jobs.
 
 All jobs run to their limits. An estimate is the prediction of one cycle; the continuation gives the
 start that follows from it. The result equals ``simulate --reservation METHOD --cycle 0`` on an
@@ -51,7 +50,8 @@ def simulated_starts(
     effort: float = EFFORT,
     budget: Budget | None = None,
 ) -> dict[str, int]:
-    """Start (seconds) of each pending job in the loop; one that never starts is absent.
+    """Return the start (seconds) of each pending job in the loop; a job that never starts is
+    absent.
 
     Options as in :func:`simulated_placements`.
     """
@@ -68,7 +68,8 @@ def simulated_placements(
     budget: Budget | None = None,
     unless_later: tuple[str, int] | None = None,
 ) -> tuple[PlannedJob, ...]:
-    """Start and place of each pending job in the loop; one that never starts is absent.
+    """Return the start and allocation of each pending job in the loop; a job that never starts is
+    absent.
 
     method: a reservation method, or "configured". jobs: how many get a future allocation where the
     method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
@@ -94,8 +95,8 @@ def simulated_placements(
 def simulated_starts_within(
     instance: Instance, method: str, *, jobs: int | None, budget: Budget, attempts: int
 ) -> dict[str, int] | None:
-    """:func:`simulated_starts`, None if its cycles take more turns of jobs, or the grace is
-    over.
+    """Return the result of :func:`simulated_starts`, or None if its cycles exceed a number of
+    dispatch attempts or the budget.
     """
     session = loop_session(instance, method, jobs, EFFORT, budget.with_grace())
     waiting = {job.id for job in instance.pending}
@@ -113,7 +114,7 @@ def simulated_starts_within(
 
 
 def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
-    """Pending jobs that the next cycle starts, with all rules and greedy reservation.
+    """Return the pending jobs that the next cycle starts, with all rules and greedy reservation.
 
     None of them where the budget does not last for it.
     """
@@ -133,7 +134,7 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
 def loop_session(
     instance: Instance, method: str, jobs: int | None, effort: float, budget: Budget
 ) -> Session:
-    """A loop in which no job comes and all run to their limits."""
+    """Return a session in which no job arrives and all jobs run to their limits."""
     at_limits = replace(
         instance,
         running=tuple(
@@ -149,7 +150,7 @@ def loop_session(
 
 
 def placed(world: World, state: JobState, method: str) -> PlannedJob:
-    """The planned job for a job that the simulated scheduler has started."""
+    """Return the planned job for a job that the simulated scheduler has started."""
     start = state.start
     duration = None if start is None else state.duration_from(start)
     return PlannedJob(
@@ -175,7 +176,7 @@ def _at_its_limit(job: Job) -> Job:
 # doing.
 
 
-#: Said where the limit came while the loop tried whether rules that are left out change a start.
+#: Note on a plan whose budget was spent while the loop tested the effect of omitted rules.
 NOT_TRIED = "the limit was reached before it was tried which of the rules named change a start"
 #: Maximum number of dispatch attempts in a simulation that tests a rule.
 MAX_ATTEMPTS = 600
@@ -184,7 +185,9 @@ _Starts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class MovedStart:
-    """A job that the loop starts at another second than planned, and the rules that may be why."""
+    """A job that the loop starts at another second than planned, and the rules that may be the
+    reason.
+    """
 
     rules: tuple[str, ...]
     job: str
@@ -196,11 +199,11 @@ class MovedStart:
     jobs: tuple[str, ...]
 
     def text(self, instance: Instance) -> str:
-        """The rules, and in brackets what becomes of the job and by which settings."""
+        """Return the rules with the effect on the job and the settings behind it in brackets."""
         return f"{'; '.join(self.rules)} ({self._effect(instance, self.rules)})"
 
     def omissions(self, instance: Instance) -> tuple[Omission, ...]:
-        """The effects of the rules as omission records."""
+        """Return the effects of the rules as omission records."""
         return tuple(
             Omission(rule, jobs=self.jobs, effect=self._effect(instance, (rule,)))
             for rule in self.rules
@@ -279,7 +282,8 @@ def omissions_of_job(
 def rules_that_move(
     instance: Instance, planned: Mapping[str, int | None], method: str, budget: Budget
 ) -> tuple[Omission, ...]:
-    """Rules without which the loop by a method starts jobs as planned, or nearer to it.
+    """Return the rules without which the loop by a method starts jobs as planned, or nearer to the
+    plan.
 
     planned: the start of each pending job, None if never. () if the loop takes long.
     """
@@ -337,7 +341,8 @@ def _beyond_reported(instance: Instance, found: Plan) -> bool:
 
 
 def needing_backfill(instance: Instance, found: Plan, budget: Budget) -> Plan:
-    """The plan with BACKFILL said to be needed only where the loop does not start the job without.
+    """Return the plan with BACKFILL marked as needed only if the loop does not start the job
+    without it.
 
     The loop may find other slots than the planned ones. As it is where the loop would take long.
     """
@@ -378,13 +383,14 @@ class _Loops:
         names: Sequence[str],
         budget: Budget,
     ) -> _Loops:
-        """jobs: as of the plan. names: of the rules that it leaves out."""
+        """Return the simulations for the jobs of a plan. names: the rules that the plan omits."""
         method, top = (method, jobs) if jobs != 0 else (Greedy.name, None)
         few = looking_ahead(instance) if FEW_LOOK_AHEAD in names else top
         return cls(instance, method, top, few, budget)
 
     def starts(self, instance: Instance, top: int | None) -> _Starts | None:
-        """Starts of the pending jobs in the loop; None if it takes too long.
+        """Return the starts of the pending jobs in the loop, or None if the simulation takes too
+        long.
 
         top: how many of them get a future allocation, all where None.
         """
@@ -394,18 +400,20 @@ class _Loops:
         )
 
     def with_all(self) -> _Starts | None:
-        """Starts with every rule of the instance."""
+        """Return the starts with every rule of the instance."""
         return self.starts(self.instance, self.top)
 
     def without(self, name: str) -> _Starts | None:
-        """Starts with every rule but one, of those that can be taken away."""
+        """Return the starts with every rule but one, for each rule that can be disabled."""
         if name == FEW_LOOK_AHEAD:
             return self.starts(self.instance, self.planned_top)
         return self.starts(WITHOUT[name](self.instance), self.top)
 
 
 def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart] | None:
-    """The rules, each with the first job that it moves; None if that took too long."""
+    """Return the rules, each with the first job that it moves, or None if the test took too
+    long.
+    """
     return _moving(dict(_planned(found)), names, loops)
 
 
@@ -448,7 +456,9 @@ def _start_moved(
 
 
 def _load_closes(instance: Instance, found: Plan) -> bool:
-    """Whether load keeps a job from hosts that has no start, which no loop sees change."""
+    """Whether a job without a start is excluded by host load, which does not change in a
+    simulation.
+    """
     jobs = {job.id: job for job in instance.pending}
     waiting = [jobs[item.job].queue for item in found if item.start is None]
     waiting += [jobs[item.job].queue for item in found.unplaced]
@@ -480,26 +490,27 @@ CONFIGURED = "configured"
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredRun:
-    """Starts of pending jobs in the simulated scheduler as configured; in seconds from the
+    """The starts of pending jobs in the simulated scheduler as configured, in seconds from the
     origin.
     """
 
-    #: Start and place of the jobs that start, by id.
+    #: Start and allocation of each job that starts, by id.
     starts: Mapping[str, PlannedJob]
     #: Estimate of the first cycle for each job, by id, as bjobs -l would print it; the current time
     #: if the job starts immediately. A job without an estimate is absent.
     estimates: Mapping[str, int]
-    #: By which method each of them is: "greedy" says no sooner than.
+    #: Method of each estimate, by job id: a "greedy" estimate is a lower bound.
     estimate_by: Mapping[str, str]
     #: The reservation method in force: "greedy" or "time-based".
     method: str
-    #: Why each job that does not start at once waited when it was first looked at, a sentence.
+    #: Why each job that does not start immediately waited at its first dispatch attempt, as a
+    #: sentence.
     waiting: Mapping[str, str]
     #: Whether the run stopped before every job that can start had started.
     cut: bool = False
 
     def start(self, job: str) -> int | None:
-        """The start of a job; None if it does not start."""
+        """Return the start of a job, or None if the job does not start."""
         found = self.starts.get(job)
         return None if found is None else found.start
 
@@ -511,7 +522,7 @@ def run_as_configured(
     until: str = "",
     unless_later: tuple[str, int] | None = None,
 ) -> ConfiguredRun:
-    """Run the scheduler on until every pending job has started, or nothing happens any more.
+    """Run the scheduler until every pending job has started or no event is left.
 
     until: a job whose start is all that is asked for, "" for every job. unless_later: a job and a
     second: where it has not started by then the run is given up. budget: once it is over, the run
@@ -551,7 +562,7 @@ def _expected(session: Session) -> dict[str, tuple[int, str]]:
 def _ends(
     instance: Instance, begun: Sequence[PlannedJob]
 ) -> dict[int, list[tuple[str, Collection[str]]]]:
-    """The jobs that end, each with its hosts, by the second at which they do."""
+    """Return the jobs that end, each with its hosts, by the second of their end."""
     found: dict[int, list[tuple[str, Collection[str]]]] = {}
     for run in instance.running:
         if (end := expected_finish(instance, run)) is not None:
@@ -568,7 +579,9 @@ def _until_start(
     ends: Mapping[int, list[tuple[str, Collection[str]]]],
     now: int,
 ) -> str:
-    """Why a job waits, and which jobs end on its hosts as it starts; "" of one that starts now."""
+    """Return why a job waits and which jobs end on its hosts as it starts, or "" if it starts
+    now.
+    """
     assert item.start is not None
     if item.start == now:
         return ""

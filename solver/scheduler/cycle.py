@@ -43,7 +43,7 @@ from .world import World
 # the jobs behind it that have not started are given places anew, each behind those before it.
 
 
-#: A job has its turn, for the hosts of an offer.
+#: A dispatch attempt: the job and the offer of hosts.
 Attempt = tuple[JobState, Offer]
 #: Computes the reservation of a job after a failed dispatch attempt, None if it reserves nothing.
 Reserve = Callable[[JobState, Offer], JobReservation | None]
@@ -59,7 +59,7 @@ class LaterAttempts:
     def __init__(self, cycle: CycleState, reserve: Reserve) -> None:
         self._cycle = cycle
         self._reserve = reserve
-        #: In order; where there are host partitions a job has several.
+        #: The attempts in dispatch order; with host partitions, a job may have several attempts.
         self._attempts: list[Attempt] = []
         self._rank: dict[int, int] = {}
         #: Dispatch attempts of jobs that are not yet eligible.
@@ -67,18 +67,19 @@ class LaterAttempts:
         #: Current reservations by job number; a later start changes none of them.
         self._now: dict[int, JobReservation] = {}
         self._work = 0
-        #: Jobs, by number, that got no place of their own rank: that would have taken too long.
+        #: Numbers of jobs without an allocation of their own rank, because the search would have
+        #: taken too long.
         self.placed_behind: set[int] = set()
 
     def note(self, state: JobState, offer: Offer, *, waits: bool) -> None:
-        """A job has its turn; waits: it cannot be considered now."""
+        """Record a dispatch attempt; waits: the job cannot be considered now."""
         self._rank.setdefault(state.number, len(self._attempts))
         self._attempts.append((state, offer))
         if waits:
             self.waiting.append((state, offer))
 
     def take(self) -> None:
-        """Give places to the jobs that wait, as far as their conditions come to hold."""
+        """Find allocations for deferred jobs, in the order in which their conditions come true."""
         cycle = self._cycle
         left = {state.number: state for state, _ in self.waiting}
         self._now = {reservation.state.number: reservation for reservation in cycle.reservations}
@@ -90,13 +91,15 @@ class LaterAttempts:
             released = {number for when, number in coming if when == first}
             for number in released:
                 del left[number]
-            if time > cycle.world.now:  # else it was let go by a start of this cycle: see the next
+            if time > cycle.world.now:  # otherwise the next cycle examines the job
                 self._stage(time, after_starts, released)
         cycle.progress.examined.update(left)
         cycle.planned.since = cycle.world.now
 
     def _when(self, state: JobState) -> tuple[int, bool] | None:
-        """The second at which a job comes, and whether that is behind the starts of this second."""
+        """Return the second at which a job becomes eligible, and whether it is examined after the
+        starts of this second.
+        """
         cycle, job = self._cycle, state.job
         release, behind = cycle.eligible_from(job), cycle.eligible_from(job, starts_later=1)
         if release is None:
@@ -107,7 +110,9 @@ class LaterAttempts:
         return time, behind is None or behind > time
 
     def _stage(self, time: int, after_starts: bool, released: Collection[int]) -> None:
-        """The turns of one second: of the jobs that come, and of those behind that still wait."""
+        """Examine the jobs of one second: newly eligible jobs, and jobs behind them that still
+        wait.
+        """
         cycle = self._cycle
         cycle.planned.since = time
         cycle.short.clear()
@@ -149,7 +154,7 @@ class LaterAttempts:
         cycle, first = self._cycle, self._now.get(state.number)
         reservation = self._reserve(state, offer)
         if reservation is None and cycle.has_reservation(state):
-            return  # on the hosts of another partition
+            return  # The job could get an allocation in another partition.
         if reservation is None:
             # Regardless of free slots, the job starts no earlier than its dependency permits.
             reservation = JobReservation(state, "greedy", time)
@@ -200,7 +205,7 @@ def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
 
 
 def is_event_driven(cycle: CycleState) -> bool:
-    """Whether, in all of a simulation, time changes nothing by itself for jobs that wait.
+    """Whether no rule of the simulation makes time alone change the state of waiting jobs.
 
     No order that moves, no windows, loads or intervals, nobody who is preempted.
     """
@@ -218,7 +223,7 @@ def is_event_driven(cycle: CycleState) -> bool:
 
 
 def is_last_cycle_valid(cycle: CycleState) -> bool:
-    """Whether what the cycle before this one said of its jobs stands, if these only had company.
+    """Whether the results of the previous cycle remain valid if the only change is new submissions.
 
     It does not where something falls or grows, where the time to hold something is over, and where
     an instant that was computed with has come.
@@ -254,7 +259,7 @@ def _not_yet_submitted(reservation: JobReservation, last: int, now: int) -> bool
 
 
 class Cycle:
-    """The cycles of one simulation. `run` is one of them."""
+    """The cycles of one simulation; each call of `run` is one cycle."""
 
     def __init__(
         self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
@@ -278,17 +283,18 @@ class Cycle:
         self._quiescent = False
         #: When the last cycle dropped a reservation because the job could not end in time.
         self.too_late: list[int] = []
-        #: How many newcomers the last cycle looked at if it was left out, None if it was run.
+        #: Number of new submissions that the last skipped cycle examined, or None if the cycle was
+        #: run in full.
         self._passed: int | None = None
 
     @property
     def world(self) -> World:
-        """The cluster and its jobs."""
+        """Return the cluster and its jobs."""
         return self.state.world
 
     @property
     def settings(self) -> Settings:
-        """The settings by which cycles are run."""
+        """Return the settings of the simulation."""
         return self.state.settings
 
     @property
@@ -298,12 +304,12 @@ class Cycle:
 
     @property
     def record(self) -> CycleRecord:
-        """The record of the last cycle."""
+        """Return the record of the last cycle."""
         return self.state.record
 
     @property
     def reservations(self) -> list[JobReservation]:
-        """The reservations that pending jobs made in the last cycle."""
+        """Return the reservations that pending jobs made in the last cycle."""
         return self.state.reservations
 
     def run(self, *, only_submissions: bool = False) -> CycleRecord:
@@ -346,7 +352,9 @@ class Cycle:
         return state.record
 
     def _may_suspend(self) -> bool:
-        """Whether a job is suspended, or load, a run window or a reservation may suspend one."""
+        """Whether a job is suspended, or load, a run window or a reservation may suspend a running
+        job.
+        """
         eligibility = self.state.eligibility
         return bool(
             eligibility.any_windows
@@ -356,7 +364,9 @@ class Cycle:
         )
 
     def _can_process_only(self, newcomers: Collection[int]) -> bool:
-        """Whether this cycle need look at none but these, by number; they are next in the order."""
+        """Whether this cycle may examine only these jobs, given by number, because they are next in
+        the order.
+        """
         order = self.world.order
         return (
             self._quiescent
@@ -366,7 +376,7 @@ class Cycle:
         )
 
     def skip_if_idle(self, *, only_submissions: bool = False) -> bool:
-        """Leave a cycle out in which no job could start even if nothing was held for any other.
+        """Skip a cycle in which no job could start even without any reservation.
 
         Reservations are not renewed then. only_submissions: nothing else happened since the last
         cycle: if that was left out, those who waited then still cannot start, and only newcomers
@@ -397,7 +407,8 @@ class Cycle:
             wishes = growth_requests(state) if self.world.subsets.growing else []
         order.begin_cycle(self.world.now, wishes, state.open_slots())
         self.later = LaterAttempts(state, self._hold)
-        # Slots that these jobs lent to backfill are theirs still, though none is free.
+        # Reserved slots that backfill jobs use still belong to these reservations, though no slot
+        # is free.
         self._holders = (
             {n for n in state.reservation_timers if state.reservation_timers[n].holding.hosts}
             if state.backfilled_slots.has_any
@@ -410,7 +421,7 @@ class Cycle:
             self._set_initial_reasons()
 
     def _process_queue(self) -> None:
-        """Every job from the one at hand on has its turn, as long as a turn may change anything."""
+        """Examine every job from the current one on, as long as an attempt may change anything."""
         order, state = self.world.order, self.state
         state_of = self.world.states.get
         while (offer := order.next()) is not None and not self.state.budget.late():
@@ -432,12 +443,13 @@ class Cycle:
                 return
 
     def _is_queue_exhausted(self) -> bool:
-        """Whether the rest of the queue can neither start nor reserve: no slot is free."""
+        """Whether the remaining jobs can neither start nor reserve because no slot is free."""
         state = self.state
         if not state.progress.must_recount:
             return False
         if self.method.looks_ahead and not self.state.budget.stopped():
-            # On another partition's hosts a job that has a place may have an earlier one (TBR-12).
+            # A job with an allocation in one partition may get an earlier one on hosts of another
+            # (TBR-12).
             again = bool(state.instance.partitions) and bool(state.reservations)
             if again or state.may_reserve_more():
                 return False
@@ -448,14 +460,14 @@ class Cycle:
         return self._can_skip_rest()
 
     def _can_skip_rest(self) -> bool:
-        """Whether turns without a free slot say nothing that is not known without them.
+        """Whether dispatch attempts without a free slot cannot yield any new result.
 
         A reservation whose time is over ends in its turn (GRD-06, MEM-04). Pools and partitions
         say why they hold a newcomer back only when its turn comes.
         """
         state, world = self.state, self.world
         if self.settings.planning and (state.precedence or state.instance.advance_reservations):
-            return False  # those that wait for others, or for the clock, get an estimate
+            return False  # Jobs with a dependency or a later begin time still get an estimate.
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
@@ -471,7 +483,9 @@ class Cycle:
         )
 
     def _set_initial_reasons(self) -> None:
-        """Every job has a reason from its first cycle on, also behind the end of the walk."""
+        """Set a reason for every job in its first cycle, also for jobs that the cycle did not
+        reach.
+        """
         for job in self.world.arrivals.new:
             if self.state.budget.late():
                 break
@@ -486,7 +500,7 @@ class Cycle:
         self.world.arrivals.new.clear()
 
     def _consider(self, job: JobState, offer: Offer) -> bool:
-        """Start one job, or else reserve for it; whether it started."""
+        """Start one job or reserve for it; return whether it started."""
         state = self.state
         if offer.ineligibility:
             state.progress.ineligible[job.number] = offer.ineligibility
@@ -523,7 +537,7 @@ class Cycle:
                 return self._estimate_deferred(job, offer)
             return None
         closed = state.eligibility.closed(job.job.queue, offer.hosts)
-        # Only partitions bring a job up again in a cycle, which may hold slots by then.
+        # Only partitions bring a job up again in a cycle; the job may have reserved slots by then.
         holds = bool(state.instance.partitions) and state.has_reservation(job)
         key = (shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds)
         if key not in state.progress.failed_starts:
@@ -542,12 +556,14 @@ class Cycle:
         return self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
 
     def _waits_for_time_only(self, job: JobState, offer: Offer) -> bool:
-        """Whether nothing but its begin time or a window keeps a job from being considered."""
+        """Whether only a begin time or a window prevents the job from being considered."""
         state = self.state
         return bool(state.deferral_reason(job)) and not state.planning_exclusion(job, offer)
 
     def _foresee_all(self) -> None:
-        """Estimates for those that wait for the clock or others, each behind those it waits for."""
+        """Compute estimates for deferred and dependent jobs, each after the jobs that it depends
+        on.
+        """
         state, waiting = self.state, self.later.waiting
         names = dict.fromkeys(job.job.id for job, _ in waiting)
         rank = {name: at for at, name in enumerate(state.precedence.ordered(list(names)))}
@@ -558,11 +574,11 @@ class Cycle:
             found = self.decide(job, offer)
             if isinstance(
                 found, JobReservation
-            ):  # else the job that satisfied the dependency started in this very cycle
+            ):  # Otherwise the job that satisfied the dependency started in this cycle.
                 state.add_reservation(found)
 
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
-        """Hosts that a reservation leaves out: estimates know no dispatch windows (TBR-19).
+        """Return the hosts closed to a reservation; estimates ignore dispatch windows (TBR-19).
 
         A plan knows when hosts that have just taken a job take the next; the loop's estimates
         leave them out (TBR-16).
@@ -572,7 +588,9 @@ class Cycle:
         )
 
     def _estimate_deferred(self, job: JobState, offer: Offer) -> JobReservation | None:
-        """An estimate for a job that waits for the clock or others: it holds nothing until then."""
+        """Return an estimate for a deferred or dependent job, which reserves nothing until it is
+        eligible.
+        """
         release = self.state.eligible_from(job.job)
         if release is None:
             return None
@@ -597,7 +615,7 @@ class Cycle:
 
     @property
     def stall_timeout(self) -> int:
-        """Seconds after which reservations have shown everything that they can do."""
+        """Return the seconds after which reservations can have no further effect."""
         instance = self.world.instance
         return 2 * ((instance.reserve_cycles or 0) + 2) * instance.params.mbd_sleep_time
 
@@ -615,5 +633,5 @@ class Cycle:
 
 
 def _tuples(nested: Any) -> Any:
-    """Lists as JSON has them, as tuples again."""
+    """Return the tuples for JSON lists."""
     return tuple(map(_tuples, nested)) if isinstance(nested, list) else nested

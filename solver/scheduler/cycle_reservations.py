@@ -1,4 +1,4 @@
-"""Reservations of pending jobs in one dispatch cycle, and how long each of them protects slots.
+"""Reservations of pending jobs in one dispatch cycle, and how long each reservation protects slots.
 
 Every cycle drops all reservations and makes them again in dispatch order (RSV, GRD-06); no job owns
 its reservation beyond a cycle.
@@ -48,24 +48,24 @@ class JobReservation:
     state: JobState
     #: "greedy", "time-based" or "optimal".
     method: str
-    #: Expected start, None if unknown.
+    #: Expected start of the job, None if unknown.
     estimate: int | None
-    #: Reserved now, by host index; they count in limits and shares.
+    #: Slots reserved now, by host index; they count in limits and shares.
     slots: dict[int, int] = field(default_factory=dict)
-    #: Reserved now (MB), by host index.
+    #: Memory reserved now (MB), by host index.
     memory: dict[int, float] = field(default_factory=dict)
     #: Whether the queue of the job reserves memory in addition to slots, now or when some is
     #: released.
     includes_memory: bool = False
-    #: The future allocation where the method gives one.
+    #: The future allocation, if the method gives one.
     start: Start | None = None
-    #: Why a lesser method answered.
+    #: Reason why a simpler method made the reservation.
     fallback: str = ""
     alternative: Alternative | None = None
     #: Demand for which `start` was found.
     demand: Demand | None = None
-    #: Slots of its place that jobs use which backfill until then; they count as reserved and take
-    #: nothing else.
+    #: Slots of the future allocation that backfill jobs use until the start; they count as reserved
+    #: and take no other resource.
     backfilled: dict[int, int] = field(default_factory=dict)
     #: Reason for the start, if a caller requested it; else "".
     waits_for: str = ""
@@ -75,17 +75,21 @@ class JobReservation:
 
     @property
     def is_partly_protected(self) -> bool:
-        """Whether it keeps of its place no more than what does not come free by its start."""
+        """Whether the reservation protects only those slots of its allocation that no running job
+        releases by its start.
+        """
         return self.protected is not None
 
     @property
     def allocation(self) -> Allocation:
-        """The future allocation, {} where only an estimate exists."""
+        """Return the future allocation, {} if only an estimate exists."""
         return {} if self.start is None else self.start.allocation
 
     @property
     def reserved(self) -> Allocation:
-        """Slots by host that count as reserved: held, or lent to a job that backfills."""
+        """Return the slots by host that count as reserved, including slots that a backfill job
+        uses.
+        """
         if not self.backfilled:
             return self.slots
         return {
@@ -102,7 +106,7 @@ class JobReservation:
         limits_only: bool = False,
         reserved: bool = False,
     ) -> None:
-        """Add what is held to `held`.
+        """Add the reserved slots and memory to `held`.
 
         totals_only: only to limits that count over hosts. limits_only: not the slots themselves.
         reserved: all slots that are reserved, not only those that are kept from others.
@@ -127,7 +131,9 @@ class JobReservation:
                 held.add_pool(use.index, float(total))
 
     def move_to_backfilled(self, wanted: Allocation) -> None:
-        """Lend of the slots kept as many as are wanted; these are taken from `wanted`."""
+        """Mark up to the number of `wanted` slots as backfilled, and subtract them from
+        `wanted`.
+        """
         kept = self.slots if self.protected is None else self.protected
         for host in kept.keys() & wanted.keys():
             part = min(kept[host], wanted[host])
@@ -140,7 +146,7 @@ class JobReservation:
                         del slots[host]
 
     def record_backfilled(self, left: IntArray) -> None:
-        """Count as lent what jobs that backfilled in this cycle have taken of the slots kept.
+        """Mark the protected slots that jobs of this cycle backfilled as backfilled.
 
         left: free slots by host; what this reservation keeps is taken from them.
         """
@@ -183,7 +189,7 @@ def reserve_future_allocation(
     unreserved: Availability,
     spare: FloatArray,
 ) -> JobReservation:
-    """The reservation with what is free now of its future allocation (TBR-07).
+    """Return the reservation of the resources of its future allocation that are free now (TBR-07).
 
     reservation: holds nothing yet; its `with_memory` is whether memory may be held with the slots.
     beside: what others do not keep; unreserved: what others have not reserved. spare: slots of each
@@ -212,7 +218,7 @@ def reserve_future_allocation(
 
 
 def takes_only_slots(demand: Demand, start: Start) -> bool:
-    """Whether a job takes nothing but job slots, without any limit."""
+    """Whether a job takes only job slots, without any limit."""
     return all(
         len(term.alternatives[start.alternative].host_uses) == 1
         and not term.alternatives[start.alternative].pool_uses
@@ -254,7 +260,8 @@ def memory_to_hold(
 def only_slots_and_memory_short(
     demand: Demand, availability: Availability, now: int, *, memory_may: bool
 ) -> bool:
-    """Whether nothing but slots (and memory, if it may) keeps the job from starting (MEM-08).
+    """Whether only slots (and memory, if the queue reserves it) prevent the job from starting
+    (MEM-08).
 
     Anything else - a licence, scratch space - that is short now means: pend without a reservation.
     """
@@ -315,7 +322,7 @@ class CycleReservations:
         self.clear()
 
     def clear(self) -> None:
-        """Nothing is held."""
+        """Remove all reservations."""
         self.held, self.reserved = Amounts(), Amounts()
         self.replace([])
 
@@ -329,7 +336,7 @@ class CycleReservations:
             self._index(reservation)
 
     def recompute_totals(self, residual: Residual) -> None:
-        """Count anew what they hold, beside what is free now."""
+        """Recompute the totals of the reservations, given the free resources."""
         self.held = sum_reservations(self.items, residual)
         self.reserved = sum_reservations(self.items, residual, reserved=True)
 
@@ -359,17 +366,17 @@ class CycleReservations:
             self._freeing.setdefault(place, {})[number] = reservation
 
     def get(self, state: JobState) -> JobReservation | None:
-        """The reservation of a job."""
+        """Return the reservation of a job."""
         return self._of.get(state.number)
 
     def others(self, state: JobState) -> list[JobReservation]:
-        """The reservations of other jobs; not to be modified."""
+        """Return the reservations of other jobs; not to be modified."""
         if state.number not in self._of:
             return self.items
         return [reservation for reservation in self.items if reservation.state is not state]
 
     def has_estimate_between(self, state: JobState, first: int, before: int) -> bool:
-        """Whether another job's reservation ends in [first, before): when that job may start."""
+        """Whether the start of another job's reservation lies in [first, before)."""
         low, high = (bisect.bisect_left(self._estimates, time) for time in (first, before))
         own = self._of.get(state.number)
         if own is None:
@@ -380,7 +387,9 @@ class CycleReservations:
     def releasing(
         self, state: JobState, time: int, hosts: Collection[int]
     ) -> Iterator[tuple[str, Demand, Start]]:
-        """Other jobs with a place on these hosts that ends, or holds less, from `time` on."""
+        """Return other jobs with allocations on these hosts that end, or shrink, at `time` or
+        later.
+        """
         found: dict[int, JobReservation] = {}
         for host in hosts:
             found |= self._freeing.get((time, host), {})
@@ -394,14 +403,14 @@ class CycleReservations:
 
 
 class BackfilledSlots:
-    """Slots that running jobs have borrowed of reservations, by host, until they end."""
+    """The reserved slots that running jobs backfilled, by host, until these jobs end."""
 
     def __init__(self) -> None:
         self._on: dict[int, list[list[int]]] = {}
 
     @property
     def has_any(self) -> bool:
-        """Whether anything is lent."""
+        """Whether any slot is backfilled."""
         return bool(self._on)
 
     @classmethod
@@ -416,7 +425,8 @@ class BackfilledSlots:
         return backfilled_slots
 
     def charge_to(self, reservation: JobReservation, table: ResourceTable) -> None:
-        """Count what is lent of a reservation's place as reserved, and hold so much less.
+        """Count the backfilled slots of an allocation as reserved, and protect that number of slots
+        less.
 
         The place is what the job will keep others from, whole hosts where it shares them with
         nobody. Only what is back by its estimate counts; each loan counts for one reservation.
@@ -448,7 +458,7 @@ class BackfilledSlots:
                         del slots[host]
 
     def on(self, hosts: Iterable[int], size: int) -> FloatArray:
-        """Slots that are lent on these of `size` hosts, [H]."""
+        """Return the backfilled slots on these of `size` hosts, [H]."""
         found = np.zeros(size)
         for host in hosts:
             found[host] = sum(left for _, left in self._on.get(host, ()))
@@ -464,7 +474,8 @@ class BackfilledSlots:
 
 
 def has_spanning_lower_priority_job(reservations: Sequence[JobReservation]) -> bool:
-    """Whether a job without BACKFILL is begun before, and outlasted, by one of lower priority.
+    """Whether a job of lower priority starts before and ends after a job without BACKFILL on one
+    of its hosts.
 
     reservations: with their places, in the order of priority. Such a job starts only where the
     slots of its place would stay free for good. The one behind it leaves it its place, but no more.
@@ -520,9 +531,9 @@ class ReservationTimeline:
     #: Uses of host resources of which enough must be free on some candidate, whichever.
     everywhere: tuple[tuple[int, IntArray], ...]
     at: dict[int, ReservedAmounts] = field(default_factory=dict)
-    #: For each instant candidates that had enough of each.
+    #: For each instant, the candidates with enough of each resource.
     found: dict[int, frozenset[int]] = field(default_factory=dict)
-    #: Slots of each host that are free over the run of the job, its own counted in, [H].
+    #: Free slots of each host over the run of the job, including its own slots, [H].
     left: FloatArray | None = None
 
     @classmethod
@@ -574,7 +585,7 @@ class ReservationTimeline:
         return part
 
     def _spare_at(self, base: Profile, time: int) -> FloatArray:
-        """Slots of each host that come free from `time` until the start, [H]."""
+        """Return the slots of each host that are released between `time` and the start, [H]."""
         demand, start = self.held.demand, self.held.start
         assert demand is not None
         assert start is not None
@@ -583,7 +594,9 @@ class ReservationTimeline:
         return np.maximum(self.left - np.floor(base.free(SLOTS, time)), 0.0)
 
     def invalidate(self, begin: int, end: int, hosts: set[int], pools: set[int]) -> None:
-        """Something is taken of these over [begin, end)."""
+        """Discard the amounts that depend on a commitment on these hosts or pools over [begin,
+        end).
+        """
         every = not (self.hosts.isdisjoint(hosts) and self.pools.isdisjoint(pools))
         if every and self._runs_during(begin, end):
             self.left = None
@@ -609,7 +622,7 @@ class ReservationTimelineCache:
         self._known_holdings: dict[int, ReservationTimeline] = {}
 
     def clear(self) -> None:
-        """Something else than a planned place has changed."""
+        """Clear the cache after any change other than a planned start."""
         self._known_holdings.clear()
 
     def planned(self, demand: Demand, start: Start) -> None:
@@ -645,7 +658,7 @@ def subtract_reservations(
     since: int | None = None,
     before: int = FOREVER,
 ) -> None:
-    """Take out of a profile what reservations keep from others until their starts.
+    """Subtract from a profile the resources that reservations protect until their starts.
 
     base: what runs and is planned. What is held of a future allocation is reckoned from instant to
     instant. known: what was reckoned for the same `base`. since, before: nobody will ask about
@@ -693,7 +706,7 @@ def profile_without_backfill(
 
 
 def release_allocation(profile: Profile, reservation: JobReservation) -> None:
-    """Give back to a profile the slots of a reservation's place."""
+    """Add the slots of a reservation's allocation back to a profile."""
     if reservation.start is None or reservation.demand is None:
         return
     finish = reservation.start.finish(reservation.demand)
@@ -739,7 +752,7 @@ def _instants(ends: list[int], until: int) -> list[int]:
 
 
 def hosts_and_pools_used(demand: Demand, start: Start) -> tuple[set[int], set[int]]:
-    """Hosts and pools of which a planned place takes anything."""
+    """Return the hosts and pools of which a future allocation takes anything."""
     hosts = set(start.allocation)
     for term, allocation in zip(demand.terms, start.terms, strict=True):
         if term.unit is not None and term.unit.excl:

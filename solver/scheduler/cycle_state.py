@@ -67,7 +67,9 @@ class RepeatedCycle:
         self.is_identical = bool(self._made)
 
     def compare_next(self, place: int, reservation: JobReservation) -> None:
-        """A reservation is made; place: how many were before it."""
+        """Compare a new reservation with the previous cycle; place: the number of reservations made
+        before it.
+        """
         self.is_identical = (
             self.is_identical and place < len(self._made) and _same(self._made[place], reservation)
         )
@@ -78,7 +80,7 @@ class RepeatedCycle:
             return None
         before = self._made[place]
         if before.demand is not None and before.demand.interval is not None:
-            return None  # the last start may have closed its hosts for a while
+            return None  # JOB_ACCEPT_INTERVAL may close the hosts of the last start
         return before.start if before.state is state else None
 
 
@@ -98,7 +100,7 @@ class CycleRecord:
     """Facts about one finished cycle; times in seconds, hosts by name."""
 
     time: int
-    #: Job ids.
+    #: Ids of the jobs that started.
     started: list[str] = field(default_factory=list)
     backfilled: list[str] = field(default_factory=list)
     preempted: list[str] = field(default_factory=list)
@@ -122,37 +124,38 @@ class CycleProgress:
     previous_starts: dict[int, Start] = field(default_factory=dict)
     #: Comparison with the previous cycle at this instant.
     repetition: RepeatedCycle = field(default_factory=RepeatedCycle)
-    #: Jobs, by number, that started on slots lent until the very second of their end.
+    #: Numbers of the jobs that started on reserved slots and end at the exact start of the
+    #: reservation.
     exact_backfills: set[int] = field(default_factory=set)
-    #: Jobs that had their turn.
+    #: Numbers of the jobs that were examined.
     examined: set[int] = field(default_factory=set)
     #: Whether no slot is free, so that the remaining jobs are not examined.
     queue_exhausted: bool = False
-    #: Whether the budget kept jobs from having a place in the future looked for.
+    #: Whether the budget prevented the search for a future allocation of some job.
     search_cut: bool = False
     #: Jobs among `without_future_allocation` whose search the budget stopped.
     unsearched: set[int] = field(default_factory=set)
-    #: Jobs without a place in the future.
+    #: Numbers of the jobs without a future allocation.
     without_future_allocation: set[int] = field(default_factory=set)
-    #: Why jobs, by number, were offered but not to be started.
+    #: Why offered jobs were not started, by job number.
     ineligible: dict[int, str] = field(default_factory=dict)
-    #: Starts that failed.
+    #: Starts that failed in this cycle.
     failed_starts: set[tuple[object, ...]] = field(default_factory=set)
-    #: Kinds of jobs for which a greedy reservation finds nothing any more, while more and more is
-    #: held.
+    #: Kinds of jobs without a further greedy reservation, because reserved amounts only grow in a
+    #: cycle.
     unreservable_kinds: set[tuple[int, int | None]] = field(default_factory=set)
-    #: How many reservations were made before the last start.
+    #: Number of reservations made before the last start.
     before_last_start: int = 0
-    #: Whether the free slots have to be counted again before the rest of the queue is given up.
+    #: Whether the free slots must be counted again before the cycle stops early.
     must_recount: bool = True
-    #: Whether the next cycle would give other reservations although nothing happens.
+    #: Whether the next cycle would make other reservations although no event happens.
     is_unstable: bool = False
-    #: Whether it may, because hosts held now differ from those held before.
+    #: Whether the next cycle may make other reservations, because the reserved hosts changed.
     hosts_changed: bool = False
 
 
 class CycleState:
-    """Reservations, views and reasons of the cycle at the world's time."""
+    """Reservations, profiles and reasons of the cycle at the current simulated time."""
 
     def __init__(
         self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
@@ -162,41 +165,41 @@ class CycleState:
         self.settings = settings
         self.budget = budget
         self.problem = PlanningProblem.without_demands(world.instance, world.requests.resolver)
-        #: How far the cycle got.
+        #: Progress of the cycle.
         self.progress = CycleProgress()
         #: Reservations of pending jobs in the cycle.
         self.reservation_table = CycleReservations()
-        #: The future with their places.
+        #: The profile of future amounts with the planned allocations.
         self.planned = PlannedProfiles(world, eligibility, self.reservation_table)
         self.record = CycleRecord(self.instance.now)
-        #: Jobs that hold something, whose time to do so may run out.
+        #: Jobs with reservations that may expire.
         self.reservation_timers: dict[int, JobState] = {}
         #: Resources that are short until a start, by the kind of the job and that start.
         self.short: dict[tuple[Hashable, int], str] = {}
         self.backfilled_slots = BackfilledSlots()
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
-        #: Why jobs of a kind do not start, until less is free for them.
+        #: Reasons why jobs of a kind do not start, valid while free resources only shrink.
         self._why: dict[tuple[object, ...], str] = {}
         self._slots_held: dict[str, Allocation] = {}
 
     @property
     def instance(self) -> Instance:
-        """The instance whose time goes by."""
+        """Return the instance of the simulation."""
         return self.world.instance
 
     @cached_property
     def queues(self) -> Mapping[str, Queue]:
-        """The queues by name."""
+        """Return the queues by name."""
         return {queue.name: queue for queue in self.instance.queues}
 
     @cached_property
     def reserve_plugin(self) -> bool:
-        """Whether the module that reserves is loaded (lsb.modules)."""
+        """Whether the plugin for reservations is loaded (lsb.modules)."""
         return self._loads("schmod_reserve")
 
     @cached_property
     def parallel_plugin(self) -> bool:
-        """Whether the module for parallel jobs is loaded (lsb.modules)."""
+        """Whether the plugin for parallel jobs is loaded (lsb.modules)."""
         return self._loads("schmod_parallel")
 
     def _loads(self, module: str) -> bool:
@@ -205,11 +208,11 @@ class CycleState:
 
     @property
     def reservations(self) -> list[JobReservation]:
-        """The reservations of pending jobs in order of creation; not to be modified."""
+        """Return the reservations of pending jobs in order of creation; not to be modified."""
         return self.reservation_table.items
 
     def begin(self) -> None:
-        """A new cycle: all reservations are dropped (GRD-06)."""
+        """Begin a new cycle without reservations (GRD-06)."""
         world, last = self.world, self.progress
         again = self.record.time == world.now and self.settings.planning
         before = self.reservations if again else []
@@ -253,11 +256,11 @@ class CycleState:
         return self.world.shape(state)
 
     def ineligibility(self, state: JobState, offer: Offer) -> str:
-        """Why a job may not start in this cycle at all, "" if it may."""
+        """Return why a job may not start in this cycle at all, or "" if it may."""
         return self.planning_exclusion(state, offer) or self.deferral_reason(state)
 
     def planning_exclusion(self, state: JobState, offer: Offer) -> str:
-        """Why a job is not even planned for in this cycle, "" if it is."""
+        """Return why the cycle makes no plan for a job, or "" if it makes one."""
         shape = self.shape(state)
         never = offer.ineligibility or shape.infeasibility or self._never_on(shape, offer.hosts)
         if never or self.world.may_start_by_deadline(state):
@@ -265,7 +268,7 @@ class CycleState:
         return aborted(self.instance, state.job)
 
     def deferral_reason(self, state: JobState) -> str:
-        """Why a job may not start before some instant that the clock brings, "" if it may."""
+        """Return why a job may not start before some later instant, or "" if it may."""
         job = state.job
         if job.begin is not None and job.begin > self.world.now:
             return sentence(BEGIN_TIME)
@@ -278,7 +281,9 @@ class CycleState:
         return self.eligibility.queue_open(job, self.duration_now(state))
 
     def duration_now(self, state: JobState) -> int | None:
-        """Seconds for which a job that starts now is expected to run, the margin included."""
+        """Return the expected duration in seconds of a job that starts now, including the
+        margin.
+        """
         return state.duration_from(self.world.now, self.settings.margin)
 
     @cached_property
@@ -307,7 +312,9 @@ class CycleState:
         return earliest(found, lambda other: self._when(other, 0, by_estimates=False)) is None
 
     def _let_go_just_now(self, job: Job) -> bool:
-        """Whether a start of this cycle lets a job go: it has its turn in the next."""
+        """Whether a start of this cycle satisfies a dependency, so that the next cycle examines the
+        job.
+        """
         event, begun = self.event_of(job), self.record.started
         if event is None or not begun:
             return False
@@ -347,26 +354,30 @@ class CycleState:
             start = estimate if reservation.start is None else reservation.start.time
             last = last_start(self.instance, state.job)
             if start is not None and last is not None and start > last:
-                return None  # it is aborted before (-t)
+                return None  # The job is aborted before this instant (-t).
         if start is None or other.start:
             return None if start is None else start + starts_later
         duration = state.duration_from(start, self.settings.margin)
         return None if duration is None else start + duration
 
     def earliest_eligible(self, state: JobState) -> int:
-        """The first second at which a job may start, for a place in the future."""
+        """Return the first second at which a job may start, for a future allocation."""
         now, job = max(self.world.now, self.planned.since), state.job
         release = self.eligible_from(job) if self.settings.planning else now
         found = max(now, job.begin or now, now if release is None else release)
         return found if state.reserved is None else state.reserved.next_start(found) or found
 
     def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
-        """Why such a job can never start on the hosts of a partition alone: it holds none there."""
+        """Return why a job can never start on the hosts of one partition, where it then reserves
+        nothing.
+        """
         if hosts is None or shape.dynamic:
             return ""
         key = (shape.number, hosts)
         if key not in self._nowhere:
-            whole = replace(shape.demand, calendar=None)  # whenever its reservation is active
+            whole = replace(
+                shape.demand, calendar=None
+            )  # The hosts belong to the job whenever its advance reservation is active.
             whole = on_loans(self.world.requests.resolver, whole)
             demand = without_hosts(whole, ~self.eligibility.membership(hosts))
             fits = can_start(self.world.requests.empty(), demand, self.instance.now)
@@ -374,7 +385,7 @@ class CycleState:
         return self._nowhere[key]
 
     def open_slots(self) -> dict[str, int] | None:
-        """Slots of the hosts that are up, where some are not."""
+        """Return the slots of the hosts that are up, if some hosts are not."""
         if self.eligibility.all_up:
             return None
         hosts = self.instance.cluster.hosts
@@ -384,7 +395,7 @@ class CycleState:
     def residual(
         self, closed: BoolArray | None, state: JobState | None = None, *, preempting: bool = False
     ) -> Residual:
-        """The present beside everything that pending jobs hold, and what is set aside.
+        """Return the current free resources less all reservations and amounts set aside.
 
         state: whose run must end before an advance reservation of the slots begins; None for a run
         of a second, which only those that are active now keep from starting. preempting: what runs
@@ -404,12 +415,12 @@ class CycleState:
         return view
 
     def set_aside(self, duration: int | None, *, preempting: bool = False) -> FloatArray:
-        """Slots free now that advance reservations need during a run of that length, [H]."""
+        """Return the free slots that advance reservations need during a run of this length, [H]."""
         freed = None if preempting else self.world.running_profile.unreserved_by_finish()
         return max_advance_reserved(self.instance, self.world.now, duration, freed)
 
     def relevant_duration(self, state: JobState) -> int | None:
-        """The duration, where it decides whether a job may start now."""
+        """Return the duration if it affects whether a job may start now."""
         return self.duration_now(state) if self.instance.advance_reservations else None
 
     def residual_for(self, closed: BoolArray | None, state: JobState) -> Residual:
@@ -422,7 +433,8 @@ class CycleState:
     def residual_given(
         self, jobs: Collection[int], closed: BoolArray | None, state: JobState
     ) -> Residual:
-        """The present beside what these jobs hold, by number, for a job that would preempt.
+        """Return the current free resources less the reservations of these jobs (by number), for a
+        preempting job.
 
         Their future allocations count whole: that what runs there ends by their starts is not so
         of a job that is suspended and goes on later.
@@ -441,7 +453,7 @@ class CycleState:
         return view
 
     def _place(self, reservation: JobReservation) -> Allocation:
-        """The slots of a future allocation, all of a host that it has to itself."""
+        """Return the slots of a future allocation, with all slots of an exclusive host."""
         own = self.world.requests.resolver.blocked_units(
             reservation.state.job, reservation.allocation
         )
@@ -459,7 +471,8 @@ class CycleState:
         return view
 
     def backfill_residual(self, closed: BoolArray | None, state: JobState, until: int) -> Residual:
-        """The present beside what other pending jobs hold and do not lend to a job until `until`.
+        """Return the current free resources less the reserved slots that a job may not backfill
+        until `until`.
 
         Their totals count in any case. Of the slots of places just what is needed of them before
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
@@ -479,7 +492,7 @@ class CycleState:
         return view
 
     def try_start(self, shape: Shape, residual: Residual, most: int | None = None) -> Start | None:
-        """A start of such a job now, with as many slots of its range as it can get."""
+        """Return a start of such a job now, with as many slots of its range as possible."""
         demand = self.world.requests.now(shape)
         if demand.impossible or residual.most_slots() < shape.min_free_slots:
             return None
@@ -505,7 +518,7 @@ class CycleState:
         offer: Offer | None = None,
         why: str = "",
     ) -> None:
-        """Carry a start out; offer: the turn that the job had; why: what else led to it."""
+        """Start a job; offer: the dispatch attempt of the job; why: an additional reason."""
         self._why.clear()
         self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
         self.eligibility.accepted()
@@ -524,7 +537,7 @@ class CycleState:
             self.planned.add(demand, start)
 
     def may_reserve_more(self, state: JobState | None = None) -> bool:
-        """Whether fewer than N other jobs have a reservation yet (TBR-01, TBR-12)."""
+        """Whether fewer than N other jobs have a reservation so far (TBR-01, TBR-12)."""
         own = state is not None and self.has_reservation(state)
         return len(self.reservations) - own < self.settings.top
 
@@ -533,11 +546,11 @@ class CycleState:
         return self.reservation_table.get(state) is not None
 
     def other_reservations(self, state: JobState) -> list[JobReservation]:
-        """The reservations of other jobs; not to be changed."""
+        """Return the reservations of other jobs; not to be modified."""
         return self.reservation_table.others(state)
 
     def add_reservation(self, reservation: JobReservation) -> None:
-        """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
+        """Add a reservation; of several reservations of one job the earliest is kept (TBR-12)."""
         before = self.reservation_table.get(reservation.state)
         if before is reservation:
             return
@@ -560,7 +573,9 @@ class CycleState:
         self._notify_order(state, reserved)
 
     def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
-        """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
+        """Record that a job reserves slots on these hosts; by_hosts: later amounts depend on the
+        reserved ones.
+        """
         if hosts != state.holding.hosts:
             self.progress.hosts_changed |= by_hosts or self.backfilled_slots.has_any
             state.holding.hosts = hosts
@@ -570,12 +585,14 @@ class CycleState:
         self.set_reservations(self.other_reservations(state))
 
     def clear_holding(self, state: JobState) -> None:
-        """Between cycles: a job that waits no more, or for something else, holds nothing."""
+        """Remove, between two cycles, the reservation of a job that no longer waits or waits for
+        another reason.
+        """
         self._notify_order(state, {})
         state.holding.clear()
 
     def remove_reservation(self, state: JobState) -> None:
-        """A job that has started out of turn holds nothing any more."""
+        """Remove the reservation of a job that started outside the dispatch order."""
         own = self.reservation_table.get(state)
         self._replace_reservations(self.other_reservations(state))
         self.planned.invalidate_reserved()
@@ -605,13 +622,15 @@ class CycleState:
         self.planned.invalidate()
 
     def set_reason(self, state: JobState, reason: str) -> None:
-        """Why a job does not start."""
+        """Set the reason why a job does not start."""
         state.current_reason = reason
         if not state.reason:
             state.reason = reason
 
     def pending_reason(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
-        """The constraint that keeps such a job from starting; equal jobs share it."""
+        """Return the constraint that prevents such a job from starting; equal jobs share the
+        result.
+        """
         key = (
             shape.number,
             self.relevant_duration(state),
@@ -627,16 +646,16 @@ class CycleState:
         if closed is not None and not any(term.candidates.size for term in demand.terms):
             parts.append("all its hosts are closed to it now")
         else:
-            # A log is read later: its numbers are of no "now".
+            # A log is read later, so its numbers must not depend on the current time.
             moment: Moment = "now" if self.settings.planning else "has"
             residual = self.residual(None, state)
             parts.append(shortage(self.problem, demand, residual, self.world.now, moment))
         return "; ".join(part for part in parts if part)
 
     def _cut_down(self) -> None:
-        """Reduce reservations to the slots that backfill has left."""
+        """Reduce reservations to the slots that backfill left."""
         left = self._free_slots()
-        # If no reserved slot was taken at all, no reservation has lost one.
+        # If no job took reserved slots, no reservation has lost any.
         reserved = self.reservation_table.reserved.hosts
         if not (SLOTS in reserved and bool((reserved[SLOTS] <= left).all())):
             for reservation in self.reservations:
@@ -645,7 +664,7 @@ class CycleState:
                 reservation.drop_taken_slots(left)
 
     def _free_slots(self) -> IntArray:
-        """Slots of each host that no job runs on, [H]."""
+        """Return the slots of each host that no running job uses, [H]."""
         return np.maximum(self.world.free_now.host(SLOTS), 0).astype(np.int64)
 
     def record_backfill(self, backfill_job: JobState) -> None:
@@ -659,7 +678,8 @@ class CycleState:
         self.reservation_table.recompute_totals(self.residual(None))
 
     def leave_what_is_taken(self, ahead: Collection[int]) -> None:
-        """Jobs behind a start that took of what they held keep what is left; nothing is lent.
+        """Reduce the reservations of jobs behind a start that took some of their slots; these slots
+        count as taken, not as backfilled.
 
         ahead: numbers of the jobs before it, whose slots nobody has taken.
         """
@@ -679,7 +699,7 @@ class CycleState:
         self.reservation_table.recompute_totals(self.residual(None))
 
     def close(self) -> None:
-        """Cut reservations down to what backfill has left, and write down what is reserved."""
+        """Reduce reservations to the slots that backfill left, and record the reserved amounts."""
         world = self.world
         self._cut_down()
         slots: dict[str, Allocation] = {}
@@ -702,7 +722,9 @@ class CycleState:
         self.record.pending = len(world.pending)
 
     def reserved_so_far(self, job: Job) -> dict[str, int]:
-        """Reserved slots of pending jobs by host name, as last reported to the dispatch order."""
+        """Return the reserved slots of pending jobs by host name, as last reported to the dispatch
+        order.
+        """
         return self.world.named(self._slots_held.get(job.id, {}))
 
     def _notify_order(self, state: JobState, slots: Allocation) -> None:

@@ -1,4 +1,4 @@
-"""Jobs whose dependency condition (bsub -w) does not hold yet, as a simulation goes on.
+"""Jobs in a simulation whose dependency condition (bsub -w) is not satisfied yet.
 
 A job is not considered, nor does it stand in its queue, before its condition holds. Jobs succeed
 unless their run limit, or bkill, ends them. What is asked of jobs that nobody knows, and
@@ -36,7 +36,7 @@ _GONE = (DONE, KILLED)
 
 
 class ConditionState(Enum):
-    """Whether a condition holds: yes, not yet, or never any more."""
+    """The state of a condition: satisfied, not yet satisfied, or never satisfiable."""
 
     YES = 1
     NOT_YET = 0
@@ -44,7 +44,7 @@ class ConditionState(Enum):
 
 
 class Dependents:
-    """Submitted jobs that wait for other jobs."""
+    """The submitted jobs with an unsatisfied dependency."""
 
     def __init__(self, instance: Instance, states: JobStates, jobs: Sequence[Job]) -> None:
         self._states = states
@@ -56,7 +56,7 @@ class Dependents:
         self.waiting: dict[int, JobState] = {}
         #: Jobs whose dependency is satisfied and whose think time has not passed.
         self.ready: set[int] = set()
-        #: Since when (seconds) it is known of some that their condition never holds.
+        #: Instant (seconds) since when the condition of a job is known to be unsatisfiable, by job.
         self.orphans: dict[int, int] = {}
 
     def knows(self, state: JobState) -> bool:
@@ -66,7 +66,7 @@ class Dependents:
         )
 
     def take(self, state: JobState) -> None:
-        """A job waits from now on, until it is released."""
+        """Add a job, which waits until it is released."""
         self.waiting[state.number] = state
         self._read[state.number] = state.job.dependency
         self.orphans.pop(state.number, None)
@@ -77,18 +77,20 @@ class Dependents:
                 self._followers[name][state.number] = None
 
     def release(self, state: JobState) -> None:
-        """A job waits for others no more."""
+        """Remove a job that waits for no other job any more."""
         self.waiting.pop(state.number, None)
         self.orphans.pop(state.number, None)
         self.ready.discard(state.number)
         state.current_reason = ""
 
     def may_be_eligible(self, state: JobState) -> bool:
-        """Whether a job may stand in its queue now."""
+        """Whether a job may be eligible now."""
         return state.number in self.ready or self.holds(state.job) is ConditionState.YES
 
     def moved(self, name: str) -> list[tuple[JobState, ConditionState]]:
-        """The waiting jobs that wait for one that has just started or ended, and how they stand."""
+        """Return the waiting jobs that depend on a job that has just started or ended, each with
+        its state.
+        """
         found = []
         for number in self._followers.get(name, ()):
             state = self.waiting.get(number)
@@ -97,11 +99,13 @@ class Dependents:
         return found
 
     def orphan_grace(self, state: JobState) -> int | None:
-        """Seconds after which a job is killed whose condition never holds, None if never."""
+        """Return the seconds after which a job with an unsatisfiable condition is killed, None if
+        it is never killed.
+        """
         return 0 if state.job.orphan_term else self._instance.params.orphan_grace
 
     def holds(self, job: Job) -> ConditionState:
-        """Whether the condition of a job holds now."""
+        """Whether the condition of a job is satisfied now."""
         if not job.dependency:
             return ConditionState.YES
         try:
@@ -164,7 +168,7 @@ class Dependents:
                 return max(values, key=lambda value: value.value)
             case Negation(part):
                 value = self._value(part, job)
-                # A condition that holds for good makes its negation impossible.
+                # A condition that remains satisfied makes its negation impossible.
                 return (
                     ConditionState.NEVER
                     if value is ConditionState.YES and _lasts(part)
@@ -183,7 +187,7 @@ class Dependents:
         return _every([_one(test, state, self._code(state)) for state in states])
 
     def _code(self, state: JobState) -> int:
-        """The exit code of a job that has been killed."""
+        """Return the exit code of a killed job."""
         limit = granted_run_limit(self._instance, state.job)
         known = limit is not None and state.start is not None and state.end is not None
         by_limit = known and (state.end or 0) - (state.start or 0) >= (limit or 0)
@@ -228,7 +232,7 @@ def _lasts(condition: Condition) -> bool:
 
 
 def _one(test: StatusTest, state: JobState, code: int) -> ConditionState:
-    """A test of one job; code: what it ended with if it failed."""
+    """Evaluate a test of one job; code: its exit code if it failed."""
     gone, failed = state.status in _GONE, state.status == KILLED
     match test.word:
         case "started":
@@ -251,13 +255,13 @@ def _one(test: StatusTest, state: JobState, code: int) -> ConditionState:
 
 
 def _count(test: StatusTest, states: Sequence[JobState]) -> ConditionState:
-    """A count of the elements of an array."""
+    """Evaluate a count of the elements of an array."""
     total = len(states)
     done = sum(state.status == DONE for state in states)
     failed = sum(state.status == KILLED for state in states)
     waiting = sum(state.status in (PENDING, FUTURE) for state in states)
     left = total - done - failed
-    # The count now, and the least and the most that it may still come to.
+    # The present count, and the smallest and largest count that it can still reach.
     now, low, high = {
         "numdone": (done, done, done + left),
         "numexit": (failed, failed, failed + left),

@@ -17,7 +17,7 @@ Event = tuple[int, int, int, int]
 
 
 class EventKind(IntEnum):
-    """Kind of an event; of events at one time stamp, the lower kind is processed first."""
+    """The kind of an event; of events at one instant, the lower kind is processed first."""
 
     SUBMIT = 0
     END = 1
@@ -25,7 +25,7 @@ class EventKind(IntEnum):
 
 
 class EventQueue:
-    """Events in the order (time, kind, order of pushing): deterministic, no ties left open."""
+    """A queue of events in the order (time, kind, order of pushing), which leaves no tie open."""
 
     __slots__ = ("_announced", "_heap", "_sequence")
 
@@ -42,17 +42,17 @@ class EventQueue:
         return len(self._heap) + len(self._announced)
 
     def announce(self, times: IntArray, kind: int, first: int) -> None:
-        """Push an event of each of the jobs from number `first` on; only once for a queue."""
+        """Push an event for each job from number `first` on; permitted once per queue."""
         self._announced = Announced(times, kind, self._sequence, first)
         self._sequence += len(times)
 
     def push(self, time: int, kind: int, job: int) -> None:
-        """Add an event; among equal times and kinds the one pushed first comes first."""
+        """Add an event; among equal times and kinds, the event pushed first comes first."""
         heapq.heappush(self._heap, (time, kind, self._sequence, job))
         self._sequence += 1
 
     def order_by_job(self) -> None:
-        """Let events of equal time and kind come in the order of their jobs, not of pushing."""
+        """Order events of equal time and kind by job number instead of the order of pushing."""
         ordered = sorted(self._heap, key=lambda event: (event[3], event[2]))
         first = self._sequence
         self._heap = [
@@ -63,27 +63,28 @@ class EventQueue:
         self._sequence = first + len(ordered)
 
     def pop(self) -> Event:
-        """Remove and return the first event; there is one."""
+        """Remove and return the first event of a non-empty queue."""
         first = self.take()
         assert first is not None, "asked only where something is left"
         return first
 
     def take(self) -> Event | None:
-        """Remove and return the first event, None if there is none."""
+        """Remove and return the first event, or None if the queue is empty."""
         announced, heap = self._announced, self._heap
         if announced.left and not (heap and heap[0] < announced.head):
             return announced.pop()
         return heapq.heappop(heap) if heap else None
 
     def peek(self) -> Event:
-        """The first event, left in place."""
+        """Return the first event without removing it."""
         announced, heap = self._announced, self._heap
         if announced.left and not (heap and heap[0] < announced.head):
             return announced.head
         return heap[0]
 
     def state(self) -> tuple[list[Event], int]:
-        """Events in order and the next sequence number: the arguments that rebuild the queue.
+        """Return the events in order and the next sequence number, the arguments that rebuild the
+        queue.
 
         What was announced is left out; :attr:`gone` says how far that has come.
         """
@@ -91,11 +92,13 @@ class EventQueue:
 
     @property
     def gone(self) -> int:
-        """The number of announced events that are popped."""
+        """Return the number of announced events that were popped."""
         return self._announced.popped
 
     def restore(self, events: Iterable[Event], sequence: int, gone: int) -> None:
-        """Restore :meth:`state` and :attr:`gone`; equal events have been announced before."""
+        """Restore :meth:`state` and :attr:`gone`; the same events must have been announced
+        before.
+        """
         self._heap = list(events)
         heapq.heapify(self._heap)
         self._sequence = sequence
@@ -103,7 +106,7 @@ class EventQueue:
 
 
 class Announced:
-    """Events known long before, in columns: 4 bytes each where they are given in the order of time.
+    """Events known in advance, in columns of 4 bytes each if they are given in the order of time.
 
     They come in the order of time, then of number. popped: how many are gone. left: how many are
     not, which is asked at every event.
@@ -121,7 +124,7 @@ class Announced:
             given = given[self._order]
         self._times = narrow(given)
         self._kind, self._sequence, self._first = kind, sequence, first
-        #: The first that is left.
+        #: Position of the first remaining event.
         self.head: Event = (0, 0, 0, 0)
         self.go_to(0)
 
@@ -138,13 +141,13 @@ class Announced:
             self.head = (time, self._kind, self._sequence + job, self._first + job)
 
     def pop(self) -> Event:
-        """Remove and return the first."""
+        """Remove and return the first event."""
         head = self.head
         self.go_to(self.popped + 1)
         return head
 
 
-#: Jobs that get a future allocation where neither the instance nor the caller says how many.
+#: Number of jobs with a future allocation if neither the instance nor the caller gives one.
 TOP = 4
 #: Deterministic solver units that the optimal method may spend in a cycle.
 EFFORT = 2.0
@@ -152,20 +155,20 @@ EFFORT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of one simulation."""
+    """The settings of one simulation."""
 
-    #: The name of a method (:mod:`solver.scheduler`).
+    #: Name of a reservation method (:mod:`solver.scheduler`).
     reservation: str
-    #: Jobs of highest priority that get a future allocation (TBR-01).
+    #: Number of jobs of highest priority with a future allocation (TBR-01).
     top: int
     #: Seconds between two cycles; 0 for a cycle at every event.
     cycle: int
-    #: Every queue reserves, without a limit of time, because none of the instance says that it
-    #: does.
+    #: Whether every queue reserves without a time limit, as in an instance without reservation
+    #: settings.
     every_queue: bool = False
-    #: Solver units a cycle for "optimal".
+    #: Deterministic solver units per cycle for "optimal".
     effort: float = EFFORT
-    #: Leave out cycles that cannot change anything.
+    #: Whether to skip cycles that cannot change anything.
     skip_idle: bool = True
     #: The one cycle that a plan is read from: jobs are considered before their begin time, nothing
     #: is preempted or grows, and reasons are given.

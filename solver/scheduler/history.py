@@ -35,17 +35,17 @@ from .why_pending import PendingReasons
 class PendingJob:
     """A pending job with its reservation and estimate; times in seconds, hosts by name."""
 
-    #: Reserved since `since`.
+    #: Slots by host reserved since `since`.
     slots: Mapping[str, int] = field(default_factory=dict)
-    #: MB reserved.
+    #: Reserved memory (MB) by host.
     memory: Mapping[str, float] = field(default_factory=dict)
     since: int | None = None
-    #: Expected start: certain if `allocation` names the hosts, else a lower bound.
+    #: Expected start (seconds): certain if `allocation` names the hosts, else a lower bound.
     estimate: int | None = None
     allocation: Mapping[str, int] = field(default_factory=dict)
-    #: Why it does not start now, in a sentence with its numbers.
+    #: Reason why the job does not start now, as a sentence with numbers.
     reason: str = ""
-    #: All of it in LSF's words, with the hosts.
+    #: All pending reasons in LSF's words, with the hosts.
     reasons: tuple[Reason, ...] = ()
 
 
@@ -56,15 +56,15 @@ class HostLoad:
     #: Value that scheduling uses: the reported value minus the reserved amount (for a load: plus
     #: that amount); None if nothing is reported.
     total: Mapping[str, float | None]
-    #: By running and by pending jobs.
+    #: Amounts reserved by running and by pending jobs, by resource.
     reserved: Mapping[str, float]
-    #: Reserved by pending jobs.
+    #: Slots reserved by pending jobs.
     slots: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLoad:
-    """A shared resource."""
+    """The state of a shared resource."""
 
     name: str
     #: Amount that is not reserved.
@@ -80,8 +80,9 @@ class LimitUse:
     """Usage of one counter of a Limit section by running jobs; amounts in MB, slots or jobs."""
 
     name: str
-    #: By "users", "queues", "hosts", "projects" and, if it asks for them, "apps": as configured or,
-    #: of a limit for each, the one that is counted; nothing where the section does not ask.
+    #: Names of the counted consumers by kind ("users", "queues", "hosts", "projects", and "apps" if
+    #: requested): as configured, or the counted consumer if each one has its own limit; empty if
+    #: the section does not restrict that kind.
     consumers: Mapping[str, tuple[str, ...]]
     resource: str
     used: float
@@ -90,7 +91,7 @@ class LimitUse:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A moment of a simulation, to be looked at."""
+    """The state of a simulation at one instant."""
 
     #: The instance with the jobs that run or pend at the time of the snapshot.
     instance: Instance
@@ -109,14 +110,14 @@ class Snapshot:
     jobs: Mapping[str, Job] = field(default_factory=dict)
 
     def holds(self, job: str) -> Mapping[str, int]:
-        """Slots that a pending job has reserved, by host."""
+        """Return the slots that a pending job has reserved, by host."""
         return self.waiting[job].slots if job in self.waiting else {}
 
 
 def snapshot_of(
     instance: Instance, *, after_cycle: bool, hosts: bool = True, budget: Budget | None = None
 ) -> Snapshot:
-    """The moment of an instance.
+    """Return the snapshot of an instance at its current time.
 
     after_cycle: after the scheduling cycle at its now. hosts: with what is free and reserved.
     budget: of the cycle, which ends early with it.
@@ -139,7 +140,7 @@ def snapshot_at(
     top: int | None = None,
     cycle: int | None = None,
 ) -> Snapshot:
-    """The moment `time` (seconds from the origin) of a simulation of the instance.
+    """Return the snapshot of a simulation at `time` (seconds from the origin).
 
     reservation, top, cycle: as of :func:`.simulate`, whose records it agrees with. What is reserved
     and why jobs wait is what the last cycle up to then has said.
@@ -151,7 +152,7 @@ def snapshot_at(
 
 
 def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None) -> Snapshot:
-    """Run a simulation that has not begun to `time`; watch: called after every cycle.
+    """Run a new simulation up to `time`; watch: function called after every cycle.
 
     Raises InputError for a time before its beginning or after its end.
     """
@@ -172,12 +173,12 @@ def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None
             f"(+{duration_text(end - source.now)}): nothing happens any more"
         )
     said = dict(_all_waiting(session))
-    session.advance()  # events until then, without another cycle
+    session.advance()  # Process the events until then, without another cycle.
     return snapshot(session, said)
 
 
 def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> Snapshot:
-    """The moment at which a simulation stands.
+    """Return the snapshot of a simulation at its current time.
 
     said: of pending jobs by the last cycle, None if it has only just been.
     """
@@ -202,7 +203,7 @@ def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> 
 
 
 def _instance_of(session: Session) -> Instance:
-    """The instance with the jobs that run and wait now."""
+    """Return the instance with the jobs that run or wait now."""
     world, before = session.world, session.source
     given = {item.job.id: item for item in before.running}
     waits = {job.id for job in before.pending}
@@ -262,7 +263,7 @@ def _waiting(
 
 
 def _limits(session: Session) -> Iterator[LimitUse]:
-    """Every counter that a job has joined so far."""
+    """Return every limit counter that a job has joined so far."""
     world = session.world
     for row in world.table.limit_rows:
         limit = row.limit
@@ -288,7 +289,7 @@ def _limits(session: Session) -> Iterator[LimitUse]:
 
 
 def _listed(scope: Scope | None, one: str) -> tuple[str, ...]:
-    """The consumers of a counter."""
+    """Return the consumers of a counter."""
     if scope is None:
         return ()
     return (one,) if one else (*scope.names, *(f"~{name}" for name in scope.excluded))
@@ -314,7 +315,7 @@ def _loads(session: Session, reservations: list[JobReservation]) -> Iterator[tup
 
 
 def _sizes(hosts: Sequence[Host]) -> set[str]:
-    """The names of the memory of GPUs, which no table of loads shows."""
+    """Return the names of GPU memory resources, which no table of loads shows."""
     return {name for host in hosts if host.gpus is not None for name in host.gpus.load()}
 
 
@@ -357,7 +358,7 @@ STATES = ("PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "UNKWN")
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """Something that happened to a job at `time` (seconds from the origin)."""
+    """An event of one job at `time` (seconds from the origin)."""
 
     time: int
     #: Kind of the event: "submitted", "pending" (its reasons changed), "reserved" (its reservation
@@ -376,26 +377,28 @@ class JobHistory:
     job: Job
     status: str
     events: tuple[JobEvent, ...]
-    #: In each of :data:`STATES`, until it ended or now.
+    #: Seconds in each of :data:`STATES`, up to the end of the job or the current time.
     seconds: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        """Seconds in all."""
+        """Return the total seconds in all states."""
         return sum(self.seconds.values())
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Hosts on which it has run."""
+        """Return the hosts on which the job has run."""
         ran = (event.slots for event in self.events if event.kind in ("dispatched", "resized"))
         return frozenset(host for slots in ran for host in slots)
 
 
 class Historian:
-    """Watches a simulation; call :meth:`watch` after every cycle, then :meth:`histories`."""
+    """A recorder of job histories: call :meth:`watch` after every cycle, then :meth:`histories`."""
 
     def __init__(self, session: Session, jobs: Iterable[str] = (), *, reasons: bool = True) -> None:
-        """jobs: those to watch, all where none is named. reasons: whether to ask why they wait."""
+        """jobs: the recorded jobs, all jobs if empty. reasons: whether to record pending
+        reasons.
+        """
         self.session = session
         session.cycle.whole_walks = True
         self._ask = reasons
@@ -415,7 +418,7 @@ class Historian:
         held = {item.state.number: item for item in cycle.reservations}
         world = self.session.world
         states = world.states
-        # Jobs that were here at the previous call may have finished since.
+        # Jobs seen in the previous call may have finished since.
         for state in map(states.item, sorted({*self._open, *states.here})):
             if not self._watched(state):
                 continue
@@ -455,7 +458,9 @@ class Historian:
         self._states.setdefault(state.number, []).append((time, name))
 
     def _follow(self, state: JobState) -> None:
-        """Changes of state since the last look: they come at cycles, ends at their own time."""
+        """Return the state changes of a job since the last call; starts happen in cycles, ends at
+        their own time.
+        """
         number, world = state.number, self.session.world
         if number not in self._last:
             if state.status == FUTURE and state.job.submit > world.now:
@@ -520,7 +525,7 @@ def follow(
     top: int | None = None,
     cycle: int | None = None,
 ) -> tuple[list[JobHistory], int]:
-    """Histories of jobs over a simulation, and the second at which it stands then.
+    """Return the histories of jobs over a simulation, and the second at which the simulation stops.
 
     jobs: ids, () for all. time: until when, None for its end. reasons: why they waited, too, which
     takes longer. reservation, top, cycle: as of :func:`.simulate`.

@@ -1,4 +1,4 @@
-"""State of one job in a simulation, and its transitions."""
+"""The state of one job in a simulation, and the transitions between states."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from ..rules.guarantees import on_loans
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """Data that equal jobs share."""
+    """The data that equal jobs share."""
 
     number: int
     job: Job
@@ -58,7 +58,7 @@ class Shape:
 
 
 class ShapeTable:
-    """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
+    """The table of shapes; it resolves jobs on an `instance` whose hosts are all taken to be up.
 
     margin: seconds that a plan keeps free behind pending jobs.
     """
@@ -71,7 +71,7 @@ class ShapeTable:
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
-        #: Loads change while the simulation runs, so every order of hosts may.
+        #: Loads change while the simulation runs, so any order of hosts may change.
         self.follow_load = False
         #: Whether the candidate hosts of some shape depend on the running jobs.
         self.any_dynamic = False
@@ -83,11 +83,11 @@ class ShapeTable:
 
     @property
     def margin(self) -> int:
-        """Seconds that a plan keeps free behind pending jobs."""
+        """Return the seconds that a plan keeps free after pending jobs."""
         return self.resolver.margin
 
     def shape(self, job: Job) -> Shape:
-        """The shape of a job."""
+        """Return the shape of a job."""
         key = self.resolver.asked(job)
         found = self._shapes.get(key)
         if found is None:
@@ -96,19 +96,19 @@ class ShapeTable:
         return found
 
     def kind(self, job: Job, limit: int | None) -> JobKind:
-        """The kind of a job with a run limit: the number that its shape has, or would have."""
+        """Return the kind of a job with a run limit: the number of its existing or future shape."""
         number = self._numbers.setdefault(self.resolver.asked(job), len(self._numbers))
         return JobKind(number, self.backfill_limit(job, limit))
 
     def least_slots(self) -> IntArray:
-        """:attr:`Shape.min_free_slots` by the numbers of shapes, 0 if not computed yet."""
+        """Return :attr:`Shape.min_free_slots` by shape number, 0 if not computed yet."""
         found = np.zeros(self.kinds, dtype=np.int64)
         found[list(self._least)] = list(self._least.values())
         return found
 
     @property
     def kinds(self) -> int:
-        """The number of shape numbers given out."""
+        """Return the number of shape numbers assigned so far."""
         return len(self._numbers)
 
     def backfill_limit(self, job: Job, limit: int | None) -> int:
@@ -119,11 +119,12 @@ class ShapeTable:
         return UNLIMITED if limit is None or job.queue not in self._backfill else limit
 
     def shapes(self) -> list[Shape]:
-        """All shapes so far, in the order in which they turned up."""
+        """Return all shapes so far, in the order of their first use."""
         return list(self._shapes.values())
 
     def _new(self, job: Job, number: int) -> Shape:
-        # The begin time belongs to the single job, and it decides whether its reservation is over.
+        # The begin time belongs to one job, and it decides whether the job's advance reservation
+        # has expired.
         demand = self._timeless(self.resolver.demand(replace(job, begin=None)))
         never = demand.impossible
         if not never and not self._ever_fits(on_loans(self.resolver, demand)):
@@ -136,35 +137,37 @@ class ShapeTable:
         return Shape(number, job, demand, reserving, never, dynamic, least)
 
     def _timeless(self, demand: Demand) -> Demand:
-        """A demand without what its job alone has: when it may start, and how long it runs."""
+        """Return a demand without its job's own earliest start and duration."""
         return replace(demand, duration=None, earliest=self.instance.now)
 
     def _ever_fits(self, demand: Demand) -> bool:
-        """Whether the job fits on the empty cluster; of several terms, each of them alone.
+        """Whether the job fits on the empty cluster; of a compound requirement, each term alone.
 
         Terms that are placed one after another may fit beside others and not on the empty cluster.
         """
         return all(self._fits_alone(demand, term) for term in demand.terms)
 
     def _fits_alone(self, demand: Demand, term: TermDemand) -> bool:
-        """Whether a term fits on the empty cluster; asked once of those that ask for the same."""
+        """Whether a term fits on the empty cluster; the result is cached for equal terms."""
         key = _wants(term, demand, self.resolver.table)
         if key not in self._fitting:
             one = replace(demand, terms=(term,), calendar=None)
-            self._kept.append(one)  # so that nothing else gets the identities in the key
+            self._kept.append(one)  # so that no other object gets the identities in the key
             self._fitting[key] = can_start(self.empty(), one, self.instance.now)
         return self._fitting[key]
 
     def empty(self) -> Profile:
-        """The profile of the cluster with nothing running."""
+        """Return the profile of the cluster without running jobs."""
         return Profile(self.resolver.table, self.instance.now)
 
     def duration(self, job: Job) -> int | None:
-        """Seconds a job is expected to run (TBR-03)."""
+        """Return the expected run time of a job in seconds (TBR-03)."""
         return self.spans(job)[0]
 
     def run_limit(self, job: Job) -> int | None:
-        """Seconds after which a job is killed: -W, queue or application RUNLIMIT (LOP-02)."""
+        """Return the seconds after which a job is killed: -W, or RUNLIMIT of queue or application
+        (LOP-02).
+        """
         return self.spans(job)[1]
 
     def reserved(self, job: Job) -> ReservedPeriods | None:
@@ -174,17 +177,19 @@ class ShapeTable:
         return reserved_periods(self.instance, job.reservation) if job.reservation else None
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
-        """Both :meth:`duration` and :meth:`run_limit`."""
+        """Return the pair of :meth:`duration` and :meth:`run_limit`."""
         return self.resolver.spans(job)
 
     def begin_cycle(self, values: Callable[[], dict[str, FloatArray]]) -> None:
-        """A new cycle; values(): what hosts have available now, by resource, each [H]."""
+        """Begin a new cycle; values(): function that returns the available amounts of the hosts by
+        resource, each [H].
+        """
         self._cycle.clear()
         self._hosts = None
         self._values = values
 
     def now(self, shape: Shape) -> Demand:
-        """The demand with the candidates, and their order, of this cycle."""
+        """Return the demand with the candidate hosts of this cycle, in their order."""
         if not (shape.dynamic or self.follow_load) or self._values is None:
             return shape.demand
         if self._hosts is None:
@@ -203,7 +208,9 @@ class ShapeTable:
         return found
 
     def reserving(self, shape: Shape, job: Job, now: int) -> Demand:
-        """The demand of one job as its reservation sees it: its own duration, no start before."""
+        """Return the demand of one job for a reservation, with its own duration and earliest
+        start.
+        """
         runs = self.duration(job)
         latest, killed = bounds_of_deadline(self.instance, job, runs)
         earliest, reserved = max(now, job.begin or now), self.reserved(job)
@@ -252,7 +259,7 @@ def _by_configuration(term: TermDemand) -> TermDemand:
 
 
 def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:
-    """The demand without hosts that are closed, [H]; None: none are."""
+    """Return the demand without the closed hosts (mask [H]), or unchanged for None."""
     if closed is None:
         return demand
     terms = tuple(
@@ -262,7 +269,7 @@ def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:
 
 
 class Event(IntEnum):
-    """Kinds of events; at one time stamp the lower comes first."""
+    """The kinds of events; at one instant, the lower kind comes first."""
 
     END = 0
     CHANGE = 1
@@ -292,17 +299,17 @@ class ReservationTimer:
 
     #: Names of the hosts of the last reservation, in order.
     hosts: tuple[int, ...] = ()
-    #: When it began.
+    #: Start of the reservation (seconds).
     since: int | None = None
-    #: Before this it may hold nothing, its time being over. In seconds.
+    #: Instant (seconds) before which the job may not reserve again, after its reservation expired.
     blocked_until: int | None = None
 
     def __bool__(self) -> bool:
-        """Whether there is anything to remember of it."""
+        """Whether the timer has any content."""
         return bool(self.hosts) or self.since is not None or self.blocked_until is not None
 
     def clear(self) -> None:
-        """The job waits no more, or for something else."""
+        """Clear the timer of a job that no longer waits or waits for another reason."""
         self.hosts, self.since, self.blocked_until = (), None, None
 
     def next_change(self, length: int) -> int | None:
@@ -314,7 +321,9 @@ class ReservationTimer:
         return None if self.since is None else self.since + length
 
     def can_reserve(self, now: int, length: int, rest: int) -> bool:
-        """Whether the job may hold something: `length` seconds, then not for `rest` (MEM-04)."""
+        """Whether the job may reserve slots: for `length` seconds, then not for `rest` seconds
+        (MEM-04).
+        """
         if self.blocked_until is not None:
             if now < self.blocked_until:
                 return False
@@ -327,47 +336,47 @@ class ReservationTimer:
 
 @dataclass(slots=True, eq=False)
 class JobState:
-    """A job; times in seconds, None for "not yet" or "unknown"."""
+    """The state of one job; times in seconds, None for "not yet" or "unknown"."""
 
     job: Job
-    #: Position in the input, which also breaks ties.
+    #: Position of the job in the input, which also breaks ties.
     number: int
     status: str = FUTURE
-    #: None until it is submitted.
+    #: Shape of the job; None until the job is submitted.
     shape: Shape | None = None
-    #: Seconds it is expected to run.
+    #: Expected run time in seconds.
     duration: int | None = None
-    #: Seconds it really has to run, None without end.
+    #: Real run time in seconds, None if the job never ends by itself.
     real_run_time: int | None = None
-    #: Seconds after which it is killed.
+    #: Run limit in seconds, after which the job is killed.
     limit: int | None = None
     start: int | None = None
-    #: When it really ended.
+    #: Real end of the job (seconds).
     end: int | None = None
     #: When its dependencies were satisfied (seconds, think time included); None if they were not.
     released: int | None = None
     since: int = 0
-    #: Seconds it ran before `since`, the start of its present stretch of running.
+    #: Seconds of run time before `since`, the start of the present running period.
     elapsed: int = 0
-    #: Since when it holds its slots where it holds them now.
+    #: Instant (seconds) since when the job uses its present slots on its present hosts.
     allocated_at: int = 0
-    #: Before that, from when to when it held which.
+    #: Earlier allocations with their start and end (seconds).
     past_allocations: list[tuple[int, int, Allocation]] = field(default_factory=list)
-    #: One allocation a term of its requirement.
+    #: One allocation per term of the requirement.
     terms: tuple[Allocation, ...] = ()
     alternative: int = 0
     backfilled: bool = False
-    #: Slots by host that are held for others, where it backfilled.
+    #: Backfilled slots by host, which other jobs have reserved.
     backfilled_slots: Allocation = field(default_factory=dict)
-    #: The first estimate of its start.
+    #: The first estimate of the start.
     estimate: int | None = None
-    #: When that was made.
+    #: Instant of the first estimate (seconds).
     estimated_at: int | None = None
-    #: Reservation method.
+    #: Reservation method of the first estimate.
     estimate_by: str = ""
-    #: The last estimate.
+    #: The last estimate of the start.
     last_estimate: int | None = None
-    #: Why it did not start when it was first looked at.
+    #: Reason why the job did not start at its first dispatch attempt.
     reason: str = ""
     current_reason: str = ""
     #: Hosts of the last reservation, and how long it lasted.
@@ -375,14 +384,14 @@ class JobState:
     suspended_by: str = ""
     suspensions: int = 0
     requeues: int = 0
-    #: How many began to wait before it.
+    #: Number of jobs that became pending before this job.
     arrival: int = 0
-    #: When it is eligible, and is killed, as a job of an advance reservation (-U); else None.
+    #: Periods of the job's advance reservation (-U), None if it has none.
     reserved: ReservedPeriods | None = None
 
     @property
     def allocation(self) -> Allocation:
-        """Slots by host index, the terms put together."""
+        """Return the slots by host index, all terms together."""
         if len(self.terms) == 1:
             return self.terms[0]
         total: Allocation = {}
@@ -393,12 +402,14 @@ class JobState:
 
     @property
     def slots(self) -> int:
-        """Slots it holds."""
+        """Return the number of slots that the job uses."""
         return sum(sum(term.values()) for term in self.terms)
 
     @property
     def waits_since(self) -> int:
-        """From when its wait counts: its submission, or when other jobs have let it go."""
+        """Return the instant from which the wait counts: the submission, or the satisfied
+        dependency.
+        """
         return self.job.submit if self.released is None else self.released
 
     def initial_reason(self, now: int) -> str:
@@ -449,7 +460,8 @@ class JobState:
         return None if end is None else max(end, now + 1)
 
     def duration_from(self, start: int, margin: int = 0) -> int | None:
-        """Seconds it is expected to run from a start at this second: the clock may end it sooner.
+        """Return the expected run time in seconds from a start at this second; a time window may
+        end it earlier.
 
         margin: what the duration has of it.
         """
@@ -460,7 +472,7 @@ class JobState:
         return left if self.duration is None else min(left, self.duration)
 
     def cut_short_at(self, time: int) -> bool:
-        """Whether a job that ends then is killed, by run limit or clock, with work left."""
+        """Whether a job that ends at this instant is killed by its run limit or a time window."""
         by_limit = self.limit is not None and (
             self.real_run_time is None or self.real_run_time > self.limit
         )
@@ -481,16 +493,16 @@ _times_of, _kind_of = attrgetter(*_TIMES), attrgetter(*_KIND)
 _ODD = ("allocated_at", "since", "elapsed", "suspended_by", "suspensions", "requeues")
 #: Value in a checkpoint that denotes a missing time.
 _NONE = -(1 << 63)
-#: Columns of a row (number, times, codes of kind and reason, pieces up to its last) and of a piece
-#: (host, slots) as a checkpoint has them, and what their letters mean.
+#: Columns of a row (number, times, codes of kind and reason, last piece) and of a piece (host,
+#: slots) in a checkpoint, and the type letters of the columns.
 _ROW, _PIECE = ("i", *("q" for _ in _TIMES), "i", "i", "I"), ("i", "i")
 _BYTES = {"i": "<i4", "I": "<u4", "q": "<i8"}
-#: Slots on one host that a column takes.
+#: Maximum number of slots on one host that a column can store.
 _MOST = (1 << 31) - 1
 
 
 class EndedJobs:
-    """Rows in the order in which the jobs ended; each is a state again when it is asked for.
+    """The finished jobs as rows in the order of their ends; a row becomes a state on request.
 
     What mattered only while a job waited or ran - its shape, work, limit, parts and what it held -
     is gone.
@@ -506,11 +518,11 @@ class EndedJobs:
         return len(self._rows)
 
     def numbers(self) -> Iterator[int]:
-        """Numbers of the jobs, row by row."""
+        """Return the numbers of the jobs, row by row."""
         return (row[0] or 0 for row in self._rows)
 
     def add(self, state: JobState) -> int:
-        """Enter a job that will not change any more; its row."""
+        """Add a finished job and return its row."""
         row = len(self)
         if _is_plain(state):
             for term in state.terms:
@@ -526,7 +538,7 @@ class EndedJobs:
         return row
 
     def state(self, row: int, job: Job) -> JobState:
-        """The job of a row as it ended."""
+        """Return the final state of the job in a row."""
         number, *times, kind, reason, after = self._rows[row]
         state = JobState(job, number or 0)
         for name, time in zip(_TIMES, times, strict=True):
@@ -550,7 +562,7 @@ class EndedJobs:
         return state
 
     def to_state(self) -> dict[str, Any]:
-        """Plain data; columns as Base64 of their little-endian bytes."""
+        """Return plain data; columns are Base64 of their little-endian bytes."""
         tables = ((self._rows, _ROW), (self._pieces, _PIECE))
         return {
             "columns": [
@@ -580,14 +592,14 @@ class EndedJobs:
 
 
 class _Coded:
-    """Few values, each of which many rows have."""
+    """A table of the few distinct values that many rows share."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self._code: dict[Hashable, int] = {}
 
     def code(self, value: Hashable) -> int:
-        """The number of a value in `values`."""
+        """Return the code of a value, its position in `values`."""
         code = self._code.setdefault(value, len(self.values))
         if code == len(self.values):
             self.values.append(value)
@@ -599,7 +611,7 @@ class _Coded:
 
 
 def _is_plain(state: JobState) -> bool:
-    """Whether the job never started, or ran once, in one piece and on one allocation."""
+    """Whether the job never started, or ran once without interruption on one allocation."""
     if state.past_allocations or state.suspensions or state.requeues or state.suspended_by:
         return False
     if state.start is None:
@@ -631,20 +643,20 @@ def _unpacked(text: str, kind: str) -> IntArray:
 # asks for it, and one that has ended is a row of columns.
 
 
-#: In place of a row: the job has not ended.
+#: Row number of a job that is not finished.
 _NO_ROW = -1
 
 
 class JobStates(OnDemand[JobState]):
-    """States by number."""
+    """The states of all jobs by job number."""
 
     def __init__(self, given: Sequence[Job]) -> None:
-        #: The jobs in the order of the input.
+        #: The input jobs in their order.
         self.given = given
         #: States kept by job number: of pending and running jobs, and of future jobs that a caller
         #: requested by number or id and may have changed.
         self.here: dict[int, JobState] = {}
-        #: Jobs that are no longer as they were given, by number.
+        #: Jobs that were modified since the input, by number.
         self.modified: dict[int, Job] = {}
         self.ended = EndedJobs()
         self._row = array("i", [_NO_ROW]) * len(given)
@@ -657,19 +669,19 @@ class JobStates(OnDemand[JobState]):
         return len(self._row)
 
     def add(self, job: Job) -> JobState:
-        """A job that was not given, the last one from now on."""
+        """Append a job that is not in the input."""
         number = len(self)
         self._row.append(_NO_ROW)
         self.modified[number] = job
         return self.activate(number)
 
     def job(self, number: int) -> Job:
-        """A job as it is now."""
+        """Return the job in its present form."""
         found = self.modified.get(number)
         return self.given[number] if found is None else found
 
     def item(self, place: int) -> JobState:
-        """A state to look at: changes of a job that is not here are lost."""
+        """Return a state to read; changes to the state of an inactive job are lost."""
         found = self.here.get(place)
         if found is not None:
             return found
@@ -683,11 +695,13 @@ class JobStates(OnDemand[JobState]):
         return found
 
     def entered(self, numbers: Container[int], bring_up: Callable[[JobState], JobState]) -> None:
-        """Jobs that are no objects here yet but run; bring_up: their states as they are now."""
+        """Add running jobs that have no state object yet; bring_up: function that makes their
+        states.
+        """
         self._entered, self._bring_up = numbers, bring_up
 
     def activate(self, number: int) -> JobState:
-        """The state of a job; if it has not ended, the one that counts from now on."""
+        """Return the state of a job and keep it as the valid one unless the job is finished."""
         found = self.here.get(number)
         if found is None:
             found = self.item(number)
@@ -696,18 +710,20 @@ class JobStates(OnDemand[JobState]):
         return found
 
     def modify(self, state: JobState, job: Job) -> None:
-        """A job is no longer as it was given."""
+        """Replace a job by its modified form."""
         if job is not state.job:
             state.job = self.modified[state.number] = job
 
     def close(self, state: JobState) -> None:
-        """A job has ended and will not change any more."""
+        """Record the final state of a finished job."""
         self._row[state.number] = self.ended.add(state)
         del self.here[state.number]
         del self._by_id[state.job.id]
 
     def find(self, name: str) -> JobState | None:
-        """The state of a job by its id, kept as by :meth:`activate`; None if there is none."""
+        """Return the state of a job by its id, kept as by :meth:`activate`, or None if the id is
+        unknown.
+        """
         found = self._by_id.get(name)
         if found is None:
             if self._places is None:
@@ -758,12 +774,14 @@ class JobStates(OnDemand[JobState]):
 
 
 class RunningStates(MutableMapping[int, JobState]):
-    """States by number, in the order in which the jobs came, as a dictionary would have them."""
+    """The states of running jobs by number, in the order in which the jobs were added, as in a
+    dictionary.
+    """
 
     __slots__ = ("_found", "_make")
 
     def __init__(self, numbers: Iterable[int], make: Callable[[int], JobState]) -> None:
-        """make: the state of one of these numbers, the one that counts from then on."""
+        """make: function that makes the state of a job number, which is kept from then on."""
         self._found: dict[int, JobState | None] = dict.fromkeys(numbers)
         self._make = make
 

@@ -1,4 +1,4 @@
-"""Running jobs that a planner keeps entered from one plan to the next, and changes one by one.
+"""The running jobs that a planner keeps loaded from one plan to the next, and updates one by one.
 
 Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of
 the columns, and a job that starts or ends changes its own rows alone. Kept are the jobs that
@@ -38,7 +38,7 @@ class LoadedRunningJobs:
         self.profile = RunningProfile(self.requests.resolver.table, instance.now)
         #: Indices of all running jobs.
         self.states: list[JobState] = []
-        #: Numbers of those that are kept.
+        #: Numbers of the jobs that stay loaded from plan to plan.
         self.plain: set[int] = set()
         #: Indices of the resizable running jobs.
         self.growing: set[int] = set()
@@ -47,7 +47,7 @@ class LoadedRunningJobs:
     def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
         """Add running jobs; they are the last jobs of the instance."""
         self.requests.instance = self.requests.resolver.instance = instance
-        # A cluster state without running jobs, which knows what a job is expected to do.
+        # A cluster state without running jobs, used to compute expected durations.
         world = World(instance, self.requests, FirstCome(instance), 0, JobStates(()))
         jobs = list(more)
         first = len(self.states)
@@ -75,7 +75,7 @@ class LoadedRunningJobs:
                 self.growing.add(number)
 
     def ended(self, number: int) -> None:
-        """A job is gone; the last one of the instance takes its place."""
+        """Remove a job; the last job of the instance takes its number."""
         if number in self.plain:
             self.profile.ended(number)
             self.plain.discard(number)
@@ -94,21 +94,21 @@ class LoadedRunningJobs:
         self.states[number] = last
 
     def _has_passed_its_estimate(self, state: JobState, now: int) -> bool:
-        """Whether a job is expected at its limit by now, and was not when it was entered."""
+        """Whether a job is expected to run to its limit now, but was not when it was loaded."""
         span, start = state.duration, state.start
         return (
             span is not None and span != state.limit and start is not None and start + span <= now
         )
 
     def _give_up_passed(self, now: int) -> None:
-        """Enter again the jobs whose expected ends have moved."""
+        """Stop keeping the jobs whose expected ends have changed."""
         for number in [n for n in self.plain if self._has_passed_its_estimate(self.states[n], now)]:
             self.profile.ended(number)
             self.plain.discard(number)
             self.growing.discard(number)
 
     def enter(self, world: World) -> None:
-        """All running jobs, in a cluster state that only examines those kept."""
+        """Enter all running jobs into a cluster state, one by one only if they are not kept."""
         self._give_up_passed(world.now)
         world.running_profile = self.profile.twin(world.now)
         running = world.instance.running

@@ -20,7 +20,7 @@ def has_loans(cycle: CycleState) -> bool:
 
 
 def give_loans(cycle: CycleState) -> None:
-    """Start pending jobs, in their order, on loans."""
+    """Start pending jobs in dispatch order on loans of guaranteed pools."""
     rows = cycle.world.table.guarantees
     if rows is None:
         return
@@ -42,7 +42,7 @@ def _start(
     open_to: list[int],
     demanded: dict[int, bool],
 ) -> bool:
-    """Start one job on loans of these pools; whether it could."""
+    """Start one job on loans of these pools; return whether it started."""
     if cycle.ineligibility(state, offer):
         return False
     residual = cycle.residual_for(cycle.eligibility.closed(state.job.queue, offer.hosts), state)

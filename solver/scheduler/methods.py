@@ -29,7 +29,9 @@ from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold
 
 
 class Optimal:
-    """The optimal method: plans the first N jobs together; greedy reservation for the rest."""
+    """The optimal method: joint planning of the first N jobs, and greedy reservation for the other
+    jobs.
+    """
 
     name = "optimal"
     summary = "the first N jobs are planned together, lexicographically, windows kept"
@@ -42,7 +44,7 @@ class Optimal:
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
-        """A greedy reservation for a job behind the first N."""
+        """Return a greedy reservation for a job behind the first N."""
         return Greedy().reserve(cycle, state, closed)
 
 
@@ -54,7 +56,7 @@ class _Top:
     shape: Shape
     closed: BoolArray | None
     demand: Demand
-    #: The turn that brought it in.
+    #: The dispatch attempt that added the job.
     offer: Offer
 
 
@@ -94,10 +96,12 @@ def plan_top(cycle: CycleState) -> None:
 
 
 def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> JobReservation | None:
-    """Time-based, else greedy, for a job that the plan does not help."""
+    """Return a time-based, else a greedy reservation for a job without a useful start in the
+    plan.
+    """
     why = "the plan has no place for it"
     if now_planned:
-        # While the job is overdue, the starts planned behind it move with every cycle.
+        # While a job is overdue, the starts planned after its end move with every cycle.
         cycle.progress.is_unstable = True
         why = "its planned place is held for a job before it"
     reservation = future_allocation(cycle, item.state, item.closed)
@@ -116,7 +120,7 @@ def _choose(cycle: CycleState) -> list[_Top]:
     while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
         state = cycle.world.states.get(offer.job.id)
         if state.start is not None:
-            # A running job that would grow; it has its turn at the end of the cycle.
+            # A running job with a growth request is examined at the end of the cycle.
             order.skipped(offer.job)
             continue
         shape = cycle.shape(state)
@@ -127,7 +131,8 @@ def _choose(cycle: CycleState) -> list[_Top]:
             demand = _demand(cycle, state, offer)
             if all(term.candidates.size for term in demand.terms):
                 _enter(cycle, chosen, _Top(state, shape, closed, demand, offer))
-                # Booked on its account, so that users alternate as they would if it started.
+                # The job is charged to its account, so that users alternate as if the job had
+                # started.
                 where = min(offer.hosts) if offer.hosts else cycle.world.names[0]
                 order.reserved(offer.job, {where: offer.job.slots}, now)
                 booked.append(offer.job)
@@ -155,7 +160,9 @@ def _running(cycle: CycleState) -> Profile:
 
 
 def _enter(cycle: CycleState, chosen: list[_Top], item: _Top) -> None:
-    """Add a job; one that comes again, for other hosts, counts where it starts first (TBR-12)."""
+    """Add a job; of a job offered several times for different hosts, the earliest start counts
+    (TBR-12).
+    """
     place = next((i for i, other in enumerate(chosen) if other.state is item.state), None)
     if place is None:
         chosen.append(item)
@@ -167,7 +174,7 @@ def _enter(cycle: CycleState, chosen: list[_Top], item: _Top) -> None:
 
 
 def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, Start]:
-    """Starts of the jobs, by id."""
+    """Return the planned starts of the jobs, by id."""
     now = cycle.world.now
     profile = _running(cycle)
     demands = tuple(item.demand for item in chosen)
@@ -197,7 +204,7 @@ def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
 
 
 def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
-    """Start a job where the plan has it, if nothing keeps it from there."""
+    """Start a job as planned if no rule prevents it."""
     if not still_free(cycle.residual(_closed_now(cycle, item), item.state), item.demand, planned):
         return False
     cycle.start(item.state, planned, offer=item.offer, why="planned for now")
@@ -205,7 +212,7 @@ def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
 
 
 def _start(cycle: CycleState, item: _Top) -> bool:
-    """Start a job where it fits, if not where the plan has it."""
+    """Start a job on the planned hosts, or wherever it fits."""
     start = cycle.try_start(item.shape, cycle.residual(_closed_now(cycle, item), item.state))
     if start is None:
         return False
@@ -217,7 +224,8 @@ Reservation = Literal["configured", "none", "greedy", "time-based", "optimal"]
 
 
 class ReservationMethod(Protocol):
-    """A reservation method: reserves for jobs that cannot start now. One object serves all cycles.
+    """A reservation method, which reserves for jobs that cannot start now; one object serves all
+    cycles.
 
     name: as users write it. summary: half a sentence for help texts. looks_ahead: whether the
     method gives future allocations, to at most N jobs and not together with job chunking (TBR-01,
@@ -226,18 +234,18 @@ class ReservationMethod(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the method as users write it."""
+        """Return the name of the method as users write it."""
 
     @property
     def summary(self) -> str:
-        """Half a sentence for help texts."""
+        """Return a short description for help texts."""
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether it gives future allocations."""
+        """Whether the method gives future allocations."""
 
     def before(self, cycle: CycleState) -> None:
-        """Plan, start and reserve before the jobs have their turns."""
+        """Plan, start and reserve before the cycle examines the jobs one by one."""
 
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
@@ -263,7 +271,7 @@ def settings_for(
     effort: float = EFFORT,
     skip_idle: bool = True,
 ) -> Settings:
-    """Settings for an instance.
+    """Return the settings for an instance.
 
     "configured" is time-based where LSB_TIME_RESERVE_NUMJOBS is set, else greedy, in the queues
     with SLOT_RESERVE or RESOURCE_RESERVE. A method that is named holds for those queues too, or for

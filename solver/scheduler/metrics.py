@@ -23,9 +23,9 @@ from .job_state import FUTURE
 from .records import JobRecord, Simulation
 from .simulation import simulate
 
-#: In a column of times: none.
+#: Value in a column of times that denotes a missing time.
 _NO_TIME = -(1 << 63)
-#: Columns of the jobs that are compared.
+#: Positions of the columns of compared jobs.
 _SUBMIT, _SINCE, _START, _REAL, _ESTIMATE = range(5)
 #: Seconds by which a simulated start may differ and still count as the recorded one.
 CLOSE = 5
@@ -33,7 +33,7 @@ CLOSE = 5
 
 @dataclass(frozen=True, slots=True)
 class WaitComparison:
-    """Jobs of one queue ("" for all) that started both in the log and in the simulation.
+    """The jobs of one queue ("" for all queues) that started both in the log and in the simulation.
 
     Times in seconds. error: simulated start less recorded start, so positive is late; its quantiles
     over the jobs, interpolated.
@@ -41,7 +41,7 @@ class WaitComparison:
 
     queue: str
     jobs: int
-    #: Jobs that the simulation never started; they count nowhere else.
+    #: Number of jobs that the simulation never started; other fields do not count them.
     not_started: int
     recorded_mean_wait: float | None
     simulated_mean_wait: float | None
@@ -55,22 +55,23 @@ class WaitComparison:
     median_error: float | None
     p75_error: float | None
     p95_error: float | None
-    #: Jobs whose starts differ by at most CLOSE seconds.
+    #: Number of jobs whose starts differ by at most CLOSE seconds.
     close: int
-    #: Jobs with a first estimate.
+    #: Number of jobs with a first estimate.
     estimates: int
-    #: Of it against the recorded start, None if there is none.
+    #: Mean absolute error of the first estimates against the recorded starts (seconds), None if
+    #: there is no estimate.
     estimate_mean_absolute_error: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
 def compare_waits(
     records: Iterable[JobRecord], recorded: Mapping[str, int]
 ) -> tuple[WaitComparison, ...]:
-    """All jobs of the log that have a recorded start, then those of each queue by name.
+    """Return the comparison of all jobs with a recorded start, then of each queue by name.
 
     recorded: real start by job id, in seconds from the origin.
     """
@@ -85,7 +86,8 @@ def compare_waits(
 
 
 def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
-    """jobs: submission, since when it waits, start, recorded start and estimate, a row a job.
+    """Return the comparison for job rows of submission, begin of the wait, start, recorded start
+    and estimate.
 
     What was recorded counts from the submission: in a log that is when others had let a job go.
     """
@@ -143,24 +145,24 @@ def _percentile(values: np.ndarray, which: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class SlotUse:
-    """Use of the slots of the cluster."""
+    """The use of the slots of the cluster."""
 
-    #: The first submission (seconds).
+    #: Instant of the first submission (seconds).
     begin: int
-    #: The last end (seconds).
+    #: Instant of the last end (seconds).
     end: int
-    #: Slot-seconds in use over all.
+    #: Used slot-seconds divided by all slot-seconds.
     utilisation: float
     #: Share of all slot-seconds that were free while a job waited.
     idle_while_waiting: float
-    #: Share of the free ones on hosts with a job.
+    #: Share of the free slot-seconds that lie on hosts with a job.
     fragmentation: float
 
 
 def slot_seconds(
     result: Simulation, begin: int, end: int, block: int
 ) -> tuple[list[float], list[float]]:
-    """Slot-seconds in use, and all there are, in each stretch of `block` seconds from `begin` on.
+    """Return the used and the total slot-seconds in each block of `block` seconds from `begin` on.
 
     The last stretch ends at `end`.
     """
@@ -177,20 +179,20 @@ def slot_seconds(
 
 @dataclass(slots=True)
 class SlotSpans:
-    """From when to when jobs waited, and held slots, job by job; None: to the end."""
+    """The periods in which jobs waited and used slots, job by job; None: to the end."""
 
-    #: Slots by host.
+    #: Number of slots of each host.
     capacity: dict[str, int]
     now: int
-    #: So far.
+    #: End of the measured time so far (seconds).
     end: int
-    #: Submission.
+    #: Earliest submission (seconds), None without a job.
     first: int | None = None
-    #: Since, until.
+    #: Start and end of each waiting period (seconds).
     waits: IntTable = field(default_factory=IntTable)
-    #: Since, until, slots, first row in `hosts` and how many.
+    #: Start and end of each period (seconds), slots, first row in `hosts` and number of rows.
     held: IntTable = field(default_factory=IntTable)
-    #: Number.
+    #: Number of the host in each row.
     hosts: IntTable = field(default_factory=IntTable)
     _number: dict[str, int] = field(init=False)
 
@@ -212,12 +214,12 @@ class SlotSpans:
         return spans
 
     def add(self, record: JobRecord) -> None:
-        """Another job."""
+        """Add a job."""
         self.first = record.submit if self.first is None else min(self.first, record.submit)
         self.end = max(self.end, record.end or self.end)
         if record.status == FUTURE:
             return
-        # One that is killed before it starts waits until then.
+        # A job that is killed before it starts waits until that instant.
         waits_until = record.end if record.start is None else record.start
         if waits_until is None or record.waits_since < waits_until:
             self.waits.append(record.waits_since, waits_until)
@@ -242,7 +244,8 @@ class SlotSpans:
         return SlotUse(begin, end, busy / whole, idle_then / whole, partly / free if free else 0.0)
 
     def slot_seconds(self, begin: int, end: int, clock: Callable[[IntArray], IntArray]) -> int:
-        """Slots times seconds by a clock that shows `clock(t)` at t; nothing before `begin` counts.
+        """Return slots times seconds by a clock that shows `clock(t)` at t; nothing before `begin`
+        counts.
 
         What is still open ends at `end`.
         """
@@ -256,7 +259,7 @@ class SlotSpans:
         return total
 
     def _capacity_seconds(self, begin: int, end: int) -> int:
-        """Slots of hosts times the seconds in which some job held one there."""
+        """Return the slots of hosts times the seconds in which some job used a slot of the host."""
         capacity = list(self.capacity.values())
         done = [begin] * len(capacity)
         total = 0
@@ -276,7 +279,7 @@ class SlotSpans:
 
 
 class _Union:
-    """All instants that lie in some span."""
+    """The union of time spans."""
 
     def __init__(self, begins: IntArray, ends: IntArray) -> None:
         order = np.argsort(begins, kind="stable")
@@ -288,11 +291,11 @@ class _Union:
         self._begins = begins[np.concatenate([[0][:some], apart]).astype(np.int64)]
         self._ends = ends[np.concatenate([apart, [len(ends)][:some]]).astype(np.int64) - 1]
         self._sum = np.concatenate([[0], np.cumsum(np.maximum(self._ends - self._begins, 0))])
-        #: How many seconds.
+        #: Total seconds of the union.
         self.length = int(self._sum[-1])
 
     def before(self, at: IntArray) -> IntArray:
-        """Seconds in it before each instant."""
+        """Return the seconds of the union before each instant."""
         place = np.searchsorted(self._begins, at, side="right")
         inside = np.zeros(len(at), dtype=np.int64)
         some = place > 0
@@ -302,30 +305,34 @@ class _Union:
         return self._sum[np.maximum(place - 1, 0)] * some + inside
 
 
-#: Bounded slowdown takes jobs shorter than this many seconds for as long as this.
+#: Seconds that bounded slowdown takes as the run time of any shorter job.
 SHORT = 10
-#: The share of jobs, the largest by slots, that count as big.
+#: Share of the jobs that count as big, the largest by slots.
 BIG = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """First estimates of one method against real starts; seconds, later than said is positive."""
+    """First estimates of one method against real starts, in seconds; a positive error is a late
+    start.
+    """
 
-    #: With an estimate and a start.
+    #: Number of jobs with an estimate and a start.
     jobs: int
     mean_error: float
     mean_absolute_error: float
     p90_absolute_error: float
-    #: Share that started at the estimate or within a cycle of it.
+    #: Share of the jobs that started within a cycle of the estimate.
     exact: float
-    #: Share whose estimate was too early.
+    #: Share of the jobs that started more than a cycle after the estimate.
     early: float
 
 
 @dataclass(frozen=True, slots=True)
 class LoopMetrics:
-    """Times in seconds, None if there is nothing to measure; percentiles interpolate."""
+    """The metrics of a simulation in seconds, None if there is nothing to measure; percentiles
+    interpolate.
+    """
 
     jobs: int
     started: int
@@ -344,16 +351,16 @@ class LoopMetrics:
     mean_bounded_slowdown: float | None
     median_bounded_slowdown: float | None
     p95_bounded_slowdown: float | None
-    #: Slot-seconds in use over all, from the first submission to the last end.
+    #: Used slot-seconds divided by all slot-seconds, from the first submission to the last end.
     utilisation: float
     #: Share of all slot-seconds that were free while a job waited.
     idle_while_waiting: float
-    #: Share of the free slots that lie on hosts with a job, over time.
+    #: Share of the free slots over time that lie on hosts with a job.
     fragmentation: float
     backfilled: int
-    #: The tenth with most slots.
+    #: Number of big jobs, the tenth with most slots.
     big_jobs: int
-    #: The least that makes a job big.
+    #: Minimum number of slots of a big job.
     big_slots: int
     #: Mean wait of the big jobs (seconds).
     big_mean_wait: float | None
@@ -361,28 +368,28 @@ class LoopMetrics:
     big_p95_wait: float | None
     #: Longest waiting time (seconds).
     big_max_wait: float | None
-    #: Mean wait of these jobs divided by the mean wait of the other jobs.
+    #: Mean wait of the big jobs divided by the mean wait of the other jobs.
     starvation: float | None
-    #: Jobs with a first estimate and a start.
+    #: Number of jobs with a first estimate and a start.
     estimates: int
-    #: The share of them that started no later than it, within a cycle.
+    #: Share of these jobs that started no later than estimated, within a cycle.
     estimates_met: float | None
-    #: By method, of the first estimate that a job was given.
+    #: Predictions by the method that made the first estimate of a job.
     predictions: dict[str, Prediction]
-    #: The same, of those alone that it was given by the first cycle after its submission.
+    #: Predictions by method, of estimates made by the first cycle after the submission alone.
     predictions_at_submission: dict[str, Prediction]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; predictions by method."""
+        """Return plain data; predictions by method."""
         return asdict(self)
 
 
 def measure(result: Simulation) -> LoopMetrics:
-    """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
+    """Return the metrics of a simulation, complete or not; only jobs submitted in it count."""
     spans = SlotSpans.before(result)
     found = _Columns(tolerance_of(result), result.instance.now)
     running = len(result.instance.running)
-    # Once over the records: they are made as they are asked for.
+    # The records are made on demand, so a single pass avoids to make them twice.
     for place, record in enumerate(result.jobs):
         spans.add(record)
         if _counts(place, record, running):
@@ -432,7 +439,7 @@ def measure(result: Simulation) -> LoopMetrics:
 
 @dataclass(slots=True)
 class _Columns:
-    """Job columns from which metrics are computed."""
+    """The job columns from which metrics are computed."""
 
     #: Seconds between two cycles.
     step: int
@@ -441,16 +448,17 @@ class _Columns:
     pending: int = 0
     backfilled: int = 0
     status: Counter[str] = field(default_factory=Counter)
-    #: Waits and slots of those that did.
+    #: Waits (seconds) and slots of the jobs that started.
     started: IntTable = field(default_factory=IntTable)
     slowdowns: array[float] = field(default_factory=lambda: array("d"))
-    #: Start less first estimate, by method.
+    #: Start less first estimate (seconds), by method.
     errors: dict[str, IntTable] = field(default_factory=dict)
-    #: Of estimates made by the first cycle that saw the job.
+    #: Start less first estimate (seconds) of estimates made by the first cycle that examined the
+    #: job.
     errors_at_once: dict[str, IntTable] = field(default_factory=dict)
 
     def add(self, record: JobRecord) -> None:
-        """A job that was submitted."""
+        """Add a submitted job."""
         self.jobs += 1
         self.status[record.status] += 1
         self.pending += record.start is None and record.end is None
@@ -466,14 +474,14 @@ class _Columns:
                 at_once.append(record.error)
 
     def _estimated_at_once(self, record: JobRecord) -> bool:
-        """Whether it had an estimate after the first cycle that saw it."""
+        """Whether the job had an estimate after its first cycle."""
         waited = max(0, record.waits_since - self.now)
         first = self.now + -(-waited // self.step) * self.step
         return record.estimated_at is not None and record.estimated_at <= first
 
 
 def submitted(result: Simulation) -> Iterator[JobRecord]:
-    """The jobs that count: those that were submitted in the simulation, or waited when it began."""
+    """Return the jobs that count: those submitted in the simulation, or waiting at its begin."""
     running = len(result.instance.running)
     for place, record in enumerate(result.jobs):
         if _counts(place, record, running):
@@ -485,12 +493,16 @@ def _counts(place: int, record: JobRecord, running: int) -> bool:
 
 
 def tolerance_of(result: Simulation) -> int:
-    """Seconds by which a start may miss its estimate and still count as met: a cycle."""
+    """Return the seconds by which a start may miss its estimate and still count as met: one
+    cycle.
+    """
     return max(1, result.settings.cycle)
 
 
 def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
-    """Estimates of each method that made any; tolerance: seconds that still count as exact."""
+    """Return the predictions of each method with estimates; tolerance: seconds that still count as
+    exact.
+    """
     errors: dict[str, IntTable] = {}
     for record in records:
         if record.error is not None:
@@ -521,7 +533,7 @@ def _slowdown(record: JobRecord) -> float:
 
 
 def _by_size(sizes: np.ndarray, waits: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """The least size of a big job, and the waits of big jobs and of the others."""
+    """Return the minimum size of a big job, and the waits of big and of other jobs."""
     if not sizes.size:
         return 0, np.zeros(0), np.zeros(0)
     least = int(np.quantile(sizes, 1 - BIG, method="higher"))
@@ -552,24 +564,23 @@ def _ratio(first: float | None, second: float | None) -> float | None:
 
 #: Seconds between cycles that are tried in addition to the cluster's MBD_SLEEP_TIME.
 LENGTHS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300)
-#: Jobs that are simulated with each.
+#: Number of jobs that are simulated with each cycle length.
 SAMPLE = 300
 
 
 @dataclass(frozen=True, slots=True)
 class CycleFit:
-    """The length between two cycles that makes most starts those that were recorded."""
+    """The cycle length whose simulation reproduces the largest number of recorded starts."""
 
-    #: Seconds, the best.
+    #: The best cycle length in seconds.
     cycle: int
-    #: That were looked at.
+    #: Number of compared jobs.
     jobs: int
-    #: Of each length that was tried, how many of them started within CLOSE seconds of the recorded
-    #: start.
+    #: Number of jobs that started within CLOSE seconds of the recorded start, by cycle length.
     close: Mapping[int, int]
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data."""
+        """Return plain data."""
         tried = {str(length): count for length, count in self.close.items()}
         return {"cycle": self.cycle, "jobs": self.jobs, "within": CLOSE, "close": tried}
 
@@ -577,7 +588,7 @@ class CycleFit:
 def fit_cycle(
     instance: Instance, recorded: Mapping[str, int], changes: Sequence[Change] = ()
 ) -> CycleFit | None:
-    """The cycle length that fits the recorded starts best; None if none is recorded.
+    """Return the cycle length that fits the recorded starts best, or None if no start is recorded.
 
     Most jobs within CLOSE seconds decide, then the mean error, endless where no job starts; of
     equal lengths the longest.

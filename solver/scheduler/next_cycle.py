@@ -1,4 +1,4 @@
-"""A plan by greedy or time-based reservation: what the next cycle of the loop says of each job.
+"""Plans by greedy or time-based reservation: the results of the next dispatch cycle for each job.
 
 One cycle is run at the instance's now. Jobs that it starts are planned for now, on the slots that
 it gives them; of the others the plan has what the cycle holds for them and expects. Every pending
@@ -56,9 +56,9 @@ from .simulation import Session
 
 #: Effects that later jobs may have on the start of a job without BACKFILL.
 OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
-#: Of plans with more jobs that come later than can be given places of their own rank.
+#: Note on a plan with too many later jobs to place each at its own rank.
 PLACED_BEHIND = "that jobs which wait (-w, -b) keep their place in the order"
-#: Said of a job that got a greedy answer because the time for a better one was over.
+#: Note on a job with a greedy reservation because the budget did not suffice for a better one.
 SHORTENED = "no place for it in the future was looked for: the limit was reached first"
 
 
@@ -71,7 +71,7 @@ def plan_next_cycle(
     margin: int = 0,
     kept: LoadedRunningJobs | None = None,
 ) -> Plan:
-    """The plan of "greedy" or "time-based".
+    """Return the plan by "greedy" or "time-based" reservation.
 
     jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
     of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
@@ -108,7 +108,7 @@ def plan_of(cycle: NextCycle) -> Plan:
 
 
 def _last_end(state: JobState) -> int | None:
-    """By when the clock has killed a job whenever it starts, None if never."""
+    """Return the latest end of a job by its time limits for any start, None if there is none."""
     reserved, deadline = state.reserved, state.job.deadline
     if deadline is not None or reserved is None or reserved.open:
         return deadline
@@ -123,7 +123,7 @@ def _hold_reserved(reservation: JobReservation, begin: int, end: int, profile: P
 
 
 def _expect(session: Session, likely: Mapping[str, int]) -> None:
-    """Tell pending jobs when they are likely to start."""
+    """Set the expected starts of pending jobs."""
     for number, job in enumerate(session.instance.pending, len(session.instance.running)):
         if job.id in likely:
             session.world.states.activate(number).last_estimate = likely[job.id]
@@ -144,16 +144,12 @@ class NextCycle:
         likely: Mapping[str, int] | None = None,
         wanted: str | None = None,
     ) -> None:
-        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle.
-
-        likely: where starts are to be expected, by job id: it makes the search shorter, no more.
-        wanted: the only job to be asked about: once it starts in its turn, no later one has a say.
-        """
+        """jobs: how many get a future allocation, all if None. Raises as plan_next_cycle."""
         self.budget = budget or Budget()
         self.margin = margin
         #: The instance with all its rules.
         self.asked = instance
-        #: As estimates see it.
+        #: The instance as estimates see it, without dispatch windows.
         self.instance = estimator_view(instance)
         self.method = method
         self.jobs = jobs
@@ -194,7 +190,7 @@ class NextCycle:
                 self._place_again()
 
     def _place_again(self) -> None:
-        """Future allocations beside what the cycle started last, after they were found.
+        """Recompute future allocations given the last starts of the cycle.
 
         The next cycle would find them anew, and the budget left none. Each stays at its time where
         the job still fits then, and is gone where it does not, or the budget is over.
@@ -214,7 +210,9 @@ class NextCycle:
                 allocate_start(profile, reservation.demand, reservation.start)
 
     def _unexamined(self, unentered: set[int]) -> set[int]:
-        """Jobs that the budget kept from having their turn, those among them that never entered."""
+        """Return the jobs that the budget left unexamined, including jobs that were never
+        entered.
+        """
         state = self.cycle.state
         if state.progress.queue_exhausted or not self.budget.late():
             return unentered
@@ -239,12 +237,12 @@ class NextCycle:
 
     @cached_property
     def problem(self) -> PlanningProblem:
-        """The resolved problem of the instance, for reasons and for callers."""
+        """Return the resolved problem of the instance, for reasons and for callers."""
         return PlanningProblem.of(self.instance, budget=self.budget, margin=self.margin)
 
     def result_for(self, job: str) -> PlannedJob | Unplaced:
         """Return the result of the cycle for one of its pending jobs."""
-        if self.cycle.answered or self._standing(job) is None:  # it hangs on no limit
+        if self.cycle.answered or self._standing(job) is None:  # the limit has no effect
             return self._answer(job)
         own = next(item for item in self.commitments if item.name == job)
         fits = exact_fits(self.profile_before_starts, self.commitments, only=own)
@@ -262,7 +260,9 @@ class NextCycle:
                 yield with_fit(self._answer(job.id), fits)
 
     def _fits_too_late(self) -> bool:
-        """Whether the budget leaves no time to look for exact fits; noted, so that it is said."""
+        """Whether the budget leaves no time to search exact fits; the result is recorded for a
+        note.
+        """
         self._fits_left_out = self._fits_left_out or self.budget.late()
         return self._fits_left_out
 
@@ -313,7 +313,7 @@ class NextCycle:
         return found
 
     def _expires_first(self, reservation: JobReservation) -> bool:
-        """Whether a reservation would have to last longer than its queue lets it."""
+        """Whether a reservation expires under its queue's MAX_RESERVE_TIME before its start."""
         cycles = self.cycle.state.queues[reservation.state.job.queue].reserve_cycles
         if cycles is None or reservation.estimate is None:
             return cycles is not None
@@ -409,7 +409,7 @@ class NextCycle:
 
     @cached_property
     def commitments(self) -> list[Commitment]:
-        """The commitments of all jobs, in the order of planning."""
+        """Return the commitments of all jobs, in the order of planning."""
         order = [job.id for job in self._order if job.id not in self._unseen_jobs]
         if self.cycle.later.waiting:  # earlier starts are planned first
             planned = [reservation.state.job.id for reservation in self.cycle.reservations]
@@ -419,7 +419,7 @@ class NextCycle:
 
     @cached_property
     def _order(self) -> tuple[Job, ...]:
-        """The pending jobs in the order of planning."""
+        """Return the pending jobs in the order of planning."""
         return priority_order(self.instance)
 
     def demand_of(self, job: str) -> Demand:
@@ -491,7 +491,7 @@ class NextCycle:
         return profile
 
     def _closed(self, job: Job) -> BoolArray | None:
-        """Hosts that no plan has for a job: load, or their state, closes them."""
+        """Return the hosts that are closed to a job in every plan, by load or host state."""
         eligibility = self.cycle.state.eligibility
         return eligibility.closed(job.queue, None, windows=False, intervals=False)
 
@@ -542,7 +542,9 @@ class NextCycle:
 
     @cached_property
     def _stuck(self) -> Mapping[str, str]:
-        """Jobs whose dependency condition never holds in this plan, and why."""
+        """Return the jobs whose dependency condition is never satisfied in this plan, with the
+        reason.
+        """
         cycle, found = self.cycle.state, dict[str, str]()
 
         def when(other: After) -> int | None:
@@ -566,7 +568,7 @@ class NextCycle:
 
     @cached_property
     def _missed(self) -> Mapping[str, str]:
-        """Jobs that find no start by their -t, and why."""
+        """Return the jobs without a start before their termination time (-t), with the reason."""
         found: dict[str, str] = {}
         for job in self._order:
             last, reservation = last_start(self.instance, job), self.held.get(job.id)
@@ -602,7 +604,7 @@ class NextCycle:
         )
 
     def _refused(self, job: Job) -> bool:
-        """Whether the policies never let the job start: it has no share."""
+        """Whether the policies never let the job start because it has no share."""
         found = self._admissions.get(job.id)
         return found is not None and bool(found.refused)
 
@@ -616,7 +618,7 @@ class NextCycle:
         return closed_now(self.problem, demand, without_hosts(demand, closed), closed)
 
     def _in_no_partition(self, job: Job) -> bool:
-        """Whether no host partition has a place for a job even when nothing runs."""
+        """Whether no host partition can run a job even on idle hosts."""
         if not self.instance.partitions:
             return False
         return earliest_start(self.problem.empty, self.problem.demand_of(job)) is None
@@ -668,5 +670,7 @@ class NextCycle:
         return None if duration is None else start + duration - self.margin
 
     def _by_term(self, terms: Sequence[Allocation]) -> tuple[dict[str, int], ...]:
-        """Host names to slots of each term of a compound requirement, () for others."""
+        """Return the slots by host name of each term of a compound requirement, () for other
+        jobs.
+        """
         return tuple(map(self.world.named, terms)) if len(terms) > 1 else ()

@@ -1,4 +1,5 @@
-"""Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who resumes.
+"""Preemption (LOP-06) and suspension by load or run window (RSV-11): choice of jobs to suspend and
+resume.
 
 A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of the
 lowest queue first, among them the latest started, as few as it needs. A suspended job keeps its
@@ -59,7 +60,7 @@ def _by_load_and_window(cycle: CycleState) -> None:
 
 
 def preempt(cycle: CycleState) -> None:
-    """Try the pending jobs of preemptive queues, in order.
+    """Try to start the pending jobs of preemptive queues by preemption, in order.
 
     What a job holds itself, and what those behind it hold, is free for it: a reservation keeps
     slots from jobs of lower rank alone.
@@ -80,7 +81,7 @@ def preempt(cycle: CycleState) -> None:
 
 
 def _may_preempt(cycle: CycleState, queue: str) -> bool:
-    """Whether there is a queue that this one may preempt."""
+    """Whether a queue may preempt jobs of some other queue."""
     own = cycle.queues[queue]
     return any(may_preempt(own, other) for other in cycle.queues.values())
 
@@ -132,7 +133,8 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
 
 
 def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
-    """Running jobs that the job may preempt: lowest queue first, then the latest started.
+    """Return the running jobs that the job may preempt: lowest queue first, then the latest
+    started.
 
     Jobs of service classes are preempted by queues alone that see no guarantees (GUA-01).
     """

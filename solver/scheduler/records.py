@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """One job of a simulation; times in seconds from the origin, None for "never"."""
+    """The record of one job of a simulation; times in seconds from the origin, None for "never"."""
 
     job: str
     user: str
@@ -37,15 +37,15 @@ class JobRecord:
     wait: int | None
     #: "done", "killed" (run limit), "running", "suspended", "preempted", "pending" or "future".
     status: str
-    #: Held.
+    #: Slots in use.
     procs: int
-    #: Index of the alternative in use, of the job's rusage alternatives.
+    #: Index of the used alternative among the rusage alternatives of the job.
     alternative: int
     #: Slots by host.
     hosts: dict[str, int]
-    #: Expected duration.
+    #: Expected run time in seconds.
     req_time: int | None
-    #: How long it ran.
+    #: Real run time in seconds.
     run_time: int | None
     #: The first estimate of its start, made at `estimated_at` by `estimate_by`.
     estimate: int | None
@@ -54,10 +54,10 @@ class JobRecord:
     backfilled: bool
     suspensions: int
     requeues: int
-    #: Why it did not start at once.
+    #: Reason why the job did not start immediately.
     reason: str
-    #: From when to when (None: still) it held which slots, which are several stretches where it was
-    #: preempted, resized or sent back to the queue.
+    #: Periods (start, end or None, slots by host) in which the job used slots; several if it was
+    #: preempted, resized or requeued.
     held: tuple[tuple[int, int | None, dict[str, int]], ...] = ()
     #: When the dependencies of the job were satisfied (seconds), None if its wait counts from its
     #: submission.
@@ -65,24 +65,28 @@ class JobRecord:
 
     @property
     def waits_since(self) -> int:
-        """From when its wait counts (seconds)."""
+        """Return the instant from which the wait counts (seconds)."""
         return self.submit if self.released is None else self.released
 
     @property
     def error(self) -> int | None:
-        """Start less first estimate (seconds): positive where the job started later."""
+        """Return start less first estimate (seconds), positive if the job started later."""
         known = self.estimate is not None and self.start is not None
         return self.start - self.estimate if known else None  # type: ignore[operator]
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Plain data without `held` and `released`, a value a column; with an origin ISO stamps."""
+        """Return plain data without `held` and `released`, one value per column; with an origin,
+        times are ISO stamps.
+        """
         names = (item.name for item in fields(self) if item.name not in ("held", "released"))
         plain = {name: getattr(self, name) for name in names}
         return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
 
 
 def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
-    """The record of a job as it stands. names: of the hosts. now: the instance's."""
+    """Return the record of a job in its present state. names: names of the hosts. now: current time
+    of the instance.
+    """
     job = state.job
     ran = None if state.start is None or state.end is None else state.end - state.start
     return JobRecord(
@@ -126,7 +130,7 @@ def _on(allocation: Mapping[int, int], names: Sequence[str]) -> dict[str, int]:
 
 
 class JobRecords(OnDemand[JobRecord]):
-    """The records of all jobs by number, as they stood when this was made."""
+    """The records of all jobs by number, fixed at the creation of this object."""
 
     __slots__ = ("_here", "_names", "_now", "_states")
 
@@ -139,7 +143,7 @@ class JobRecords(OnDemand[JobRecord]):
         return len(self._states)
 
     def item(self, place: int) -> JobRecord:
-        """The record of one job."""
+        """Return the record of one job."""
         found = self._here.get(place)
         return self._of(self._states.item(place)) if found is None else found
 
@@ -148,7 +152,7 @@ class JobRecords(OnDemand[JobRecord]):
 
 
 def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:
-    """A cycle as plain data (LOP-05)."""
+    """Return a cycle as plain data (LOP-05)."""
     entry: dict[str, Any] = {"time": record.time, "pending": record.pending}
     for name in ("started", "backfilled", "preempted", "resumed", "resized"):
         if found := getattr(record, name):
@@ -180,11 +184,11 @@ class Simulation:
 
     instance: Instance
     settings: Settings
-    #: In the order of the input: running, pending, future.
+    #: Records in the order of the input: running, pending, future jobs.
     jobs: Sequence[JobRecord]
     #: Time at which the simulation stopped (seconds).
     time: int
-    #: How many were run.
+    #: Number of cycles that were run.
     cycles: int
     #: Whether no event was left.
     complete: bool
@@ -208,16 +212,16 @@ class Simulation:
         return len(self.jobs)
 
     def __bool__(self) -> bool:
-        """A simulation is one even without jobs."""
+        """Return True, also for a simulation without jobs."""
         return True
 
     @property
     def starts(self) -> dict[str, int]:
-        """Start of every job that started, by id."""
+        """Return the start of every job that started, by id."""
         return {record.job: record.start for record in self.jobs if record.start is not None}
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame, one row a job (pandas comes with OR-tools)."""
+        """Return a pandas data frame, one row per job (pandas comes with OR-tools)."""
         import pandas
 
         records = [record.to_dict(self.instance.origin) for record in self.jobs]
@@ -225,7 +229,7 @@ class Simulation:
         return pandas.DataFrame(records, columns=columns)
 
     def _repr_html_(self) -> str:
-        """The simulation as a notebook shows it; times in seconds from the origin."""
+        """Return the simulation as HTML for a notebook; times in seconds from the origin."""
         head = ("job", "submit", "start", "end", "status", "hosts", "why not at once")
         rows = (
             (r.job, r.submit, r.start, r.end, r.status, allocation_text(r.hosts), r.reason)
@@ -253,7 +257,7 @@ def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHo
 
 
 def may_remember(cycle: CycleState) -> Iterator[JobState]:
-    """Pending jobs, all that :func:`held_hosts` is for among them, by number."""
+    """Return the pending jobs, by number, that :func:`held_hosts` may return."""
     pending = cycle.world.pending
     return (pending[number] for number in sorted(cycle.reservation_timers) if number in pending)
 
@@ -267,7 +271,9 @@ def backfilled_slots_by_job(world: World) -> tuple[BorrowedSlots, ...]:
 
 
 def take_over(cycle: CycleState, instance: Instance) -> None:
-    """Remember what the instance says, before the first cycle; of jobs that are gone, nothing."""
+    """Take over the reservation timers of the instance before the first cycle; unknown jobs are
+    ignored.
+    """
     world = cycle.world
     hosts = instance.cluster.host_index() if instance.held or instance.borrowed else {}
     waiting = {job.id for job in instance.pending} if instance.held else set()

@@ -1,4 +1,6 @@
-"""Bounds of one pool: what can run side by side, prices, and the relaxation that makes them."""
+"""Lower bounds of one pool: feasible mixtures of jobs, prices of processors, and the linear
+relaxation that yields these prices.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,18 @@ import numpy as np
 from ..backends import PRIMAL_SIMPLEX, new_program, solve
 from .problem import Bools, Floats, Group, Ints, PoolProblem
 
-# Which mixtures of job sizes can run at the same time: dual feasible functions tell what cannot.
-#
-# The numbers of active jobs of each size, averaged over a bucket, are a mixture of *patterns*:
-# sets of jobs that fit together. If an LP's mixture is not, a function proves it: some a >= 0
-# with a·pattern <= b for every pattern but a·mixture > b. Found by a small LP over patterns,
-# themselves made when needed by a knapsack.
-
-
 FINE = 10_000
 ROUNDS = 40
 
 
 class Patterns:
-    """The patterns met so far at one level of capacity."""
+    """The patterns (sets of jobs that fit together) found so far at one level of capacity.
+
+    The numbers of active jobs of each size, averaged over a bucket, should be a mixture of
+    *patterns*. If they are not, a dual feasible function proves this: weights a >= 0 with a·pattern
+    <= b for every pattern, but a·mixture > b. A small LP over patterns finds the weights; a
+    knapsack adds patterns when needed.
+    """
 
     def __init__(self, sizes: Ints, counts: Ints, capacity: int) -> None:
         unit = int(np.gcd.reduce(sizes))
@@ -38,7 +38,9 @@ class Patterns:
         self._columns: list[Any] = []
 
     def separate(self, mixture: Floats) -> Ints | None:
-        """A function that no pattern exceeds as far as the mixture does; None if there is none."""
+        """Return a dual feasible function that the mixture violates, or None if every function
+        allows the mixture.
+        """
         program = self._prepare()
         for column, amount in zip(self._columns, mixture.tolist(), strict=True):
             program.Objective().SetCoefficient(column, amount)
@@ -58,7 +60,7 @@ class Patterns:
         return None
 
     def heaviest(self, weights: Floats) -> tuple[float, list[int]]:
-        """The pattern of the largest total weight."""
+        """Return the pattern with the largest total weight."""
         best = np.zeros(self.capacity + 1)
         taken = []
         for size, count, weight in zip(self.sizes, self.counts, weights.tolist(), strict=True):
@@ -86,7 +88,7 @@ class Patterns:
         if self._lp is None:
             self._lp = new_program()
             self._lp.Objective().SetMaximization()
-            # A size that does not fit at all weighs nothing here: its jobs cannot be active.
+            # A size larger than the capacity has weight 0 here, because its jobs cannot be active.
             fits = [size <= self.capacity for size in self.sizes]
             self._columns = [self._lp.NumVar(0.0, 1.0 if fit else 0.0, "") for fit in fits]
             for index, size in enumerate(self.sizes):
@@ -102,7 +104,7 @@ class Patterns:
 
 
 def _integral(weights: Floats) -> Ints:
-    """A multiple of the weights in integers, exact if their common denominator is small."""
+    """Return a multiple of the weights in integers, exact if their common denominator is small."""
     denominator = 1
     for weight in weights.tolist():
         denominator = np.lcm(denominator, Fraction(weight).limit_denominator(60).denominator)
@@ -136,7 +138,7 @@ DEAREST = float(1 << 59)
 
 
 class Market:
-    """Capacity of the pool under each dual feasible function, on a grid of buckets.
+    """The capacity of the pool under each dual feasible function, on a grid of time buckets.
 
     ``grid`` (B+1,): bucket limits, ascending from 0. After its end capacity is free and unlimited.
 
@@ -164,7 +166,7 @@ class Market:
         self.met: dict[int, Patterns] = {}
 
     def row(self, size: int) -> int:
-        """The row of a size in every function."""
+        """Return the weights of one job size under all functions."""
         return self._row[size]
 
     @property
@@ -172,7 +174,9 @@ class Market:
         return len(self.grid) - 1
 
     def add(self, function: Ints) -> int:
-        """Register a dual feasible function (one integer >= 0 a distinct size); its index."""
+        """Register a dual feasible function (one integer >= 0 per distinct size) and return its
+        index.
+        """
         key = tuple(function.tolist())
         if key not in self._known:
             self._known[key] = len(self.functions)
@@ -183,18 +187,24 @@ class Market:
         return self._known[key]
 
     def most(self, function: Ints) -> Ints:
-        """For every step of the capacity, the largest total weight of jobs that fit into it."""
+        """Return, for each step of the capacity, the largest total weight of jobs that fit into the
+        step.
+        """
         return self.filled(function, self.problem.free)
 
     def filled(self, function: Ints, rooms: Ints) -> Ints:
-        """The largest total weight of jobs that fit into each of these numbers of processors."""
+        """Return the largest total weight of jobs that fit into each of these numbers of
+        processors.
+        """
         unit = int(np.gcd.reduce(self.sizes))
         free = np.minimum(rooms, int((self.sizes * self._counts).sum())) // unit
         level: Ints = fill(self.sizes // unit, self._counts, function, int(free.max()))[free]
         return level
 
     def whole_worth(self, rows: list[tuple[int, int]]) -> Floats:
-        """For each row, what a price of one makes of all that is ever there, through the bucket."""
+        """Return, for each row, the worth of the whole supply up to the end of the bucket at a
+        price of one.
+        """
         functions, buckets = np.array(rows, dtype=np.int64).T
         lengths = np.diff(self.grid).astype(float)
         worth: Floats = np.array(self._highest)[functions] * lengths[buckets]
@@ -210,20 +220,22 @@ class Market:
                     self.add(function)
 
     def patterns(self, bucket: int) -> Patterns:
-        """The patterns that fit somewhere in the bucket."""
+        """Return the patterns that fit somewhere in the bucket."""
         level = self._level_of(bucket)
         if level not in self.met:
             self.met[level] = Patterns(self.sizes, self._counts, level)
         return self.met[level]
 
     def _level_of(self, bucket: int) -> int:
-        """The most that is ever free in the bucket."""
+        """Return the largest number of processors free at any instant of the bucket."""
         first = np.searchsorted(self.problem.times, self.grid[bucket], side="right") - 1
         after = np.searchsorted(self.problem.times, self.grid[bucket + 1], side="left")
         return int(self.problem.free[first:after].max())
 
     def _integrate(self, level: Ints) -> Ints:
-        """(B,) integrals over the buckets of a step function with the problem's breakpoints."""
+        """Return the integrals (B,) over the buckets of a step function with the problem's
+        breakpoints.
+        """
         end = max(int(self.grid[-1]), int(self.problem.times[-1])) + 1
         times = np.append(self.problem.times, end)
         area = np.concatenate((np.zeros(1, np.int64), np.cumsum(level * np.diff(times))))
@@ -234,7 +246,7 @@ class Market:
 
 
 def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
-    """(capacity+1,) bounded knapsack: the best weight for each capacity."""
+    """Return the best total weight for each capacity (capacity + 1,), by a bounded knapsack."""
     best = np.zeros(capacity + 1, dtype=np.int64)
     for size, count, weight in zip(sizes.tolist(), counts.tolist(), weights.tolist(), strict=True):
         left = min(count, capacity // size)
@@ -264,8 +276,9 @@ class Duals:
     def rounded(
         cls, market: Market, rows: list[tuple[int, int]], duals: Floats, scale: int
     ) -> Duals:
-        """Duals from an LP's duals of (function, bucket) rows, negatives cut off, and what is too
-        high for 64 bits."""
+        """Return duals rounded to integers from the LP's duals of (function, bucket) rows; negative
+        values become 0 and values too large for 64 bits are truncated.
+        """
         charge = np.zeros((len(market.sizes), market.buckets), dtype=np.int64)
         worth = 0
         lots = []
@@ -280,12 +293,16 @@ class Duals:
         return cls(market, scale, lots, charge, worth)
 
     def window(self, size: int, duration: int, starts: Ints) -> Ints:
-        """The price of [s, s+duration) for a job of that size, for each start."""
+        """Return the price of the window [s, s + duration) for a job of this size, for each start
+        s.
+        """
         row = self.market.row(size)
         return self.upto(row, starts + duration) - self.upto(row, starts)
 
     def until(self, instant: int) -> tuple[int, dict[int, int]]:
-        """From 0 to the instant: the worth of all supply, and the price of running, by size."""
+        """Return the worth of all supply from 0 to the instant, and the price of running until
+        then, by size.
+        """
         points, rates, areas = self._supply
         step = bisect_right(points, instant) - 1
         worth = areas[step] + (rates[step] * (instant - points[step]) if step < len(rates) else 0)
@@ -297,7 +314,7 @@ class Duals:
 
     @cached_property
     def _paid(self) -> Ints:
-        """(S, B+1) price from 0 to each grid point."""
+        """Return the price (S, B+1) of running from 0 to each grid point, by size."""
         paid = np.zeros((self.charge.shape[0], self.charge.shape[1] + 1), dtype=np.int64)
         np.cumsum(self.charge * np.diff(self.market.grid), axis=1, out=paid[:, 1:])
         return paid
@@ -317,7 +334,7 @@ class Duals:
             yield self.market.functions[function], upto
 
     def upto(self, row: int, instants: Ints) -> Ints:
-        """The price of running from 0 to each instant, for the size of that row."""
+        """Return the price of running from 0 to each instant, for the job size of this row."""
         grid, paid = self.market.grid, self._paid[row]
         bucket = np.searchsorted(grid, instants, side="right") - 1
         inside = bucket < len(grid) - 1
@@ -328,8 +345,9 @@ class Duals:
 
     @cached_property
     def _supply(self) -> tuple[list[int], list[int], list[int]]:
-        """The worth of supply as a step function: points, rate from each to the next, area before
-        each."""
+        """Return the worth of supply as a step function: breakpoints, rate after each breakpoint,
+        and area before each breakpoint.
+        """
         times, grid = self.market.problem.times, self.market.grid
         points = np.unique(np.concatenate((grid, times[times < grid[-1]])))
         step = np.searchsorted(times, points[:-1], side="right") - 1
@@ -345,15 +363,8 @@ class Duals:
         return points.tolist(), rates.tolist(), areas.tolist()
 
 
-# The linear relaxation whose duals are good prices, by column and row generation (GLOP).
-#
-# Columns: a group of jobs starting at an instant. Rows: each group is placed; for functions and
-# buckets, demand <= supply. Duals are constant in a bucket, so windows are cheapest at instants
-# where they begin or end on the grid: few columns suffice.
-
-
 VIOLATED = 1e-4
-#: The largest cost in the LP, and the largest after it could not be solved.
+#: The largest cost in the LP, and the largest cost in the second attempt after the solver failed.
 LARGEST_COST = 1e9
 MODEST_COST = 1e6
 PEAKS = 6
@@ -373,14 +384,14 @@ class PoolBound:
 
     @property
     def value(self) -> int:
-        """The least integer not below the bound."""
+        """Return the least integer that is not below the bound."""
         return -((-self.floor) // self.prices.scale)
 
 
 @dataclass(frozen=True)
 class Barrier:
-    """A window of starts from ``first`` to ``last``: jobs that run through all of it have at most
-    ``room`` processors.
+    """A window of starts from ``first`` to ``last``: jobs that run through all of this window have
+    at most ``room`` processors.
     """
 
     job: int
@@ -389,7 +400,9 @@ class Barrier:
     room: int
 
     def passed(self, group: Group, starts: Ints) -> Bools:
-        """For each start of a group's job, whether it runs through; the job itself never does."""
+        """Return, for each start of a job of the group, whether the job runs through the whole
+        window (always False for the large job of the window).
+        """
         if self.job in group.members:
             return np.zeros(len(starts), dtype=bool)
         return (starts <= self.first) & (starts + group.duration > self.last)
@@ -417,16 +430,22 @@ def certify(
 
 
 def cost(group: Group, starts: Ints) -> Ints:
-    """The objective's share of one job of the group, for each start."""
+    """Return the contribution of one job of the group to the objective, for each start."""
     return group.weight * np.maximum(0, starts - group.due)
 
 
 class Relaxation:
-    """One linear program on one grid, which grows by columns and rows.
+    """A linear program on one time grid, which grows by columns and rows.
 
     ``domains``: the starts each group may use, None: all. ``ceiling``: the price of omitting a job,
     above the price in any good plan: it keeps the LP feasible and its duals finite. Bounds are
     certified without the ceiling.
+
+    The duals of the relaxation are good prices. Column and row generation (GLOP) solves it. A
+    column is a group of jobs that starts at an instant; one row per group requires that the group
+    is placed, one row per function and bucket that demand <= supply. Duals are constant in a
+    bucket, so windows are cheapest at instants where they begin or end on the grid, and few columns
+    suffice.
     """
 
     def __init__(
@@ -441,7 +460,8 @@ class Relaxation:
         is a solution."""
         self.market = market
         self._scale = scale
-        # The LP solver's tolerances are absolute: its costs are kept within a range that suits it.
+        # The tolerances of the LP solver are absolute, so costs are scaled into a range that suits
+        # these tolerances.
         self._unit = 1.0 if ceiling <= LARGEST_COST else ceiling / LARGEST_COST
         self._ceiling = ceiling
         self.failed = self.solved = False
@@ -473,14 +493,15 @@ class Relaxation:
             self._pass(index, starts, self._columns[index])
 
     def _every_start(self, index: int) -> Ints:
-        """Starts among which every price system on the grid has a cheapest one."""
+        """Return starts that contain a cheapest start under any prices on the grid."""
         group, first = self.groups[index], self._alone[index]
         points = np.concatenate((self._grid, self._grid - group.duration, [first, group.due]))
         return np.unique(points[points >= first])
 
     def _first_starts(self, index: int) -> Ints:
-        """All candidates; where they are many, those nearest to where windows begin or end on the
-        grid."""
+        """Return all candidate starts, or, if there are many, the candidates whose windows begin or
+        end nearest to grid points.
+        """
         every = self.candidates[index]
         if len(every) <= 2 * self.market.buckets:
             return every
@@ -490,7 +511,7 @@ class Relaxation:
         return every[both[(both >= 0) & (both < len(every))]]
 
     def _load(self, ceiling: int) -> Any:
-        """The first LP in one piece: much faster than coefficient by coefficient."""
+        """Load the first LP in one call, which is much faster than coefficient by coefficient."""
         from ortools.linear_solver import linear_solver_pb2
 
         model = linear_solver_pb2.MPModelProto()
@@ -528,7 +549,9 @@ class Relaxation:
         return program
 
     def _prices(self, group: Group, starts: Ints) -> list[float]:
-        """Costs for the LP; what is dearer than leaving the job out is never chosen."""
+        """Return the costs for the LP; a start that costs more than leaving the job out is never
+        chosen.
+        """
         capped: list[int] = np.minimum(cost(group, starts), self._ceiling).tolist()
         return [price / self._unit for price in capped]
 
@@ -576,7 +599,7 @@ class Relaxation:
         return len(columns)
 
     def _pass(self, index: int, starts: Ints, columns: list[Any]) -> None:
-        """Fill in the barriers' rows for columns of a group."""
+        """Fill in the coefficients of the barrier rows for the columns of a group."""
         group = self.groups[index]
         for barrier, row in self._barriers:
             for position in np.flatnonzero(barrier.passed(group, starts)).tolist():
@@ -626,7 +649,7 @@ class Relaxation:
         for last in range(rounds, 0, -1):
             if not self._solved():
                 self.failed = True
-                if last == rounds:  # Without prices, what jobs cost alone is a bound.
+                if last == rounds:  # Without prices, the costs of the jobs alone are a bound.
                     free = Duals.rounded(
                         self.market, self._rows, np.zeros(len(self._rows)), self._scale
                     )
@@ -634,7 +657,8 @@ class Relaxation:
                 return
             prices = Duals.rounded(self.market, self._rows, self._duals(), self._scale)
             bound = certify(self.market.problem, prices, self.candidates, self._tolls())
-            # Read before the model changes: the LP interface forgets its solution then.
+            # The solution is read before the model changes, because the LP interface discards it at
+            # the first change.
             beliefs = [placed.dual_value() * self._unit * self._scale for placed in self._placed]
             yield bound
             if last == 1 or not sum(
@@ -643,7 +667,7 @@ class Relaxation:
                 return
 
     def _solved(self) -> bool:
-        """Solve; where the solver gives up, once more with smaller costs."""
+        """Solve the LP; if the solver fails, solve once more with smaller costs."""
         self.solved = solve(self._lp, PRIMAL_SIMPLEX)
         if self.solved:
             return True
@@ -662,7 +686,7 @@ class Relaxation:
         return np.asarray(self._unit * duals / self._lengths[[bucket for _, bucket in self._rows]])
 
     def _add_cheap(self, index: int, belief: float, bound: PoolBound) -> int:
-        """Add starts that are cheaper than the LP believes possible: the local minima."""
+        """Add the starts with the lowest reduced costs (local minima) as columns."""
         group = self.groups[index]
         gain = belief - bound.least[index] - bound.excess[index]
         rounding = 1e-6 * abs(belief) + 4.0 * group.duration * group.size
@@ -672,7 +696,9 @@ class Relaxation:
         return self._add_starts(index, bound.starts[index][np.sort(best)]) if len(best) else 0
 
     def activity(self) -> Floats:
-        """(S, B) the number of jobs of each size active in each bucket, in the LP's solution."""
+        """Return the number (S, B) of jobs of each size active in each bucket, in the LP's
+        solution.
+        """
         level = np.zeros((len(self.market.sizes), self.market.buckets))
         for index, (starts, columns) in enumerate(zip(self._starts, self._columns, strict=True)):
             amounts = np.array([column.solution_value() for column in columns])
@@ -683,7 +709,8 @@ class Relaxation:
         return level
 
     def separate(self) -> Iterator[int]:
-        """Add rows that the LP's solution violates, at most one a bucket; last yields their number.
+        """Add rows that the LP's solution violates, at most one per bucket; the last value yielded
+        is the number of rows.
 
         Known functions are tried first; where none is violated, one is looked for. Yields 0 in
         between.
@@ -705,7 +732,9 @@ class Relaxation:
         yield len(rows)
 
     def _violated(self, activity: Floats, since: int = 0) -> list[tuple[int, int]]:
-        """For each bucket the most violated of the known functions from ``since`` on."""
+        """Return, for each bucket, the most violated of the known functions from index ``since``
+        on.
+        """
         market = self.market
         demand = np.array(market.functions[since:], dtype=float) @ activity
         supply = np.array(market.supply[since:], dtype=float) / self._lengths
@@ -718,8 +747,9 @@ class Relaxation:
 
 
 class Incumbent:
-    """``value`` of ``starts``, the best plan; ``bound`` <= optimum. ``changed`` is called when
-    either moves."""
+    """The best plan found so far (``starts`` with the objective ``value``) and a lower bound
+    (``bound``); the callback ``changed`` is called when either improves.
+    """
 
     def __init__(self, problem: PoolProblem, starts: Ints, bound: int) -> None:
         self.problem = problem
@@ -734,11 +764,11 @@ class Incumbent:
 
     @property
     def last(self) -> int:
-        """The last start of the best plan."""
+        """Return the last start of the best plan."""
         return int(self.starts.max())
 
     def offer(self, starts: Ints) -> bool:
-        """Take a plan if it is better."""
+        """Replace the best plan by this plan if this plan has a lower value."""
         value = self.problem.value(starts)
         if value >= self.value:
             return False
@@ -747,8 +777,9 @@ class Incumbent:
         return True
 
     def raise_bound(self, bound: int) -> None:
-        """Take a bound if it is better. Nothing is below the optimum that is above the best
-        plan."""
+        """Raise the lower bound if this bound is higher, but never above the value of the best
+        plan, which is optimal once the two are equal.
+        """
         bound = min(bound, self.value)
         if bound > self.bound:
             self.bound = bound
@@ -756,7 +787,7 @@ class Incumbent:
 
 
 def posted(incumbent: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
-    """Put bounds on the incumbent as they come."""
+    """Pass each bound of an iterator on to the incumbent as soon as it arrives."""
     for bound in bounds:
         if bound is not None:
             incumbent.raise_bound(bound.value)

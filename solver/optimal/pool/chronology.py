@@ -1,4 +1,4 @@
-"""Plans built forward in time: states, successors, and a depth-first search guided by prices.
+"""Plans built forward in time: states, their successors, and a depth-first search guided by prices.
 
 At each event (a job ends, capacity changes, a job becomes startable) some jobs are started, then
 time moves to the next event. Only plans that cannot be shifted left by a second are built: a job
@@ -22,10 +22,11 @@ import numpy as np
 from .bounds import PoolBound
 from .problem import Ints, PoolProblem
 
-#: A number above every instant and every excess.
+#: An integer above every instant and every excess cost.
 _INFINITE = 1 << 62
 KEPT = 24
-#: Jobs started below the state that a search begins with: deeper is as good as too many nodes.
+#: Maximum depth of a search, in jobs started after its first state; a deeper search counts as out
+#: of nodes.
 DEEPEST = 300
 
 Ends = tuple[tuple[int, int], ...]
@@ -33,7 +34,7 @@ Ends = tuple[tuple[int, int], ...]
 
 
 class NodeLimitReached(Exception):
-    """The allowance of nodes is used up."""
+    """The search has used up its node limit."""
 
 
 class State(NamedTuple):
@@ -59,8 +60,9 @@ Trail = tuple["Trail", int, int] | None
 
 
 class Guide:
-    """Prices of a state's residual problem, ready for look-up by instant. ``kinds``: the root's
-    group index of each of its groups."""
+    """The prices of a state's residual problem, indexed by instant; ``kinds`` has the root's group
+    index of each group of the residual problem.
+    """
 
     def __init__(self, bound: PoolBound, state: State, kinds: list[int]) -> None:
         groups = len(state.left)
@@ -78,13 +80,14 @@ class Guide:
         self._known: dict[int, tuple[int, dict[int, int], list[int]]] = {}
 
     def at(self, instant: int) -> tuple[int, dict[int, int], list[int]]:
-        """Worth of the supply before the instant; price of running till then, by size; least
-        reduced cost from then on, by group."""
+        """Return the worth of the supply before the instant, the price of running until the instant
+        by size, and the least reduced cost of a start after it by group.
+        """
         found = self._known.get(instant)
         if found is None:
             worth, paid = self._prices.until(instant)
-            # Jobs that ran before the state are not part of the priced supply, but the sum
-            # subtracts all started jobs; so their prices are added.
+            # The priced supply excludes jobs that ran before the state, but the sum subtracts the
+            # prices of all started jobs; so the prices of these earlier jobs are added.
             for end, size in self.base.running:
                 if size in paid:
                     worth += paid[size] if instant <= end else self._prices.until(end)[1][size]
@@ -97,16 +100,16 @@ class Guide:
 
     @property
     def value(self) -> int:
-        """The bound of the priced problem."""
+        """Return the lower bound of the priced problem."""
         return -((-self.floor) // self.scale)
 
     def pays(self, size: int, instant: int) -> int:
-        """The price of running from 0 to the instant, 0 for sizes that are no longer priced."""
+        """Return the price of running from 0 to the instant, 0 for sizes without a price now."""
         return self.at(instant)[1].get(size, 0)
 
 
 class Chronology:
-    """The tree of forward plans of one problem, with what has been learnt about it.
+    """The search tree of forward plans of one problem, with the states that are already searched.
 
     ``best`` is the value to beat; ``found`` the trail of a plan that did.
     """
@@ -164,23 +167,23 @@ class Chronology:
         return problem, [kind for kind, number in enumerate(state.left) if number]
 
     def free_at(self, state: State) -> int:
-        """Processors free at the state's time."""
+        """Return the number of processors free at the state's time."""
         return int(self.free[state.step] - sum(size for _, size in state.running))
 
     def fits(self, kind: int, state: State, free: int) -> bool:
-        """May a job of the group start now and run to its end?"""
+        """Whether a job of the group can start at the state's time and run to its end."""
         if self.sizes[kind] > free or state.time < self.earliest[kind]:
             return False
         return not self._falls or self._room(kind, state.time, state.running)
 
     def startable(self, kind: int, state: State, free: int) -> bool:
-        """Does it fit, but not a second earlier?"""
+        """Whether a job of the group can start at the state's time, but not one second earlier."""
         if state.before >= self.sizes[kind] and state.time > self.earliest[kind]:
             return False
         return self.fits(kind, state, free)
 
     def _room(self, kind: int, time: int, running: Ends) -> bool:
-        """Does the job fit for its whole duration, where capacity falls later?"""
+        """Whether the job fits for its whole duration although the capacity falls later."""
         step = bisect_right(self.times, time)
         while step < len(self.times) and self.times[step] < time + self.durations[kind]:
             used = sum(size for end, size in running if end > self.times[step])
@@ -190,7 +193,7 @@ class Chronology:
         return True
 
     def started(self, state: State, kind: int) -> State:
-        """The state with one job of the group started now."""
+        """Return the state after one more job of the group starts at the state's time."""
         time, step, before, running, left, value, total, starts, _ = state
         late = time - self.due[kind]
         return State(
@@ -206,8 +209,9 @@ class Chronology:
         )
 
     def later(self, state: State, free: int) -> State | None:
-        """The state at the next event, nothing more being started now; None if there is no
-        event."""
+        """Return the state at the next event if no other job starts now, or None if there is no
+        event.
+        """
         running, step = state.running, state.step
         following = running[0][0] if running else _INFINITE
         if step + 1 < len(self.times) and self.times[step + 1] <= following:
@@ -231,7 +235,7 @@ class Chronology:
         )
 
     def idle(self, state: State, later: State, guide: Guide) -> int:
-        """The price of the supply left unused between a state and the next event."""
+        """Return the price of the supply that stays unused between a state and the next event."""
         worth, paid, _ = guide.at(state.time)
         worth_then, paid_then, _ = guide.at(later.time)
         lost = worth_then - worth
@@ -241,7 +245,9 @@ class Chronology:
         return lost
 
     def children(self, state: State) -> list[State]:
-        """The states one decision further: one more job started now, or on to the next event."""
+        """Yield the successors of a state: one more job started now, or a step to the next
+        event.
+        """
         free = self.free_at(state)
         found = [
             self.started(state, kind)
@@ -252,8 +258,9 @@ class Chronology:
         return found if later is None else [*found, later]
 
     def explore(self, state: State, guide: Guide, limit: int) -> bool:
-        """Search everything below a state, for values below ``best``; False if ``limit`` nodes are
-        not enough. The guide must price the residual problem of this state or of one before it."""
+        """Search all plans below a state for values below ``best``; return False if ``limit`` nodes
+        do not suffice. The guide must price the residual problem of this state or of an ancestor.
+        """
         self._guide = guide
         self._limit = self.nodes + limit
         self._budget = self.allowance(guide)
@@ -296,14 +303,16 @@ class Chronology:
         return (self.best - 1 - guide.base.value) * guide.scale - guide.floor
 
     def _arrive(self, event: tuple[State, int] | None) -> None:
-        """From event to event (a state and what is lost by then): unless a state as good has been
-        here, choose what to start."""
+        """Search from an event (a state and the loss of the decisions before it) on, unless an
+        equally good state was already searched: choose the jobs that start at this event.
+        """
         been: list[State] = []
         while event is not None and not self._seen_as_good(event[0]):
             state, spent = event
             been.append(state)
             event = self._start(state, self.free_at(state), spent)
-        # Only what has been searched to the end may rule out others: entered on the way back.
+        # A state is recorded after its search is complete, because only a completed search may rule
+        # out other states.
         for state in reversed(been):
             seen = self._seen[state.time, state.left]
             if len(seen) < KEPT:
@@ -318,8 +327,9 @@ class Chronology:
         return False
 
     def _start(self, state: State, free: int, spent: int) -> tuple[State, int] | None:
-        """Start any jobs of groups that are not decided yet, in every way that may beat ``best``;
-        then the next event, and what is lost by then, unless that is too much."""
+        """Start jobs of the groups that are not decided yet in every way that may beat ``best``,
+        then continue at the next event unless the loss is too high.
+        """
         self.nodes += 1
         if self.nodes > self._limit:
             raise NodeLimitReached
@@ -343,7 +353,7 @@ class Chronology:
         options.sort()
         for extra, kind in options:
             if spent + least - rest[kind] + extra > self._budget:
-                continue  # a better plan has been found among the options before
+                continue  # A branch searched before this one has found a better plan.
             grown = self.started(state, kind)
             if self._depth == DEEPEST:
                 raise NodeLimitReached
@@ -362,7 +372,7 @@ class Chronology:
 
 
 def uses_less(one: Ends, other: Ends) -> bool:
-    """Does ``one`` never hold more processors than ``other``, from now on?"""
+    """Whether state ``one`` never occupies more processors than state ``other``, from now on."""
     held = held_other = 0
     there = len(other) - 1
     for end, size in reversed(one):
@@ -376,7 +386,7 @@ def uses_less(one: Ends, other: Ends) -> bool:
 
 
 def plan_of(problem: PoolProblem, trail: Trail) -> Ints:
-    """(N,) starts from a complete trail; members of a group start in order of their index."""
+    """Return the starts (N,) of a complete trail; jobs of a group start in order of their index."""
     waiting = [list(g.members) for g in problem.groups]
     starts = np.zeros(len(problem), dtype=np.int64)
     chosen = []

@@ -1,4 +1,4 @@
-"""Better plans of a pool: a search over orders of jobs, within a budget."""
+"""Better plans of a pool by a local search over orders of jobs, within a budget."""
 
 from __future__ import annotations
 
@@ -10,25 +10,22 @@ import numpy as np
 from .bounds import Incumbent
 from .problem import RULES, Decoder, Ints, PoolProblem, StepProfile, rule_order
 
-# Better orders by local search: move or swap jobs in the order, decode, accept a little worse for
-# a while.
-#
-# The acceptance rule is late acceptance (Burke & Bykov 2017): a candidate is taken if it is no
-# worse than the current order was a few steps ago. It has one parameter and no temperature. Only
-# what comes after the first changed position is decoded again, and only while the cost can still
-# be accepted.
-
-
 MEMORY = 5
 PATIENCE = 300
 WANDER = 0.75
 
 
 class OrderSearch:
-    """A resumable search from one order; ``best`` and ``best_order`` hold the best so far.
+    """A resumable local search that begins with one order; ``best`` and ``best_order`` are the best
+    result so far.
 
     ``weights`` of the objective are used as they are; for makespan the last end is minimised, ties
     by the sum of starts.
+
+    A step moves or swaps jobs in the order and decodes the result. The acceptance rule is late
+    acceptance (Burke & Bykov 2017): a candidate is accepted if it is no worse than the current
+    order was a few steps ago. The rule has one parameter and no temperature. Only jobs behind the
+    first changed position are decoded again, and only while the cost can still be accepted.
     """
 
     def __init__(self, problem: PoolProblem, order: Sequence[int], seed: int) -> None:
@@ -108,7 +105,7 @@ class OrderSearch:
         self._cost = self._partial[-1]
 
     def run(self, steps: int) -> bool:
-        """Try that many moves; True if the best improved."""
+        """Try this number of moves; return True if the best value improved."""
         before = self.best
         if len(self._order) > 1:
             for _ in range(steps):
@@ -117,11 +114,13 @@ class OrderSearch:
 
     @property
     def stuck(self) -> bool:
-        """No improvement for long."""
+        """Whether the search has gone without improvement for many moves."""
         return self._step - self._last_gain > PATIENCE
 
     def kick(self) -> None:
-        """Leave the valley: shuffle a stretch of the order, now and then of the best, and go on."""
+        """Shuffle a section of the current order, or now and then of the best order, to leave a
+        local optimum.
+        """
         order = (self._order if self._random.random() < WANDER else self.best_order).copy()
         length = min(len(order), self._random.randint(4, 12))
         first = self._random.randrange(len(order) - length + 1)
@@ -131,7 +130,7 @@ class OrderSearch:
         self._restart(order)
 
     def adopt(self, starts: Ints | Iterable[int]) -> None:
-        """Go on from a plan found elsewhere."""
+        """Replace the current order by the order of a plan from another search."""
         begin = list(map(int, starts))
         self._restart(sorted(range(len(begin)), key=lambda job: (begin[job], job)))
         self._keep_best()
@@ -150,7 +149,8 @@ class OrderSearch:
         if self._cost < self.best:
             self.best = self._cost
             self._last_gain = self._step
-            # By start: decoding that order can only start jobs earlier, and moves mean more in it.
+            # The plan is decoded in order of its starts: decoding can only move jobs earlier, and
+            # moves in this order change the plan more.
             starts = dict(zip(self._order, self._starts, strict=True))
             order = sorted(self._order, key=lambda job: starts[job])
             self._decode(order, 0, len(order), None)
@@ -159,8 +159,9 @@ class OrderSearch:
             self.best_order = order.copy()
 
     def _candidate(self) -> tuple[list[int], int, int]:
-        """A changed order, how many jobs at its front are unchanged (-1: nothing changed), and from
-        where on the others are."""
+        """Return a changed order, the number of unchanged jobs at its front (-1 if nothing
+        changed), and the position from which the jobs are unchanged again.
+        """
         count = len(self._order)
         order = self._order.copy()
         source = self._random.randrange(count)
@@ -192,30 +193,30 @@ class OrderSearch:
 
 
 def by_start(starts: Sequence[int] | Ints) -> list[int]:
-    """Jobs in order of their start, ties by index."""
+    """Return the jobs in order of their start, ties by index."""
     return [int(job) for job in np.argsort(np.asarray(starts), kind="stable")]
 
 
-# Where in the order those jobs go that run one at a time.
-#
-# No two jobs that take more than half of the processors run side by side, and the pool must be
-# drained for each of them. It pays to drain it once, for all of them, but when? Moves of single
-# jobs do not tell: all but the last of a group make a plan worse. So orders with the group in
-# different positions compete, each improved a little, then the better half of them a little more.
-
-
-#: Orders tried in one step.
+#: Number of orders tried in one step.
 STEPS = 40
-#: Positions of the group that are decoded, by each rule, and orders that compete.
+#: Number of group positions that are decoded for each rule, and number of orders that compete.
 POSITIONS = 30
 RIVALS = 8
-#: Moves of each rival in a round, for each job.
+#: Number of moves of each competing order in a round, per job.
 ROUND = 5
 
 
 def grouped_orders(problem: PoolProblem) -> list[list[int]]:
-    """The best orders by a rule with the jobs of more than half of the pool one after the other,
-    all in different positions; none where no two jobs are that large."""
+    """Return the best orders by a rule in which the jobs larger than half of the pool are
+    consecutive, each order with these jobs at another position; empty if fewer than two jobs are
+    that large.
+
+    No two jobs that take more than half of the processors run side by side, and the pool must be
+    drained for each of these jobs. It is cheapest to drain the pool once, for all of them, but
+    moves of single jobs do not find the right time: a move of any job but the last makes the plan
+    worse. So orders with the group in different positions compete: each is improved a little, then
+    the better half a little more.
+    """
     large = np.array(problem.large, dtype=np.int64)
     if len(large) < 2 or len(large) == len(problem) or problem.objective != "starts":
         return []
@@ -237,7 +238,7 @@ def grouped_orders(problem: PoolProblem) -> list[list[int]]:
 
 
 def improve(incumbent: Incumbent, seed: int) -> Iterator[None]:
-    """Offer better plans to the incumbent; take up those that others offer.
+    """Offer better plans to the incumbent, and continue from better plans of other searches.
 
     A generator like the prover: a step is a small piece of work.
     """

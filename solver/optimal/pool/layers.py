@@ -1,4 +1,4 @@
-"""The search in layers: plans built job by job, all states of a layer side by side."""
+"""The layered search of one pool: plans built job by job, with all states of a layer as arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROBE_ORDER = (8, 4, 12, 2, 14, 6, 10, 0, 16, 1, 15, 3, 13, 5, 11, 7, 9)
 
 @dataclass(frozen=True)
 class States:
-    """n states with equally many jobs started.
+    """An array of n search states, all with the same number of started jobs.
 
     ``code`` (n,): which jobs are started; ``time``, ``value`` (n,): last start, cost of the started
     jobs; ``left`` (n, G): jobs of each group to start; ``ends`` (n, N): ends of the started jobs by
@@ -50,18 +50,18 @@ class States:
         return float(sum(getattr(self, field.name).nbytes for field in fields(self)) / len(self))
 
     def take(self, rows: Ints) -> Self:
-        """The states of these rows."""
+        """Return the states at these rows."""
         columns = (getattr(self, field.name) for field in fields(self))
         return type(self)(*(np.take(column, rows, axis=0) for column in columns))
 
     def part(self, begin: int, length: int) -> Self:
-        """Some successive states."""
+        """Return a slice of successive states."""
         columns = (getattr(self, field.name) for field in fields(self))
         return type(self)(*(column[begin : begin + length] for column in columns))
 
     @classmethod
     def joined(cls, parts: list[States]) -> States:
-        """All states of the parts."""
+        """Return the states of all parts as one array."""
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -69,7 +69,7 @@ class States:
 def undominated(
     states: States, rows: Ints, bounds: Ints, weights: Ints
 ) -> Generator[None, None, Ints]:
-    """The rows, less those that another with the same jobs started makes superfluous.
+    """Return the rows that no other state with the same started jobs dominates.
 
     A makes B superfluous if A, delayed by the seconds that A's ``ready`` is behind B's, is still
     not worse: value(A) + delay * weights left <= value(B). For what B can do from here on, A can do
@@ -81,7 +81,8 @@ def undominated(
     weight = states.left[rows] @ weights
     place = np.arange(len(rows))
     place -= np.maximum.accumulate(np.where(np.diff(code, prepend=-1) != 0, place, 0))
-    # Most pairs fail at one of a few widely spread columns of ``ready``.
+    # Most pairs differ at one of a few widely spread columns of ``ready``, so these are compared
+    # first.
     spread = np.linspace(0, states.ready.shape[1] - 1, PROBES).astype(int)
     columns = [states.ready[rows, column].astype(np.int64) for column in spread[list(PROBE_ORDER)]]
     kept = np.ones(len(rows), dtype=bool)
@@ -107,13 +108,13 @@ def undominated(
 
 
 TAIL = 400
-#: Up to this many seconds, the position of each instant in the tables is a table itself.
+#: Up to this number of seconds, a table gives the position of each second in the grid directly.
 TABULATED = 1 << 21
 
 
 @dataclass(frozen=True)
 class InstantGrid:
-    """The instants that tables distinguish, and where to find a second in them.
+    """The instants that the tables distinguish, with a look-up by second.
 
     ``instants`` (M,) ascending from 0. Seconds after the last are looked up as the last. Where that
     is late, seconds are searched for among the instants: no table is as long as the horizon then.
@@ -125,7 +126,9 @@ class InstantGrid:
 
     @classmethod
     def of(cls, domains: list[Ints], end: int) -> InstantGrid:
-        """All starts of the domains, and a few instants from the last one to ``end`` or later."""
+        """Return the grid of all starts of the domains and of a few instants from the last start to
+        ``end`` or later.
+        """
         starts = np.unique(np.concatenate(domains))
         last = int(starts[-1])
         tail = np.linspace(last + 1, max(end, last + 2), TAIL).astype(np.int64)
@@ -138,7 +141,7 @@ class InstantGrid:
         return cls(instants, before.astype(np.int32), after.astype(np.int32))
 
     def before(self, seconds: Ints | SmallInts) -> SmallInts:
-        """The last instant up to each second."""
+        """Return the last instant of the grid up to each second."""
         clipped = np.minimum(seconds, int(self.instants[-1]))
         if self._before is not None:
             found: SmallInts = self._before[clipped]
@@ -147,7 +150,7 @@ class InstantGrid:
         return where.astype(np.int32)
 
     def after(self, seconds: Ints | SmallInts) -> SmallInts:
-        """The first instant from each second on."""
+        """Return the first instant of the grid from each second on."""
         clipped = np.minimum(seconds, int(self.instants[-1]))
         if self._after is not None:
             found: SmallInts = self._after[clipped]
@@ -155,14 +158,17 @@ class InstantGrid:
         return np.searchsorted(self.instants, clipped.astype(np.int64)).astype(np.int32)
 
     def exact(self, seconds: Ints | SmallInts) -> SmallInts:
-        """The instant that is each second, M if there is none."""
+        """Return the position of each second in the grid, M if the second is not an instant of the
+        grid.
+        """
         before, after = self.before(seconds), self.after(seconds)
         return np.where(before == after, before, np.int32(len(self.instants)))
 
 
 @dataclass(frozen=True)
 class PriceTable:
-    """A price system, valid for all states with no more jobs left than its market's crowd has.
+    """A price system, valid for all states with no more remaining jobs than the crowd of its
+    market.
 
     All in the prices' ``scale``. ``buy`` (G, M+1): own cost and window of a job of the group that
     starts at an instant, ``forbidden`` where no good plan has it; ``rest`` (G, M+1): the least of
@@ -183,9 +189,12 @@ class PriceTable:
         domains: list[Ints],
         rooms: Ints,
     ) -> PriceTable:
-        """The prices applied to the starts of ``domains``, one for each group, and to ``rooms``."""
+        """Return the prices applied to the starts of ``domains``, one domain per group, and to
+        ``rooms``.
+        """
         market, instants = prices.market, calendar.instants
-        # More than any good plan pays, and the sum over all jobs still fits into 64 bits.
+        # The limit is above the price of any good plan, and the sum over all jobs still fits into
+        # 64 bits.
         forbidden = (1 << 61) // (1 + sum(group.count for group in groups))
         buy = np.full((len(groups), len(instants) + 1), forbidden, dtype=np.int64)
         for row, group, starts in zip(buy, groups, domains, strict=True):
@@ -202,16 +211,18 @@ class PriceTable:
         return cls(buy, np.ascontiguousarray(rest), stock)
 
     def least(self, left: Ints, first: SmallInts) -> Ints:
-        """(n,) the least that jobs not started pay: ``left`` (n, G) by group, which start from the
-        instants ``first`` (n, G) on."""
+        """Return the minimum price (n,) of the jobs not started: ``left`` (n, G) jobs by group,
+        which start at the instants ``first`` (n, G) or later.
+        """
         groups = np.arange(len(self.rest))
         least = np.take(self.rest, first + groups * self.rest.shape[1])
         total: Ints = (least * left).sum(axis=1)
         return total
 
     def free(self, when: SmallInts) -> Ints:
-        """(n,) the most that is to be paid for what is free: each number of processors from the
-        instants ``when`` (n, K) on."""
+        """Return the maximum price (n,) of the free processors: each number of processors from the
+        instants ``when`` (n, K) on.
+        """
         rooms = np.arange(len(self.stock))
         worth: Ints = np.take(self.stock, when + rooms * self.stock.shape[1]).sum(axis=1)
         return worth
@@ -219,8 +230,8 @@ class PriceTable:
 
 @dataclass(frozen=True)
 class PaidAhead:
-    """The worth of what is free, reckoned from the other side: what there was at first less what
-    running jobs pay. Neither this nor ``PriceTable.free`` is always the lower.
+    """The worth of the free capacity, computed as the initial worth less the prices that running
+    jobs pay. Either this value or ``PriceTable.free`` may be the lower one.
 
     ``ahead`` (M,): the worth of all that was there at first, from an instant on; ``paid`` (S, M):
     the price of running from 0 to an instant, by distinct size; ``rows`` (N,): the row of each slot
@@ -235,7 +246,9 @@ class PaidAhead:
     def of(
         cls, prices: Duals, table: PriceTable, calendar: InstantGrid, problem: PoolProblem
     ) -> PaidAhead:
-        """For the prices of a price table whose crowd is everybody in the problem."""
+        """Return the tables for the prices of a price table whose crowd has all jobs of the
+        problem.
+        """
         instants = calendar.instants
         paid = np.stack([prices.upto(row, instants) for row in range(len(prices.market.sizes))])
         begin = problem.times[np.argmax(problem.free >= rooms_of(problem)[:, np.newaxis], axis=1)]
@@ -245,8 +258,9 @@ class PaidAhead:
         return cls(ahead, paid, np.searchsorted(prices.market.sizes, sizes))
 
     def free(self, ends: SmallInts, time: Ints, calendar: InstantGrid) -> Ints:
-        """(n,) the most that is to be paid for what is free from ``time`` (n,) on, jobs running
-        until ``ends`` (n, N)."""
+        """Return the maximum price (n,) of the processors free from ``time`` (n,) on, with jobs
+        that run until ``ends`` (n, N).
+        """
         worth: Ints = self.ahead[calendar.before(time)]
         now = calendar.after(time)
         until = calendar.before(ends)
@@ -259,7 +273,7 @@ class PaidAhead:
 
 
 def rooms_of(problem: PoolProblem) -> Ints:
-    """The numbers of processors that a set of jobs can occupy, ascending."""
+    """Return the numbers of processors that a set of jobs can occupy, ascending."""
     most = int(min(problem.free[-1], problem.sizes.sum()))
     reached = np.zeros(most + 1, dtype=bool)
     reached[0] = True
@@ -268,31 +282,13 @@ def rooms_of(problem: PoolProblem) -> Ints:
     return np.flatnonzero(reached)[1:]
 
 
-# Plans built job by job in order of start, layer by layer, all states of a layer side by side.
-#
-# A state is a set of started jobs with what they leave. Where capacity never falls, nothing more
-# is needed to go on than ``ready`` (above): a job of size p starts at S = ready[p], or when
-# it is released if that is later, and leaves
-#
-#     ready'[u] = max(S, min(ready[u + p], max(ready[u], S + duration))).
-#
-# Every plan that cannot be shifted left is built in this way, its jobs in order of their starts.
-# Two arguments thin a layer out: prices give a lower bound of all plans a state can lead to, and
-# those not below the best plan go; and of states with the same jobs started some make others
-# superfluous. Duals made for the whole problem get worse from layer to layer, so large layers
-# have some made for one of their own states, which then do for many.
-#
-# If a layer still has too many states, those of the highest bounds are left out and their least
-# bound is all that is proved in the end: a beam search that knows how good it is.
-
-
 CHUNK_BYTES = 1e7
 SURPLUS = 2
 MEMORY = 1.2e8
 MAX_ENTRIES = 8_000_000
-#: Seconds are kept in 32 bits.
+#: The largest instant (seconds), because instants are stored in 32 bits.
 LONGEST = 500_000_000
-#: The cost of all jobs together is kept in 64.
+#: The largest total cost of all jobs, because costs are stored in 64 bits.
 MAX_IN_ALL = 1 << 62
 CROWDED = 4000
 PRICE_TABLES = 3
@@ -302,11 +298,26 @@ FINENESS = Fineness(buckets=50, rounds=6, gain=1e-3)
 
 
 class LayeredSearch:
-    """The layers of one problem.
+    """The search through the layers of one problem.
 
     ``domains``: the starts of each group that a plan better than ``best`` may use; ``prices`` to
     begin with, in the relaxation's scale. ``best`` is the value to beat (it may be lowered from
     outside), ``found`` (N,) the starts of a plan that did.
+
+    A state is a set of started jobs and the capacity after their starts. If capacity never falls,
+    the array ``ready`` of :class:`States` describes this capacity: a job of size p starts at S =
+    ready[p], or at its release if that is later, and the new state has ready'[u] = max(S,
+    min(ready[u + p], max(ready[u], S + duration))).
+
+    Every left-shifted plan is built in this way, its jobs in order of their starts. Two arguments
+    remove states from a layer: prices give a lower bound of all plans that a state can lead to, and
+    states whose bound is not below the best plan are removed; a state that another state with the
+    same started jobs dominates is removed, too. Duals of the whole problem get worse from layer to
+    layer, so a large layer computes prices for one of its own states, which also serve the other
+    states.
+
+    If a layer still has too many states, the states with the highest bounds are removed, and the
+    least bound of these is all that is proved in the end (a beam search with a known quality).
     """
 
     def __init__(self, problem: PoolProblem, domains: list[Ints], prices: Duals, best: int) -> None:
@@ -337,7 +348,7 @@ class LayeredSearch:
 
     @staticmethod
     def suits(problem: PoolProblem, domains: list[Ints]) -> bool:
-        """Is the problem of the kind, and are its tables of a size, to be searched in this way?"""
+        """Whether a layered search applies to the problem and its tables are small enough."""
         if np.any(np.diff(problem.free) < 0):
             return False
         sets = sum(float(np.log2(g.count + 1)) for g in problem.groups)
@@ -350,13 +361,14 @@ class LayeredSearch:
 
     @property
     def widest(self) -> int:
-        """The most states of a layer that memory should hold."""
+        """Return the maximum number of states of a layer that fit into memory."""
         return int(MEMORY / self._root().bytes_each)
 
     def run(self, width: int, *, hopeful: bool = False) -> Generator[None, None, int]:
-        """Search with at most ``width`` states a layer; what is proved: no plan is below the
-        result, or below ``best``. Once states have been left out, more is not proved by others of
-        higher bounds: they are followed only by the ``hopeful``, who are after better plans."""
+        """Search with at most ``width`` states per layer; return a value such that no plan is below
+        the result or below ``best``. Once states were removed, further states with higher bounds
+        prove nothing more: they are searched only if ``hopeful`` is set, to find better plans.
+        """
         del self._tables[1:]
         self._limit = (self.best - 1) * self._scale
         self._least_lost = self._limit + 1
@@ -390,7 +402,7 @@ class LayeredSearch:
         return states.take(rows[self._narrowed(bounds[rows], width)])
 
     def _narrowed(self, bounds: Ints, width: int) -> Ints:
-        """The rows of the least bounds, at most ``width``."""
+        """Return the rows with the lowest bounds, at most ``width`` rows."""
         limit = self._limit
         if len(bounds) > width:
             lost = int(np.partition(bounds, width)[width])
@@ -419,7 +431,7 @@ class LayeredSearch:
         )
 
     def _finish(self, states: States) -> int:
-        """Take the best of complete plans; its value."""
+        """Offer the best of the complete plans to the incumbent; return its value."""
         row = int(np.argmin(states.value))
         value = int(states.value[row])
         if value < self.best:
@@ -434,7 +446,9 @@ class LayeredSearch:
         self._tables.append(PriceTable.of(prices, calendar, groups, self._domains, self._rooms))
 
     def _priced(self, states: States) -> States:
-        """Fill in ``first`` and ``bounds``; ``floor`` only rises."""
+        """Compute ``first`` and ``bounds`` of the states; no bound falls below the parent's
+        ``floor``.
+        """
         first = np.maximum(states.ready[:, self._column], self._earliest)
         bounds = self._bounds(
             states.value, states.left, states.ready, first, states.ends, states.time
@@ -451,7 +465,7 @@ class LayeredSearch:
         ends: SmallInts,
         time: Ints,
     ) -> Ints:
-        """(n, T) lower bounds by each price table."""
+        """Return lower bounds (n, T) of the states by each price table."""
         calendar = self._calendar
         when, start = calendar.before(ready), calendar.after(first)
         bounds = np.empty((len(value), len(self._tables)), dtype=np.int64)
@@ -463,7 +477,9 @@ class LayeredSearch:
         return bounds
 
     def _repriced(self, states: States) -> Generator[None, None, States]:
-        """While a layer is large: prices made for one of its states, if they thin it out."""
+        """Compute new prices for one state of a large layer and repeat while they remove enough
+        states.
+        """
         for share in SHARES:
             if len(states) <= CROWDED:
                 break
@@ -493,7 +509,7 @@ class LayeredSearch:
         return states
 
     def _crowd(self, states: States) -> PoolProblem:
-        """The jobs that any of the states may still start."""
+        """Return the jobs that at least one of the states may still start."""
         most = states.left.max(axis=0).tolist()
         groups = zip(self.problem.groups, most, strict=True)
         jobs = [job for group, number in groups for job in group.members[:number]]
@@ -526,7 +542,9 @@ class LayeredSearch:
         return problem, domains
 
     def _grown(self, states: States) -> States:
-        """Every way to start one more job, as far as bounds stay within the limit."""
+        """Return the states with one more job started, for every choice whose bound stays within
+        the limit.
+        """
         calendar = self._calendar
         parent, group = np.nonzero(states.left > 0)
         start: SmallInts = states.first[parent, group]
@@ -536,7 +554,7 @@ class LayeredSearch:
             kept = np.flatnonzero(states.bounds[parent, which] + extra <= self._limit)
             parent, group, start = parent[kept], group[kept], start[kept]
             exact, after = exact[kept], after[kept]
-        # Terms that children of one parent with equal starts share are computed once.
+        # Children of one parent with equal starts share some terms, which are computed once.
         _, pick, which = np.unique((parent << 32) | start, return_index=True, return_inverse=True)
         common, begin = parent[pick], start[pick]
         base = self._bounds(
@@ -559,7 +577,7 @@ class LayeredSearch:
     def _started(
         self, states: States, parent: Ints, group: Ints, start: SmallInts, floor: Ints
     ) -> States:
-        """The states after one job of a group has been started (not yet priced)."""
+        """Return the states after one job of a group has been started (not yet priced)."""
         every = np.arange(len(parent))
         end = start + self._durations[group]
         left = states.left[parent]
@@ -582,7 +600,9 @@ class LayeredSearch:
     def _ready(
         self, ready: SmallInts, parent: Ints, group: Ints, start: SmallInts, end: Ints
     ) -> SmallInts:
-        """``ready`` of children: the parent's, shifted by the job's size till its end."""
+        """Return ``ready`` of the children: the parent's array, shifted by the size of the job
+        until the job ends.
+        """
         found = np.empty((len(parent), ready.shape[1]), dtype=np.int32)
         begin, until = start[:, np.newaxis], end.astype(np.int32)[:, np.newaxis]
         for which, shift in enumerate(self._shift):

@@ -1,4 +1,4 @@
-"""Good prices for a problem, and the instants at which its jobs may start."""
+"""Prices for a pool problem, and the instants at which its jobs may start."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ import numpy as np
 from .bounds import Market, PoolBound, Relaxation
 from .problem import Bools, Ints, PoolProblem
 
-# The instants at which a job may start in some optimal plan.
-#
-# If starting earlier never hurts, some optimal plan cannot be shifted left: every start is the
-# job's earliest, a capacity rise, or the end of another job, whose start is such an instant in
-# turn. So starts are one of few origins plus a sum of durations of different jobs.
-
-
 #: Up to this many seconds, reachable instants are marked in an array of all seconds.
 MARKED = 1 << 24
 
 
 def achievable_starts(problem: PoolProblem, horizon: int, limit: int) -> Ints | None:
-    """All instants <= horizon that a left-shifted plan may start a job at, ascending.
+    """Return all instants <= horizon at which a left-shifted plan can start a job, ascending.
 
     None if there are more than ``limit``, in which case no instant may be excluded. No array is
     longer than ``MARKED`` or twice ``limit``, however far the horizon is.
+
+    If an earlier start never hurts, some optimal plan cannot be shifted left: every start is the
+    earliest start of the job, a capacity rise, or the end of another job, whose start is again one
+    of these instants. So each start is one of few origins plus a sum of durations of different
+    jobs.
     """
     rises = problem.times[1:][np.diff(problem.free) > 0]
     origins = np.unique(np.concatenate((np.zeros(1, np.int64), rises, problem.earliest)))
@@ -54,7 +52,7 @@ def _listed(starts: Ints, steps: list[tuple[int, int]], horizon: int, limit: int
 
 
 def _add_multiples(reached: Bools, step: int, count: int) -> Bools:
-    """Instants of ``reached`` plus 0..count times ``step``."""
+    """Add to ``reached`` its instants plus 0..count times ``step``."""
     for jump in _jumps(count):
         if jump * step >= len(reached):
             break
@@ -65,7 +63,7 @@ def _add_multiples(reached: Bools, step: int, count: int) -> Bools:
 
 
 def _jumps(count: int) -> Iterator[int]:
-    """Numbers of which the sums of some are 0..count: 1, 2, 4, ..., and the rest."""
+    """Return numbers whose partial sums are exactly 0..count: 1, 2, 4, ..., and the remainder."""
     span = 1
     while count > 0:
         yield min(span, count)
@@ -76,15 +74,16 @@ def _jumps(count: int) -> Iterator[int]:
 # Good prices for a problem: choose a grid, solve the relaxation, add packing rows while they pay.
 
 
-#: Buckets, times the kinds of jobs, that a program with all starts may have, and at least.
+#: Maximum number of buckets times kinds of jobs in a program with all starts, and the minimum
+#: number of buckets.
 MAX_CELLS = 25_000
 MIN_BUCKETS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Fineness:
-    """Effort for a price system: buckets of the grid, rounds of packing rows, and the relative gain
-    below which the rounds end.
+    """The effort for a price system: buckets of the grid, rounds of packing rows, and the relative
+    gain below which the rounds end.
     """
 
     buckets: int
@@ -93,15 +92,16 @@ class Fineness:
 
 
 def affordable_buckets(buckets: int, kinds: int, most: int) -> int:
-    """Return the number of buckets, reduced if there are so many kinds of jobs that the program
-    would exceed ``most`` buckets of one kind and not be solved in time.
+    """Return the number of buckets, reduced if the kinds of jobs are too numerous for a program
+    with ``most`` buckets of one kind to be solved in time.
     """
     return min(buckets, max(MIN_BUCKETS, most // kinds))
 
 
 def make_grid(problem: PoolProblem, points: Ints, end: int, buckets: int) -> Ints:
-    """Bucket limits: capacity steps, and ``points`` (all of them if few, else evenly picked), up to
-    ``end``."""
+    """Return the bucket limits: the capacity steps and ``points`` (all if few, else evenly
+    selected), up to ``end``.
+    """
     steps = problem.times[problem.times < end]
     picked = _spread(points, buckets)
     last = int(points[-1])
@@ -112,8 +112,8 @@ def make_grid(problem: PoolProblem, points: Ints, end: int, buckets: int) -> Int
 
 
 def instants(first: int, busy: int, last: int, count: int) -> Ints:
-    """At most ``count`` instants for a grid: up to ``busy`` ever farther apart, for prices change
-    most where most jobs may start; then few and even to ``last``.
+    """Return at most ``count`` instants for a grid: dense at first and ever wider up to ``busy``,
+    because prices change most where most jobs may start, then few and even up to ``last``.
     """
     busy = min(max(first, busy), last)
     few = count // 5 if busy < last else 0
@@ -130,18 +130,20 @@ def _spread(values: Ints, count: int) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Instants at which the jobs of a plan better than the incumbent can start."""
+    """The instants at which the jobs of a plan better than the incumbent can start."""
 
-    #: Possible starts of each group, None for all.
+    #: Possible starts of each group, or None if every start is possible.
     domains: list[Ints] | None = None
-    #: End of the grid, if there are no domains.
+    #: End of the grid (seconds), used if there are no domains.
     horizon: int = 0
     #: The last start of a good plan, after which the grid may be coarse; that of the domains if
     #: None.
     busy: int | None = None
 
     def grid(self, problem: PoolProblem, buckets: int) -> Ints:
-        """The limits of so many buckets, or of more where capacity changes."""
+        """Return the limits of this number of buckets, or of more buckets if the capacity changes
+        more often.
+        """
         if self.domains is None:
             points, end = np.array([0, self.horizon]), self.horizon
         else:
@@ -164,7 +166,7 @@ def refine(
     crowd: PoolProblem | None = None,
     scale: int | None = None,
 ) -> Iterator[PoolBound | None]:
-    """Certified bounds, on the whole ever better; None between pieces of work.
+    """Yield certified bounds, which improve on the whole, and None between pieces of work.
 
     ``ceiling``: the value that a better plan stays below. ``known``: functions, as size -> weight,
     that helped in a related problem. ``crowd``: a larger one for which the prices should do, too.
@@ -199,7 +201,9 @@ def refine(
 
 
 def best_of(bounds: Iterator[PoolBound | None]) -> Generator[None, None, PoolBound | None]:
-    """Pass on the pauses; in the end, the best bound, or None if the LP solver gave up at once."""
+    """Yield None at each pause of the bounds; return the best bound, or None if the LP solver
+    failed at the first program.
+    """
     best: PoolBound | None = None
     for bound in bounds:
         if bound is not None and (best is None or bound.floor > best.floor):
@@ -209,7 +213,9 @@ def best_of(bounds: Iterator[PoolBound | None]) -> Generator[None, None, PoolBou
 
 
 def functions_in_use(bound: PoolBound) -> list[dict[int, int]]:
-    """The dual feasible functions that carry a price, as size -> weight."""
+    """Return the dual feasible functions that have a positive price, as mappings from size to
+    weight.
+    """
     market = bound.prices.market
     used = sorted({function for function, _, _ in bound.prices.lots})
     sizes = market.sizes.tolist()

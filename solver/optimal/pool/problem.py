@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 
 class StepProfile:
-    """Free processors over time as two parallel lists; the last value holds indefinitely."""
+    """Free processors over time as two parallel lists; the last value holds without end."""
 
     __slots__ = ("free", "times")
 
@@ -22,19 +22,22 @@ class StepProfile:
         self.free = free
 
     def equals(self, other: StepProfile) -> bool:
-        """Are the same processors free in the same steps?"""
+        """Whether two profiles have the same free processors at every instant."""
         return self.times == other.times and self.free == other.free
 
     def copy(self) -> StepProfile:
         return StepProfile(self.times.copy(), self.free.copy())
 
     def earliest(self, size: int, duration: int, first: int = 0) -> int:
-        """The earliest start >= first at which ``size`` processors stay free for ``duration``
-        seconds."""
+        """Return the earliest start >= first at which ``size`` processors stay free for
+        ``duration`` seconds.
+        """
         return self._find(size, duration, first)[0]
 
     def _find(self, size: int, duration: int, first: int) -> tuple[int, int, int]:
-        """(start, index of its step, index of the first step at or after its end)."""
+        """Return the start, the index of its step, and the index of the first step at or after its
+        end.
+        """
         times, free = self.times, self.free
         count = len(times)
         begin = bisect_right(times, first) - 1 if first else 0
@@ -55,7 +58,7 @@ class StepProfile:
             begin = after + 1
 
     def place(self, size: int, duration: int, first: int = 0) -> int:
-        """Reserve at the earliest start, which is returned."""
+        """Reserve processors at the earliest possible start and return this start."""
         start, begin, after = self._find(size, duration, first)
         times, free = self.times, self.free
         end = start + duration
@@ -72,13 +75,13 @@ class StepProfile:
         return start
 
     def take(self, start: int, size: int, duration: int) -> None:
-        """Reserve at a given start, without asking whether there is room."""
+        """Reserve processors at a given start, without a check of the capacity."""
         begin = self._split(start)
         for step in range(begin, self._split(start + duration)):
             self.free[step] -= size
 
     def steps(self) -> tuple[list[int], list[int]]:
-        """Times and free processors, equal neighbours merged."""
+        """Return instants and free processors, with equal neighbours merged."""
         kept = [
             step
             for step in range(len(self.times))
@@ -87,21 +90,15 @@ class StepProfile:
         return [self.times[step] for step in kept], [self.free[step] for step in kept]
 
     def _split(self, instant: int) -> int:
-        """The index of the step that begins at ``instant``, made if need be."""
+        """Return the index of the step that begins at ``instant``, after a split of the step before
+        if necessary.
+        """
         step = bisect_right(self.times, instant) - 1
         if self.times[step] == instant:
             return step
         self.times.insert(step + 1, instant)
         self.free.insert(step + 1, self.free[step])
         return step + 1
-
-
-# The pure time problem: pending jobs on one pool of identical processors.
-#
-# No placement, no hosts: a job of size p holds p processors over [s, s+d), and the number of
-# processors that are free is a step function of time. Exact for clusters handed out by the
-# processor, and the *aggregated relaxation* (a valid bound) of every cluster on which placement
-# matters.
 
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -125,7 +122,7 @@ def _ints(values: npt.ArrayLike) -> Ints:
 
 @dataclass(frozen=True)
 class PoolProblem:
-    """Jobs 0..N-1 and the capacity they share. All times are integer seconds after now.
+    """Jobs 0..N-1 and the capacity that they share; all times are integer seconds after now.
 
     ``times`` (K,) strictly increasing from 0 and ``free`` (K,) >= 0: ``free[k]`` processors are
     free over [times[k], times[k+1]), the last value without end. ``sizes`` (N,) >= 1,
@@ -142,6 +139,11 @@ class PoolProblem:
 
     Raises ValueError where an array has the wrong form, a job can never run, or the cost of a start
     up to the horizon is far above ``MAX_COST``.
+
+    The problem has no hosts and no placement: a job of size p uses p processors over [s, s+d), and
+    the number of free processors is a step function of time. It is exact for clusters that allocate
+    single processors, and its optimum (of the *aggregated relaxation*) is a valid bound for every
+    cluster on which placement matters.
     """
 
     times: Ints
@@ -167,7 +169,7 @@ class PoolProblem:
         due: npt.ArrayLike | None = None,
         objective: Objective = "starts",
     ) -> PoolProblem:
-        """The problem with the usual defaults: earliest 0, weight 1, due 0."""
+        """Return the problem with the defaults: earliest start 0, weight 1, due date 0."""
         count = len(np.atleast_1d(np.asarray(sizes)))
         return cls(
             _ints(times),
@@ -210,7 +212,7 @@ class PoolProblem:
         return StepProfile(self.times.tolist(), self.free.tolist())
 
     def value(self, starts: npt.ArrayLike) -> int:
-        """The objective of a plan, given each job's start."""
+        """Return the objective value of a plan, given the start of each job."""
         begin = np.asarray(starts, dtype=np.int64)
         if len(begin) == 0:
             return 0
@@ -222,7 +224,7 @@ class PoolProblem:
 
     @cached_property
     def horizon(self) -> int:
-        """No plan that cannot be shifted left starts a job after this second."""
+        """Return the last second at which a left-shifted plan can start a job."""
         if not len(self):
             return int(self.times[-1])
         work = sum(int(duration) for duration in self.durations)
@@ -230,7 +232,7 @@ class PoolProblem:
 
     @cached_property
     def dearest(self) -> int:
-        """The most that the start of one job costs up to the horizon."""
+        """Return the largest cost of the start of one job up to the horizon."""
         if self.objective == "makespan":
             return self.horizon
         pairs = zip(self.weights.tolist(), self.due.tolist(), strict=True)
@@ -259,7 +261,7 @@ class PoolProblem:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Jobs alike in everything, in order of their first member."""
+        """Return the groups of identical jobs, in order of the first member of each group."""
         found: dict[tuple[int, int, int, int, int, int], list[int]] = {}
         rows = np.stack((self.sizes, self.durations, self.earliest, self.weights, self.due), axis=1)
         for job, row in enumerate(rows.tolist()):
@@ -269,16 +271,18 @@ class PoolProblem:
 
     @cached_property
     def large(self) -> list[int]:
-        """The jobs of more than half of the processors, the largest first: no two of them run side
-        by side."""
+        """Return the jobs that need more than half of the processors, the largest first; no two of
+        these jobs run side by side.
+        """
         large = np.flatnonzero(2 * self.sizes > self.free.max())
         order = np.argsort(-self.sizes[large], kind="stable")
         return [int(job) for job in large[order]]
 
     @cached_property
     def alone(self) -> Ints:
-        """Each job's earliest start if no other pending job existed: a valid lower bound of its
-        start."""
+        """Return the earliest start of each job without other pending jobs, a valid lower bound of
+        its start.
+        """
         profile = self.profile()
         starts = [
             profile.earliest(size, duration, first)
@@ -291,7 +295,7 @@ class PoolProblem:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Jobs that are alike; ``members`` are their indices, ascending."""
+    """A group of identical jobs; ``members`` are their indices, ascending."""
 
     size: int
     duration: int
@@ -316,7 +320,7 @@ class PoolProgress:
 
 @dataclass(frozen=True)
 class PoolResult:
-    """A plan, its value and what is known of the optimum.
+    """A plan, its objective value and a bound of the optimum.
 
     ``starts`` (N,) seconds; ``bound`` <= optimum <= ``value``; ``status`` is ``proved`` iff they
     meet. ``earliest`` (N,): no plan at all starts job j before ``earliest[j]``.
@@ -331,19 +335,17 @@ class PoolResult:
 
     @property
     def gap(self) -> float:
-        """(value - bound) / value; 0 if proved."""
+        """Return (value - bound) / value, 0 if the plan is proved optimal."""
         return 0.0 if self.value == self.bound else (self.value - self.bound) / max(1, self.value)
 
 
-# Order of jobs -> plan: the serial schedule-generation scheme.
-#
-# Jobs are placed one by one, each at its earliest start in what the earlier ones left. For an
-# objective that never improves by starting later, some order gives an optimal plan (Kolisch
-# 1996).
-
-
 class Decoder:
-    """Decodes many orders of one problem."""
+    """The decoder of job orders of one problem into plans.
+
+    The decoder is the serial schedule-generation scheme: jobs are placed one by one, each at its
+    earliest start in the capacity that earlier jobs left. For an objective that never improves by a
+    later start, some order gives an optimal plan (Kolisch 1996).
+    """
 
     def __init__(self, problem: PoolProblem) -> None:
         self._profile = problem.profile()
@@ -357,13 +359,15 @@ class Decoder:
         )
 
     def starts(self, order: Iterable[int], fixed: StepProfile | None = None) -> list[int]:
-        """The start of each job in the order's own sequence, on top of ``fixed`` if given."""
+        """Return the start of each job in the sequence of the order, given the plan ``fixed`` if
+        there is one.
+        """
         profile = (fixed or self._profile).copy()
         place, jobs = profile.place, self._jobs
         return [place(*jobs[job]) for job in order]
 
     def plan(self, order: Sequence[int]) -> Ints:
-        """(N,) starts by job."""
+        """Return the starts (N,) by job index."""
         import numpy as np
 
         starts = np.zeros(len(order), dtype=np.int64)
@@ -393,12 +397,12 @@ RULES: dict[str, Rule] = {
 
 
 def rule_order(problem: PoolProblem, rule: str) -> list[int]:
-    """Jobs by a rule of ``RULES``, ties in order of submission."""
+    """Return the jobs ordered by a rule of ``RULES``, ties in order of submission."""
     return [int(job) for job in np.argsort(RULES[rule](problem), kind="stable")]
 
 
 def best_rule(problem: PoolProblem) -> tuple[int, list[int]]:
-    """Value and order of the best rule."""
+    """Return the value and the order of the best rule."""
     decoder = Decoder(problem)
     orders = [rule_order(problem, rule) for rule in RULES]
     values = [problem.value(decoder.plan(order)) for order in orders]

@@ -1,4 +1,4 @@
-"""Bounds of a pool: prices, then searches until no better plan can exist."""
+"""Proofs of lower bounds for a pool: prices first, then searches until no better plan can exist."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ LAST_SLICE = 4.0
 
 
 def makespan_bound(problem: PoolProblem) -> int:
-    """The longest of: any job alone; the time in which the capacity holds all the work, by any
-    function."""
+    """Return the largest of two makespan bounds: the end of any job alone, and the time in which
+    the capacity holds the whole work under any function.
+    """
     best = int((problem.alone + problem.durations).max())
     market = Market(problem, np.array([0, best], dtype=np.int64))
     market.add(market.sizes.copy())
@@ -34,7 +35,7 @@ def makespan_bound(problem: PoolProblem) -> int:
 
 
 def _time_for(problem: PoolProblem, level: Ints, work: int) -> int:
-    """The first instant by which a step function has given that much."""
+    """Return the first instant by which the area under a step function reaches this amount."""
     given = np.concatenate((np.zeros(1, np.int64), np.cumsum(level[:-1] * np.diff(problem.times))))
     step = int(np.searchsorted(given, work, side="left")) - 1
     if step < 0:
@@ -44,7 +45,9 @@ def _time_for(problem: PoolProblem, level: Ints, work: int) -> int:
 
 
 def prove_makespan(incumbent: Incumbent) -> Iterator[None]:
-    """CP-SAT on one cumulative, restarted from the best plan in slices of deterministic time."""
+    """Prove the makespan by CP-SAT with one cumulative constraint, restarted from the best plan in
+    slices of deterministic time.
+    """
     problem = incumbent.problem
     incumbent.raise_bound(makespan_bound(problem))
     budget = FIRST_SLICE
@@ -94,15 +97,6 @@ def _solve(
     return plan, max(bound, int(np.ceil(solver.best_objective_bound - 1e-6)))
 
 
-# From the bound's side: prices, ever finer, then a search until nothing better can be left.
-#
-# The search is by layers where capacity never falls and jobs are few, by windows of the large jobs
-# where they are many, and a tree of forward plans otherwise and in the end.
-#
-# A generator: each step is a small piece of work (mostly under a second), after which others may
-# run. Plans that others find meanwhile make the following steps sharper.
-
-
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
@@ -116,7 +110,16 @@ MAX_STATES = 1_000_000
 
 
 def prove(incumbent: Incumbent) -> Iterator[None]:
-    """Raise the incumbent's bound, to the end if there is time. Needs positive weights."""
+    """Raise the bound of the incumbent up to a proof or the end of the budget; weights must be
+    positive.
+
+    Prices come first, on ever finer grids, then a search until no better plan can exist: in layers
+    if capacity never falls and jobs are few, by windows of the large jobs if these are many, else
+    and at the end in a tree of forward plans.
+
+    The generator does one small piece of work per step (mostly under a second), so that other tasks
+    can run in between. Better plans found by these tasks make the later steps faster.
+    """
     problem = incumbent.problem
     horizon = int((incumbent.starts + problem.durations).max())
     every_start = Reach(None, horizon, incumbent.last)
@@ -153,7 +156,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
 
 
 def latest_starts(bound: PoolBound, value: int) -> list[int]:
-    """For each group, an instant after which no job starts in any plan better than ``value``.
+    """Return, for each group, an instant after which no job starts in any plan better than
+    ``value``.
 
     Reduced costs are linear between the candidates and rise after the last, given positive weights.
     So after the last affordable candidate, nothing beyond the next one is affordable.
@@ -167,7 +171,7 @@ def latest_starts(bound: PoolBound, value: int) -> list[int]:
         if last + 1 < len(starts):
             latest.append(int(starts[last + 1]))
         else:
-            # Beyond the grid windows are free of charge: only the job's own cost is left.
+            # Windows beyond the grid have no price, so only the cost of the job itself remains.
             latest.append(
                 group.due + (least + max(0, spare)) // (bound.prices.scale * group.weight)
             )
@@ -176,7 +180,7 @@ def latest_starts(bound: PoolBound, value: int) -> list[int]:
 
 
 def _within(problem: PoolProblem, every: Ints, latest: list[int]) -> list[Ints]:
-    """The achievable starts of each group, between its earliest and its latest."""
+    """Return the achievable starts of each group, between its earliest and its latest start."""
     domains = []
     for group, last in zip(problem.groups, latest, strict=True):
         first = int(problem.alone[group.members[0]])
@@ -194,7 +198,7 @@ class Root:
         self.bound: PoolBound | None = None
 
     def tighten(self, fineness: Fineness) -> Iterator[None]:
-        """Price, strike out starts that cost too much, price again while that helps."""
+        """Compute prices and remove starts that cost too much, as long as starts are removed."""
         for _ in range(3):
             if self.incumbent.proved:
                 return
@@ -211,7 +215,7 @@ class Root:
 
     @property
     def layered(self) -> bool:
-        """Whether it is to be searched in layers."""
+        """Whether the layered search applies to the problem."""
         return self.bound is not None and LayeredSearch.suits(self.problem, self.domains)
 
     def try_at_once(self) -> Iterator[None]:
@@ -228,7 +232,8 @@ class Root:
             yield
 
     def widen(self, width: int, most: int, *, hopeful: bool = False) -> Iterator[None]:
-        """Search in layers, with ever more states in each, up to ``most`` or what memory holds.
+        """Search in layers with ever more states per layer, up to ``most`` states or the limit of
+        memory.
 
         The hopeful search for better plans, and again while they find some.
         """
@@ -248,8 +253,9 @@ class Root:
             width *= GROWTH
 
     def _strike(self, bound: PoolBound) -> bool:
-        """Keep the starts whose reduced cost a better plan can afford; False if a group has
-        none."""
+        """Keep the starts whose reduced cost a better plan can afford; return False if a group has
+        none.
+        """
         spare = (self.incumbent.value - 1) * bound.prices.scale - bound.floor
         kept = [s[excess <= spare] for s, excess in zip(bound.starts, bound.excess, strict=True)]
         if min(map(len, kept)) == 0:
@@ -259,8 +265,9 @@ class Root:
         return True
 
     def branch(self) -> Iterator[None]:
-        """Best-bound-first over states; small subtrees are searched to the end, large ones are
-        priced anew, then split."""
+        """Search the states with the lowest bound first; a small subtree is searched completely, a
+        large one gets new prices and is split.
+        """
         bound = self.bound
         if bound is None or self.incumbent.proved:
             return
@@ -301,7 +308,7 @@ class Root:
     def _price(
         self, tree: Chronology, state: State, known: list[dict[int, int]]
     ) -> Generator[None, None, Guide | None]:
-        """Prices for what is left in a state."""
+        """Return prices for the remaining problem of a state."""
         problem, kinds = tree.residual(state)
         last = max(int(self.domains[kind][-1]) for kind in kinds)
         every = achievable_starts(problem, last, MAX_INSTANTS)

@@ -1,4 +1,4 @@
-"""The orchestrator of one pool, and the second process that only improves plans."""
+"""The coordination of the searches of one pool, and a second process that improves plans."""
 
 from __future__ import annotations
 
@@ -23,14 +23,7 @@ from .improver import by_start, improve
 from .problem import Decoder, Ints, PoolProblem, PoolProgress, PoolResult, Status, best_rule
 from .prover import prove, prove_makespan
 
-# A second process that only improves plans.
-#
-# A process, not a thread (the LP solver and the order search both hold the interpreter's lock),
-# and started as a command, so that callers need no ``__main__`` guard. Speaks pickles: (problem,
-# starts, seed) in; plans out, on its standard output.
-
-
-#: Loads this very package, whatever its folder is called, then serves.
+#: Code that loads this package under any folder name and starts the helper process.
 _BOOTSTRAP = """\
 import sys
 from importlib import import_module, util
@@ -45,8 +38,8 @@ import_module(module).main()
 
 
 def _command() -> list[str]:
-    """The helper's command line: -I takes code neither from the current folder nor from
-    PYTHONPATH, so this package and numpy are told where they are.
+    """Return the command line of the helper process; -I ignores code in the current folder and in
+    PYTHONPATH, so the locations of this package and of numpy are arguments.
     """
     package = __name__.partition(".")[0]
     root = Path(__file__).resolve().parents[__name__.count(".") - 1]
@@ -55,7 +48,12 @@ def _command() -> list[str]:
 
 
 class Helper:
-    """The caller's end. Use as a context manager; the process ends with it."""
+    """The caller's side of the helper process, a context manager that ends the process at its exit.
+
+    The helper is a process, not a thread, because the LP solver and the order search both hold the
+    interpreter's lock. It is started as a command, so callers need no ``__main__`` guard. It reads
+    a pickled (problem, starts, seed) and writes pickled plans to its standard output.
+    """
 
     def __init__(self, problem: PoolProblem, starts: Ints, seed: int) -> None:
         self._process = begin_process(_command())
@@ -79,7 +77,7 @@ class Helper:
         return self._process.poll() is None
 
     def wait(self, seconds: float) -> None:
-        """Until the process ends, at most ``seconds``."""
+        """Wait until the process ends, at most ``seconds``."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
 
@@ -91,7 +89,7 @@ class Helper:
         return found
 
     def tell(self, starts: Ints) -> None:
-        """Hand over a better plan."""
+        """Send a better plan to the helper process."""
         self._send(starts)
 
     def _send(self, message: object) -> None:
@@ -108,7 +106,7 @@ class Helper:
 
 
 def serve(source: IO[bytes], target: IO[bytes]) -> None:
-    """The helper's end: improve until the caller is gone."""
+    """Improve plans in the helper process until the caller closes the connection."""
     problem, starts, seed = pickle.load(source)
     heard: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -132,8 +130,10 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
 
 
 def main() -> None:
-    """Serve over the standard streams; a linear program keeps the end of the input waiting."""
-    die_with(os.getppid())  # a parent that had gone before leaves an input at its end
+    """Serve over the standard streams; a running linear program delays the detection of the end of
+    the input.
+    """
+    die_with(os.getppid())  # If the caller has already exited, the input is already at its end.
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         serve(sys.stdin.buffer, sys.stdout.buffer)
 
@@ -156,7 +156,8 @@ def optimise(
     progress: Callable[[PoolProgress], None] | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> PoolResult:
-    """A plan of the least value, proved or with a bound.
+    """Return the best plan of a pool found within the budget, either proved optimal or with a
+    bound.
 
     Stops when proved, after ``time_limit`` seconds, after ``effort`` rounds of work (no clock
     decides anything then: the same plan and bound on every run and machine; one worker), or when
@@ -195,7 +196,9 @@ def optimise(
 
 
 def _core(problem: PoolProblem) -> tuple[PoolProblem, Ints]:
-    """The jobs whose start matters, and their indices."""
+    """Return the subproblem of the jobs whose start affects the objective, and the indices of these
+    jobs.
+    """
     if problem.objective == "makespan" or problem.weights.all():
         return problem, np.arange(len(problem))
     jobs = np.flatnonzero(problem.weights > 0)
@@ -205,7 +208,7 @@ def _core(problem: PoolProblem) -> tuple[PoolProblem, Ints]:
 def _finish(
     problem: PoolProblem, starts: Ints, jobs: Ints, bound: int, history: list[PoolProgress]
 ) -> PoolResult:
-    """Add the jobs that do not matter, as early as possible after the others have been placed."""
+    """Add the jobs without effect on the objective, as early as possible around the other jobs."""
     every = np.zeros(len(problem), dtype=np.int64)
     if len(jobs) == len(problem):
         every[jobs] = starts
@@ -225,7 +228,7 @@ def _prover(incumbent: Incumbent) -> Iterator[None]:
 
 
 def _in_turn(incumbent: Incumbent, seed: int, should_stop: Callable[[], bool], effort: int) -> None:
-    """Rounds of one step of each."""
+    """Run the tasks in rounds of one step each."""
     tasks = [improve(incumbent, seed), _prover(incumbent)]
     for _ in range(effort):
         for task in tasks.copy():
@@ -238,7 +241,7 @@ def _in_turn(incumbent: Incumbent, seed: int, should_stop: Callable[[], bool], e
 def _by_clock(
     incumbent: Incumbent, seed: int, should_stop: Callable[[], bool], workers: int
 ) -> None:
-    """The task that has had the least time goes on; improvement gets a head start, for proofs need
+    """Run the task with the least time so far; improvement gets a head start, because proofs need
     good plans.
 
     With a helper, this process improves only until the head start is over or the proof is at its

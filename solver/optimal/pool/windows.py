@@ -1,4 +1,4 @@
-"""A bound by cases: when the large jobs start."""
+"""A lower bound of a pool by cases, which distinguish when the large jobs start."""
 
 from __future__ import annotations
 
@@ -11,29 +11,18 @@ import numpy as np
 from .bounds import Barrier, Incumbent, Market, PoolBound, Relaxation
 from .problem import Group, Ints, PoolProblem
 
-# When the large jobs start.
-#
-# Prices let a large job run in fractions: a tenth of it beside nine tenths of what it excludes, at
-# ten different times. The pool is never drained for it, which costs a plan most. In the case that
-# the job starts within a given window, all that runs through the window runs beside it: long jobs
-# that leave no room for it must end or start in between.
-#
-# Cases are made slab by slab of time. Large jobs that no window is known of start at some instant
-# or later; in the slab that begins there, either one of them starts, the largest of those that do,
-# or none does. So the cases together are all plans, and the least of their bounds is a bound.
-#
-# Best bound first. Prices of the whole problem are a good beginning for those of a case.
-
-
-#: Slabs up to the last start of the best plan, and into how many parts a window is split at most.
+#: Number of windows up to the last start of the best plan, and the maximum number of parts of a
+#: split window.
 SLABS = 128
 PARTS = 4
 
 
 @dataclass(frozen=True)
 class WindowCase:
-    """Some large jobs start within ``windows``, job -> (first, last), others, ``later``, at some
-    instant or after it. ``priced``: the bound is of this case, not of one that it is part of."""
+    """A case of the search: some large jobs start within ``windows`` (job -> (first, last)), the
+    jobs of ``later`` at the given instants or after them. ``priced`` is True if the bound was
+    computed for this case and not for a case that contains it.
+    """
 
     windows: dict[int, tuple[int, int]]
     later: dict[int, int]
@@ -41,7 +30,19 @@ class WindowCase:
 
 
 class WindowSearch:
-    """The cases of one problem; ``bound``: prices of the whole."""
+    """The search over the cases of one problem; ``bound`` has the prices of the whole problem.
+
+    Prices let a large job run in fractions, for example a tenth of the job at each of ten different
+    times, so the relaxed pool is never drained for the job although a real plan must drain it. If
+    the job starts within a known window, only jobs that fit beside it run through the window: long
+    jobs that leave no room must end or start inside the window.
+
+    Cases divide time into slabs. A large job without a known window starts at some instant or
+    later; in the slab that begins there, one of these jobs starts (the largest of those that do),
+    or none. So the cases together cover all plans, and the least of their bounds is a bound. The
+    case with the lowest bound is split first. Prices of the whole problem are good initial prices
+    for a case.
+    """
 
     def __init__(self, incumbent: Incumbent, bound: PoolBound) -> None:
         self.incumbent = incumbent
@@ -55,7 +56,7 @@ class WindowSearch:
         self.slab = max(PARTS, incumbent.last // SLABS)
 
     def run(self) -> Iterator[None]:
-        """Raise the incumbent's bound as far as cases can be told apart."""
+        """Raise the bound of the incumbent by splitting cases, within the budget."""
         if not self.problem.large:
             return
         number = 0
@@ -84,7 +85,7 @@ class WindowSearch:
         self.incumbent.raise_bound(self.incumbent.value)
 
     def split(self, case: WindowCase) -> list[WindowCase]:
-        """Cases that are together the whole of one; none if that cannot be split."""
+        """Return cases that together cover this case, or an empty list if it cannot be split."""
         for job, (first, last) in case.windows.items():
             if last - first >= 2 * self.slab // PARTS:
                 middle = (first + last) // 2
@@ -105,7 +106,9 @@ class WindowSearch:
         return [*found, WindowCase(case.windows, after)]
 
     def _price(self, case: WindowCase) -> int:
-        """No plan of the case is below this; the best plan's value if the case has none."""
+        """Return a lower bound of all plans of the case, or the value of the best plan if the case
+        has none.
+        """
         problem, value = self._restricted(case), self.incumbent.value
         barriers = self.barriers(case)
         grid = self._grid_of(case)
@@ -118,7 +121,7 @@ class WindowSearch:
         return max((bound.value for bound in relaxation.solve()), default=0)
 
     def _restricted(self, case: WindowCase) -> PoolProblem:
-        """The problem with the first starts of the case."""
+        """Return the problem with the earliest starts of the case."""
         earliest = self.problem.earliest.copy()
         for job, first in case.later.items():
             earliest[job] = max(earliest[job], first)
@@ -137,7 +140,7 @@ class WindowSearch:
         return found
 
     def _grid_of(self, case: WindowCase) -> Ints:
-        """The grid of the whole, and where a job of the case is sure to run."""
+        """Return the grid of the whole problem, refined where a job of the case certainly runs."""
         points = []
         for job, (first, last) in case.windows.items():
             points += [first, last + 1, max(last, first + int(self.problem.durations[job]))]
@@ -151,7 +154,7 @@ class WindowSearch:
         case: WindowCase,
         barriers: list[Barrier],
     ) -> Ints:
-        """Starts among which every price system has a cheapest one that the case allows."""
+        """Return allowed starts of the case that contain a cheapest start under any prices."""
         job, alone = group.members[0], int(problem.alone[group.members[0]])
         first, last = case.windows.get(job, (alone, None))
         first = max(first, alone)
