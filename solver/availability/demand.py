@@ -315,7 +315,7 @@ class Demand:
 
     #: Job whose request is resolved.
     job: Job
-    #: Its queue.
+    #: Queue of the job.
     queue: Queue
     #: Terms of its requirement; a simple one has one.
     terms: tuple[TermDemand, ...]

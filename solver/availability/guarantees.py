@@ -107,7 +107,7 @@ def _total(instance: Instance, pool: GuaranteedPool, mask: NDArray[np.bool_]) ->
 
 
 def packages_of(pool: GuaranteedPool, slots: float, amounts: Mapping[str, float]) -> int:
-    """Packages that these slots and this memory make."""
+    """Return the number of packages in these slots and this memory."""
     have = {"slots": float(slots), "mem": amounts.get("mem", 0.0)}
     counts = (have[name] / float(each) + 1e-9 for name, each in pool.arguments.items())
     return max(0, int(min(counts)))
@@ -124,7 +124,7 @@ class Packages:
 
 
 def slots_by_host(job: Job, span: Span | None) -> int | None:
-    """Slots that a job has on each of its hosts, if that is the same number everywhere."""
+    """Return the slots of a job on each host, None if they differ or are unknown."""
     if job.most_slots == 1 or (span is not None and span.hosts == 1 and job.max_slots is None):
         return job.slots
     if span is None or span.ptile is None or span.ptile_by or span.ptile_max:
@@ -135,7 +135,7 @@ def slots_by_host(job: Job, span: Span | None) -> int | None:
 def packages_taken(
     pool: GuaranteedPool, tile: int | None, mem_host: float, mem_slot: float
 ) -> Packages:
-    """Whole packages, with both slots and memory of a job.
+    """Return the whole packages, of slots and memory, that a job takes.
 
     tile: its slots on each host, if known. mem_host, mem_slot: MB by host and by slot.
     """

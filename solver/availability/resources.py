@@ -187,7 +187,7 @@ _PER = {"host": Per.HOST, "task": Per.SLOT, "job": Per.JOB}
 
 
 def flat(resource: str, amount: float) -> Reservation:
-    """`amount` for the whole life of a job."""
+    """Return the use of `amount` for the whole run time of a job."""
     return Reservation(resource, (Phase(amount),))
 
 
@@ -210,7 +210,7 @@ class Amounts:
         self.hosts[index][hosts] += np.fromiter(amounts.values(), float, len(amounts))
 
     def add_pool(self, index: int, amount: float) -> None:
-        """Hold `amount` of a pool."""
+        """Reserve `amount` of a pool."""
         self.pools[index] = self.pools.get(index, 0.0) + amount
 
 
@@ -572,7 +572,7 @@ class ResourceTable:
                 yield index
 
     def _guarantee_pool(self, row: GuaranteeRow) -> int:
-        """Index of the pool of a row."""
+        """Return the index of the pool of a row."""
         if row.key not in self._pool_index:
             unused = tuple((self._guarantee_pool(count), beyond) for count, beyond in row.unused)
             name = row.pool.pool.name

@@ -54,7 +54,7 @@ class Block:
         amount: FloatArray,
         decaying: tuple[IntArray, FloatArray],
     ) -> Block:
-        """A block over arrays that are there already."""
+        """Return a block over existing arrays."""
         block = cls.__new__(cls)
         block.where, block.begin, block.end = where, begin, end
         block.amount, block.decaying = amount, decaying
@@ -74,7 +74,7 @@ class Block:
 
     @classmethod
     def joined(cls, blocks: Sequence[Block]) -> Block:
-        """The rows of all of them; one at least."""
+        """Return one block with the rows of one or more blocks."""
         if len(blocks) == 1:
             return blocks[0]
         offsets = np.cumsum([0, *(len(block.where) for block in blocks[:-1])]).tolist()
@@ -91,7 +91,7 @@ class Block:
         )
 
     def only(self, kept: BoolArray) -> Block:
-        """The rows of a mask."""
+        """Return the rows that a mask selects."""
         rows, drops = self.decaying
         place = np.cumsum(kept) - 1
         return Block.of_columns(
@@ -103,7 +103,7 @@ class Block:
         )
 
     def at(self, time: int, size: int) -> FloatArray:
-        """Amount in use at `time`, [size]."""
+        """Return the amount in use at `time`, [size]."""
         amount = self.amount
         rows, drops = self.decaying
         if rows.size:
@@ -133,14 +133,14 @@ class RowList:
     def extend(
         self, where: Collection[int], begin: int, end: int, amounts: Iterable[float]
     ) -> None:
-        """One row for each place."""
+        """Add one row for each position."""
         self.where.extend(where)
         self.begin.extend([begin] * len(where))
         self.end.extend([end] * len(where))
         self.amount.extend(amounts)
 
     def block(self) -> Block:
-        """The rows as columns."""
+        """Return the rows as columns."""
         return Block.of_columns(
             np.array(self.where, dtype=np.int64),
             np.array(self.begin, dtype=np.int64),
@@ -349,13 +349,13 @@ class Usage:
 
     @classmethod
     def over(cls, size: int, base: Block) -> Usage:
-        """A usage that starts from the rows of `base`."""
+        """Return a usage that starts from the rows of `base`."""
         usage = cls(size)
         usage._base = base
         return usage
 
     def copy(self) -> Usage:
-        """An independent copy that shares the frozen base."""
+        """Return an independent copy that shares the frozen base."""
         if self._base is None:
             self.freeze()
         twin = Usage(self.size)
@@ -402,9 +402,9 @@ class RunningUsage(Usage):
         self._falling: dict[int, float] = {}
         #: Owners with a row that ends before they do.
         self._odd: set[int] = set()
-        #: Number of rows examined, and those of them that are on, ascending by end.
+        #: Number of rows examined, and the active ones of those rows, ascending by end.
         self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
-        #: These rows as arrays, None after a change.
+        #: The active rows as arrays, None after a change.
         self._ascending: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
@@ -464,7 +464,7 @@ class RunningUsage(Usage):
         return self._rows_of
 
     def _of(self, owner: int) -> Sequence[int]:
-        """The rows of one owner."""
+        """Return the rows of one owner."""
         place = self._entered.get(owner)
         if place is None:
             return self._rows_of.get(owner, ())

@@ -213,7 +213,7 @@ class InstalledAdjustment:
     """A plug-in by name, whose failures are reported as an InputError without traceback."""
 
     name: str
-    #: The plug-in.
+    #: Plug-in that computes the adjustment.
     plugin: FairshareAdjustment
 
     def __call__(self, usage: Consumption, /) -> float:
@@ -275,7 +275,7 @@ class Change:
     #: Slots reserved by pending jobs.
     reserved: int = 0
     memory: float = 0.0
-    #: CPU time.
+    #: CPU time in seconds.
     cpu: float = 0.0
     #: Rate of CPU time.
     cpu_rate: float = 0.0
