@@ -164,7 +164,7 @@ class Alternatives:
     queue: tuple[str, ...] = option((), "Alternatives for -q: short,long.")
 
     def choices(self) -> Choices | None:
-        """None if nothing is listed."""
+        """Return the options of the listing, None if nothing is listed."""
         from ..solver.advice.ask import Choices
 
         lists = {name: list(texts) for name, texts in values_of(self).items() if texts}
@@ -344,7 +344,7 @@ def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
 
 
 def _array_text(clock: WrittenTimes, answer: Answer) -> str:
-    """``100 elements: first now, middle +4h, last +9h; 10 every 1h``."""
+    """Return text such as ``100 elements: first now, middle +4h, last +9h; 10 every 1h``."""
     from ..model.plan import profile_text, starts_text
 
     whole = answer.array

@@ -159,7 +159,7 @@ class Sampling:
     workers: int = option(1, "Processes; the answer is the same.", min=1)
 
 
-#: What these are where a pool runs the log, or the hosts of an instance.
+#: Help texts of options that mean one thing on a pool and another on the hosts of an instance.
 OF_POOL = {
     "policy": "Policy of the pool (docs/replay.md). Default: easy.",
     "procs": "Processors. Default: the log's MaxProcs; of LSF's logs the most ever in use.",

@@ -154,9 +154,9 @@ class Printed:
     bhosts: Sequence[Text] = ()
     bqueues: Sequence[Text] = ()
     bhpart: Sequence[Text] = ()
-    #: What it printed, "" if nobody asked it.
+    #: Output of ``lsid``, "" if it was not run.
     lsid: str = ""
-    #: Of the commands that tell of the configuration.
+    #: Outputs of the commands that print the configuration.
     facts: Sequence[Text] = ()
 
     @property

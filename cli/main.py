@@ -193,7 +193,7 @@ def _caused_by_interrupt(error: BaseException | None) -> bool:
 
 
 def _leave(code: Exit, text: str) -> NoReturn:
-    """Say what is wrong, under --debug where too."""
+    """Print the error and exit; with --debug, print the traceback too."""
     if _DEBUG.get():
         with suppress(OSError):
             typer.echo(printable(traceback.format_exc()), err=True, nl=False)

@@ -22,7 +22,7 @@ TIMEOUT = 120.0
 _NO_SUCH_OPTION = re.compile(
     r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
 )
-#: What a program says, with an exit code, if none is configured of what it is asked about.
+#: Messages of a program that exits with an error because nothing of the kind is configured.
 _NONE_CONFIGURED = re.compile(
     r"No |(?i:(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
     r"(?:service class|SLA\b|guarantee|resource pool)"
@@ -100,7 +100,7 @@ def output_of(
 
 
 def _reason(code: int, errors: str) -> str:
-    """Why a program has failed."""
+    """Return why a program has failed."""
     if code > 128:
         try:
             return f"it was killed ({signal.Signals(code - 128).name})"

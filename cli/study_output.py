@@ -195,7 +195,7 @@ def notes(found: WhatIf) -> Sequence[str]:
 
 
 def render_sweep(result: Sweep, format: str) -> str:
-    """The whole output."""
+    """Return the whole output of a sweep."""
     if format == "json":
         plain = {
             "study": result.name,

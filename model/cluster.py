@@ -130,11 +130,11 @@ class Host:
     gpus: Gpus | None = None
     #: Number of cores that jobs may be bound to (affinity[]), None if unknown.
     cores: Annotated[int | None, Fact("count_from_1")] = None
-    #: Likewise for hardware threads.
+    #: Number of hardware threads that jobs may be bound to, None if unknown.
     threads: Annotated[int | None, Fact("count_from_1")] = None
-    #: Likewise for sockets.
+    #: Number of sockets that jobs may be bound to, None if unknown.
     sockets: Annotated[int | None, Fact("count_from_1")] = None
-    #: Likewise for NUMA nodes.
+    #: Number of NUMA nodes that jobs may be bound to, None if unknown.
     numa_nodes: Annotated[int | None, Fact("count_from_1")] = None
 
     def units(self, kind: str) -> int | None:

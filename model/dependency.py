@@ -126,7 +126,7 @@ class AllOf:
 class AnyOf:
     """A disjunction (``||``): at least one part holds."""
 
-    #: The alternatives.
+    #: Conditions of which one must be satisfied.
     parts: tuple[Condition, ...]
 
 

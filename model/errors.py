@@ -38,7 +38,7 @@ class Cancelled(SlotwiseError):
 class Problem:
     """One error in an input."""
 
-    #: What is wrong and what would be right, in one sentence.
+    #: Error and accepted values, in one sentence.
     message: str
     #: File name, "" if the input has none.
     source: str = ""

@@ -48,7 +48,7 @@ class InputLimits:
 class _Count:
     """Counters of what one input has requested so far."""
 
-    #: Hosts made.
+    #: Number of hosts created while reading.
     hosts: int = 0
     #: Names made from ranges.
     names: int = 0

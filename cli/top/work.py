@@ -86,7 +86,7 @@ class Background:
     """
 
     def __init__(self, done: Callable[[], None]) -> None:
-        """done: called, in any thread, when a call is done."""
+        """Create the worker. done: called, in any thread, when a call is done."""
         self._done = done
         self._threads = ThreadPoolExecutor(4, "slotwise top")
         self._tasks: list[Task[Any]] = []

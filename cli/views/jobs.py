@@ -216,7 +216,7 @@ def ending(record: JobRecord) -> str:
 
 
 def _running_record(item: RunningJob) -> dict[str, Any]:
-    """Times in seconds."""
+    """Return the record of a running job; times in seconds."""
     record = _record(item.job, _status(item), PendingJob())
     return record | {"slots": item.slots, "start": item.start, "hosts": dict(item.allocation)}
 
@@ -228,7 +228,7 @@ def _ended_record(snapshot: Snapshot, item: JobRecord) -> dict[str, Any]:
 
 
 def _record(job: Job, status: str, waiting: PendingJob) -> dict[str, Any]:
-    """Times in seconds, memory in MB."""
+    """Return the record of a job; times in seconds, memory in MB."""
     return {
         "job": job.id,
         "user": job.user,

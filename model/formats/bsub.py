@@ -36,7 +36,7 @@ _LETTERS = re.compile(r"-[A-Za-z]\Z")
 #: A word that calls bsub where a command begins: ``bsub``, ``$(bsub``, ``id=$(/opt/lsf/bin/bsub``.
 _CALL = re.compile(r"(?:.*[(`])?(?:[^\s(`]*/)?bsub")
 _SET = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-#: Words of the shell that precede a command, and those that begin a shell repetition.
+#: Words of the shell that precede a command, and words that begin a shell repetition.
 _BEFORE = frozenset({"do", "then", "else", "time", "exec", "nohup", "eval", "!", "{", "("})
 _LOOPS = frozenset({"for", "while", "until"})
 _HERE = re.compile(r"-?\s*(['\"]?)(?P<end>\w+)\1(?P<rest>.*)")

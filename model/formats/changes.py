@@ -379,7 +379,7 @@ class _ChangeReader:
             for number, job in enumerate(jobs):
                 settled = self._in_wall_clock(replace(job, submit=at), where)
                 self._jobs[job.id] = settled
-                if not number:  # the other elements of an array ask for the same
+                if not number:  # other elements of an array have equal requests
                     self._asked.append((settled, where))
                 self.changes.append(c.NewJob(settled))
 
@@ -595,7 +595,7 @@ def require_sound_changes(changes: object, instance: Instance) -> None:
     review = _Review(instance)
     review.all(changes)
     if review.found:
-        review.found.sort(key=lambda item: item[0])  # what is wrong with one stays in its order
+        review.found.sort(key=lambda item: item[0])  # errors of one change keep their order
         raise InputError(dict.fromkeys(problem for _, problem in review.found))
 
 

@@ -314,7 +314,7 @@ Places: TypeAlias = Annotated[
     PlainValidator(_places),
     WithJsonSchema({"type": ["number", "string"], "minimum": 0, "examples": [5, "5@[a b] 9@[c]"]}),
 ]
-#: When and where among those of that time a job stands in its queue.
+#: Second and position of a job within its queue.
 QueuePosition: TypeAlias = Annotated[
     tuple[int, int],
     PlainValidator(_queue_position),
@@ -355,7 +355,7 @@ AbsoluteStated: TypeAlias = Annotated[
     PlainValidator(text.stated_priority),
     WithJsonSchema({"type": "string", "examples": ["system=10", "admin=2.5"]}),
 ]
-#: By how much priorities grow, and after how many minutes.
+#: Growth of priorities, and its interval in minutes.
 PriorityGrowth: TypeAlias = Annotated[
     tuple[int, int],
     PlainValidator(text.priority_growth),
@@ -391,7 +391,7 @@ ThresholdMap: TypeAlias = Annotated[
 HostGpus: TypeAlias = Annotated[
     Gpus | None, PlainValidator(text.gpus), WithJsonSchema({"type": ["integer", "object"]})
 ]
-#: LSB_GPU_NEW_SYNTAX.
+#: Value of LSB_GPU_NEW_SYNTAX.
 GpuSyntax: TypeAlias = Annotated[
     str, PlainValidator(text.gpu_syntax), WithJsonSchema({"enum": ["extend", "Y", "N"]})
 ]
@@ -478,7 +478,7 @@ class FieldKind:
 
     #: Type of the key in a file.
     reads: Any
-    #: Its value in a file, of the fields that it sets; None leaves it out.
+    #: Returns the value in a file for the fields of a key; None omits the key.
     writes: Writes = _same
     #: Type that reads what memory holds, None for `reads`.
     checks: Any = None

@@ -20,7 +20,7 @@ from .units import parse_duration
 class DefaultLimit:
     """The requested time of jobs for which a log has none: seconds, or so many run times."""
 
-    #: As it was written, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
+    #: Text of the option, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
     text: str
     #: Run limit in seconds, None if a factor is given.
     seconds: int | None = None
@@ -72,10 +72,9 @@ class Contents:
     instance: Instance
     #: Warnings about the file, one sentence each.
     remarks: tuple[str, ...] = ()
-    #: Of a log, when its jobs really started, by id (seconds from second 0).
+    #: Recorded starts of a log, in seconds from second 0, by job id.
     recorded: Mapping[str, int] = field(default_factory=dict)
-    #: Whether it is a log of LSF's, beside which lsb.events may be laid, and whose starts show how
-    #: often the scheduler ran.
+    #: Whether the log is from LSF: lsb.events may be added, and starts show the cycle interval.
     of_lsf: bool = False
 
 

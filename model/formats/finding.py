@@ -149,7 +149,7 @@ def _as_list(place: Location, given: object, root: type[BaseModel]) -> str:
 
 
 def section_of(model: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """The form of what stands under a key, or of each entry there; None for plain values."""
+    """Return the section model under a key, or of each entry there; None for plain values."""
     info = next((i for n, i in model.model_fields.items() if (i.alias or n) == key), None)
     return _section(info.annotation if info else None)
 

@@ -97,7 +97,7 @@ class HostBuilder:
             before = len(self._findings)
             found = self._listed(place, key)
             if len(self._findings) > before:
-                return found  # what is wrong is said at each place
+                return found  # errors are reported at each place
             self._lists[key] = found
         return self._lists[key]
 
@@ -107,7 +107,7 @@ class HostBuilder:
         found = self.members(place, words)
         if self._take(place, len(found)) and (found or len(self._findings) == before):
             return found
-        return found[:1] or tuple(islice(self._hosts, 1))  # none would mean all
+        return found[:1] or tuple(islice(self._hosts, 1))  # an empty list would include all hosts
 
     def _listed(self, place: Location, words: Sequence[str]) -> tuple[str, ...]:
         wanted: dict[str, None] = {}
@@ -279,7 +279,7 @@ class HostBuilder:
         )
 
     def _check_machines(self) -> None:
-        """Check that the name of a machine with nodes is unique; without nodes it is no group."""
+        """Check that no machine with nodes has the name of a host or host group."""
         for name, nodes in list(self._machines.items()):
             if name in self._hosts or name in self._document.host_groups:
                 what = "host" if name in self._hosts else "host group"
@@ -382,7 +382,9 @@ class HostBuilder:
         self._groups[group] = self.members(("host_groups", group), words)
 
     def _range(self, word: str) -> tuple[str, ...]:
-        """Return the cached names of a range; () if the text is no range."""
+        """Return the cached names of a range, a word without brackets as one name, ()
+        if invalid.
+        """
         if "[" not in word:
             return (word,)
         if word not in self._ranges:

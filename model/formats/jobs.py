@@ -53,7 +53,7 @@ _SECTIONS: dict[str, type[d.JobEntry]] = {
 INSTANTS = ("submit", "begin", "deadline", "start", "finish")
 #: Values that stand for names, which are counted each time (``--max-names``).
 _COUNTED = ("hosts", "allocation")
-#: Types of which equal values are the same value, unless two of the second kind meet.
+#: Types whose equal values are identical, unless two values of the second kind are compared.
 _TEXTS = frozenset({str, type(None), NotGiven})
 _NUMBERS = frozenset({int, float, bool})
 #: Types of instants that need no clock.
@@ -160,7 +160,7 @@ class JobBuilder:
         self._clock = clock
         self._findings = findings
         self._without_n: set[str] = set()
-        #: By section with arrays: the entry that each job comes from.
+        #: Index of the entry of each job, by section with arrays.
         self._entries: dict[str, list[int]] = {}
         #: Elements of the arrays of the sections so far.
         self._elements_read = 0
@@ -258,7 +258,7 @@ class JobBuilder:
             compound = any("{" in text for text in job.res_req)
             if not (compound or job.queue in by_level or job.application in profiles):
                 return job
-            with suppress(InputError, KeyError):  # what is wrong is found by the rules
+            with suppress(InputError, KeyError):  # errors are reported by the rules
                 return replace(job, slots=slots_without_n(instance, job))
             return job
 

@@ -254,7 +254,7 @@ def _document(cluster: Cluster, poll: Poll) -> d.Document:
     )
 
 
-#: What stands in each tuple of a cluster and of an instance.
+#: Class of the items of each tuple of a cluster and of an instance.
 _OF_CLUSTER: dict[str, type] = {
     "hosts": Host,
     "groups": HostGroup,
@@ -339,7 +339,7 @@ class _Survey:
     #: Called now and then.
     poll: Poll
     findings: list[Finding] = field(default_factory=list)
-    #: For every tuple the numbers of the objects that are left.
+    #: Indices of the remaining objects of every tuple.
     kept: dict[Location, tuple[int, ...]] = field(default_factory=dict)
     #: Whether something is gone that others refer to.
     defining: bool = False

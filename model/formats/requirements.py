@@ -64,7 +64,7 @@ _ASKED = attrgetter(
         "requeued",
     )
 )
-#: Findings of jobs that ask for the same in the same queue.
+#: Findings of jobs with equal requirements in one queue.
 _Known: TypeAlias = dict[tuple[object, ...], list[Finding]]
 _Look: TypeAlias = Callable[[Job, Queue], Iterator[Finding]]
 

@@ -117,7 +117,7 @@ class _QueueReferences:
         self._queues = dict.fromkeys(queue.name for queue in instance.queues)
 
     def unknown(self, queue: Queue, place: Location) -> Iterator[Finding]:
-        """Return the names that have no definition."""
+        """Yield findings for names in a queue that have no definition."""
         for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
             if name != OTHERS and name not in self._hosts:
                 yield Finding((*place, "HOSTS"), unknown_host(self._hosts, name), undefined=True)
@@ -257,7 +257,7 @@ def _possible(test: StatusTest, total: int) -> bool:
 
 
 _NAMES = ("queue", "user", "application", "from_host", "hosts", "service_class")
-#: What a job names.
+#: Returns the names that a job uses.
 _NAMED = attrgetter(*_NAMES)
 #: All that bsub looks at.
 _SUBMITTED = attrgetter(

@@ -210,7 +210,7 @@ def taking_over(source: str = "") -> Iterator[None]:
 def read_checkpoint(path: Path) -> str:
     """Return the text of a checkpoint file; raises InputError if it cannot be read."""
     with opened(path) as file:
-        # Of what is none, a device that never ends may be, the beginning is enough.
+        # An endless device is no checkpoint; its first byte suffices to reject it.
         whole = file.peek(1)[:1] == b"{"
         content = stream_bytes(file, str(path)) if whole else file.read1(_HEAD)
     try:

@@ -29,7 +29,7 @@ from .source_text import plain_data
 _NAMES = ("name", "queue", "policy")
 #: Keys whose value is shares by name.
 _SHARES = frozenset({"FAIRSHARE", "USER_SHARES"})
-#: Sections that are no configuration: what is compared is the same jobs at the same time.
+#: Sections that are no configuration: a study compares equal jobs at equal times.
 _WORKLOAD = frozenset({"format", "origin", "now", "running", "pending", "future"})
 _OPENING, _CLOSING = "[({", "])}"
 
@@ -42,7 +42,7 @@ class Setting:
     key: str
     #: New value as text.
     value: str
-    #: Where it was said, for messages: ``--set KEY=VALUE``.
+    #: Option that set the value, for messages: ``--set KEY=VALUE``.
     said: str = ""
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ def _blamed(
         touched = (s for at, s in places.items() if at[: len(place)] == place[: len(at)])
         blamed = next(touched, None)
         if blamed is None and any(problem.message == finding.message for problem in problems):
-            continue  # the same once more where the value is used
+            continue  # errors appear again when the value is used
         said = [item.said or str(item) for item in ((blamed,) if blamed else settings)]
         path = "" if blamed else ".".join(map(str, place))
         problems.append(Problem(finding.message, " ".join(said), path=path))

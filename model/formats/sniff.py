@@ -14,7 +14,7 @@ from .reading import beginning, is_stream
 
 #: Bytes that are looked at.
 HEAD = 8192
-#: How a packed file begins, and what zlib calls its format with the largest window.
+#: First bytes of a gzip file, and zlib's number for that format with the largest window.
 GZIP, _GZIP_FORMAT = b"\x1f\x8b", 31
 #: Kinds of which a file may be larger than any instance.
 LOGS = ("swf", "acct", "events")
@@ -35,7 +35,7 @@ class Kind:
 
 
 _IMPORT = "slotwise import"
-#: What LSF prints that no command takes: what it is, and what says the same to us.
+#: LSF output that no option reads: its description, and the output to use instead.
 _NOT_READ = {
     "bjobs -sum": "counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",

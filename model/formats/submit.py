@@ -119,7 +119,7 @@ def _in_a_queue(
     for queue in queues or (job.queue,):
         there = replace(job, queue=queue)
         if not counted:
-            with suppress(InputError, KeyError):  # what is wrong is said below
+            with suppress(InputError, KeyError):  # refusals() reports errors
                 there = replace(there, slots=slots_without_n(instance, there))
         tried.append((there, list(refusals(instance, there))))
         if not tried[-1][1]:

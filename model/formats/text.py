@@ -154,7 +154,7 @@ def user_shares(value: object) -> tuple[tuple[str, int], ...]:
     _check_length(value)
     if isinstance(value, str):
         text = value.strip()
-        if text.startswith("(") and text.endswith(")"):  # as a cell of lsb.users has it
+        if text.startswith("(") and text.endswith(")"):  # syntax of a cell of lsb.users
             text = text[1:-1].strip()
             if not text:
                 return ()

@@ -19,7 +19,7 @@ from ..job import Job
 from ..resreq import Options, heeded_part
 
 _TOLD = re.compile(r"no input says how much ([a-z0-9, ]+) hosts have")
-#: What is told of GPUs where no host is known to have some.
+#: Omission for GPU requests if no host is known to have GPUs.
 NO_GPUS_GIVEN = (
     "GPUs that jobs ask for: no input says which hosts have some (give bhosts -l or bhosts -gpu -l)"
 )
@@ -54,7 +54,7 @@ def without(text: str, name: str) -> str:
             text, Options(), lambda part: not named.search(part) or bool(kept.match(part))
         )
     except InputError:
-        return text  # what is wrong with it is said where it is read
+        return text  # errors are reported by the reader of requirements
 
 
 def without_gpus(job: Job) -> Job:
@@ -70,7 +70,7 @@ def without_gpus_named(text: str) -> str:
     try:
         return heeded_part(text, Options(), lambda part: not GPUS_NAMED.search(part))
     except InputError:
-        return text  # what is wrong with it is said where it is read
+        return text  # errors are reported by the reader of requirements
 
 
 def as_known(instance: Instance, job: Job) -> Job:

@@ -48,7 +48,7 @@ COMPLETE = (10, 108)
 HAS_POST_EXEC = 0x40000000
 #: Before this version a record may end within its last part.
 WHOLE = (9,)
-#: Where the charged account and the application stand in that part.
+#: Indices of the charged account and of the application in the last part.
 _CHARGED, _APPLICATION = 11, 13
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,400}", re.ASCII)
@@ -246,7 +246,7 @@ class Fields:
         #: Time of the record before, None where there is none.
         self.last = last
         self._at = 1
-        #: What could not be read, and is as if it were not written.
+        #: Names of unreadable fields, treated as not written.
         self.unread: list[str] = []
 
     @property
@@ -255,25 +255,25 @@ class Fields:
         return self._at < len(self._words)
 
     def rest(self) -> list[str]:
-        """The fields that are left; they are not taken."""
+        """Return the remaining fields without consuming them."""
         return self._words[self._at :]
 
     def text(self, name: str) -> str:
-        """The next field."""
+        """Return the next field."""
         if not self.more:
             raise ValueError(f"the record ends before {name} (it has {len(self._words)} fields)")
         self._at += 1
         return self._words[self._at - 1]
 
     def whole(self, name: str) -> int:
-        """The next field, a whole number."""
+        """Return the next field as a whole number."""
         word = self.text(name)
         if not _WHOLE.fullmatch(word):
             raise ValueError(f"{name} '{word}' is not a whole number (field {self._at})")
         return in_range(int(word), name, word)
 
     def time(self, name: str) -> int:
-        """The next field, seconds since 1970; 0 or -1 for none."""
+        """Return the next field as seconds since 1970; 0 or -1 if not set."""
         value = self.whole(name)
         if value < -1:
             raise ValueError(f"{name} {value} is before 1970 (field {self._at})")
@@ -282,7 +282,7 @@ class Fields:
         return value
 
     def number(self, name: str) -> float:
-        """The next field, a number."""
+        """Return the next field as a number."""
         word = self.text(name)
         return number_of(word, name, f" (field {self._at})")
 
@@ -298,7 +298,7 @@ class Fields:
             return otherwise
 
     def count(self, name: str) -> int:
-        """The length of a list."""
+        """Return the length of a list."""
         return self._length(name, self.whole(name))
 
     def known_count(self, name: str) -> int | None:
@@ -312,7 +312,7 @@ class Fields:
         return number
 
     def skip(self, *names: str) -> None:
-        """Pass over fields."""
+        """Skip fields."""
         self._at += len(names)
         if self._at > len(self._words):
             self._at -= len(names)
@@ -624,11 +624,11 @@ class AcctJobs(OnDemand[Job]):
         return len(self._kept)
 
     def records(self) -> Iterator[FinishedJob]:
-        """The records of the jobs."""
+        """Return the records of the jobs."""
         return (self._records[place] for place in self._kept)
 
     def item(self, place: int) -> Job:
-        """The job of one record."""
+        """Return the job of one record."""
         job = self._records[self._kept[place]]
         return Job(
             id=job.id,
@@ -656,7 +656,7 @@ class AcctJobs(OnDemand[Job]):
         return _Starts(self)
 
     def start_of(self, place: int) -> tuple[str, int]:
-        """Id of a job, and when it really started."""
+        """Return the id of a job and its recorded start."""
         job = self._records[self._kept[place]]
         return job.id, job.start - self.zero
 

@@ -46,7 +46,7 @@ class FinishedJob:
     status: int
     #: Application profile, "" if none.
     application: str = ""
-    #: Path of the share account (``/group/user``), "" where it is not said.
+    #: Path of the share account (``/group/user``), "" if not recorded.
     charged: str = ""
     #: Deadline of -t.
     deadline: int = 0

@@ -16,7 +16,7 @@ from ..formats.sniff import GZIP, begins_as_log
 from ..input_limits import limits
 
 _Number = TypeVar("_Number", int, float)
-#: How files begin that are packed in other ways than gzip's.
+#: First bytes of files compressed by programs other than gzip.
 _PACKED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 #: Characters of a complaint about one line.
 _LONGEST = 300
@@ -140,14 +140,14 @@ class BadRecords:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.count = 0
-        #: How many records were a little wrong and have been put right.
+        #: Number of records with small errors that were corrected.
         self.repaired = 0
         #: The first cells that could not be read of records that count otherwise, and their jobs.
         self.cells: list[tuple[Problem, int]] = []
         self.cell_count = 0
 
     def add(self, problem: Problem) -> None:
-        """One more."""
+        """Add one problem."""
         self.count += 1
         if self.count <= limits().errors + 1:
             self.problems.append(problem)
@@ -166,13 +166,13 @@ class BadRecords:
         return lines + ([f"and {more:,} more cells that cannot be read"] if more else [])
 
     def merge(self, first: Sequence[Problem], count: int) -> None:
-        """`count` more, of which `first` are the first in the file."""
+        """Add `count` problems, with `first` as the first of the file."""
         self.count += count
         both = sorted((*self.problems, *first), key=lambda problem: problem.line or 0)
         self.problems = both[: limits().errors + 1]
 
     def report(self) -> list[Problem]:
-        """The first problems, and how many records were bad in all."""
+        """Return the first problems, and the number of malformed records."""
         if self.count <= limits().errors + 1:
             return self.problems
         first = self.problems[: limits().errors]

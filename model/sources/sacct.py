@@ -16,7 +16,7 @@ from ..formats.sniff import SACCT_HEADER
 from . import slurm_values as values
 from .finished_jobs import FinishedJob
 
-#: Columns that a history cannot do without, each with those that may take its place.
+#: Required columns, each with columns that may replace it.
 _NEEDED = (
     *(("start",), ("end",), ("state",), ("submit",), ("nodelist",)),
     ("alloctres", "alloccpus", "ncpus"),
@@ -40,7 +40,7 @@ class SacctTable:
     def __init__(self, header: str) -> None:
         self.names = [name.strip().lower() for name in header.strip().rstrip("|").split("|")]
         missing = ["/".join(group) for group in _NEEDED if not set(group) & set(self.names)]
-        #: What is wrong with the first line, "" if nothing.
+        #: Error in the first line, "" if none.
         self.wrong = f"has no column {', '.join(missing)}: give them to sacct -o" if missing else ""
 
     def finished(self, line: str) -> tuple[int, int, FinishedJob] | str:

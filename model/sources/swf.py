@@ -77,7 +77,7 @@ PRECEDING_IGNORED = "a preceding job (columns 17 and 18) is ignored: the recorde
 
 
 def with_default_limit(workload: Workload, limit: DefaultLimit | None) -> Workload:
-    """Jobs that have a run time and no requested time get one; how many, the notes say."""
+    """Return the log with requested times for jobs that have only a run time, and notes."""
     missing = (workload.req_time <= 0) & (workload.run_time > 0)
     if limit is None or not missing.any():
         return workload
@@ -158,7 +158,7 @@ def read_swf(
 
 
 def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
-    """The same as `read_swf` for lines at hand, with ``keep_going``."""
+    """Parse SWF lines in memory as `read_swf` does with ``keep_going``."""
     reader = _SwfLines(source)
     for number, line in enumerate(lines, start=1):
         reader.take(number, line)
@@ -179,7 +179,7 @@ class _SwfLines:
         self._notes: Counter[str] = Counter()
 
     def take(self, number: int, line: str) -> None:
-        """A line of the file."""
+        """Read one line of the file."""
         words = line.split()
         if not words or words[0].startswith("#"):
             return
@@ -208,7 +208,7 @@ class _SwfLines:
             self._queues.setdefault(int(found[1]), found[2])
 
     def log(self) -> SwfLog:
-        """What the lines hold."""
+        """Return the log of all lines read."""
         names = (*_NAMES, "preceding", "think", "partial")
         table = {name: _array(c) for name, c in zip(names, self._columns, strict=True)}
         lines = _array(self._at_line)
@@ -272,7 +272,7 @@ class _SwfLines:
 
 
 def _array(column: array[int]) -> Ints:
-    return np.frombuffer(column, dtype=column.typecode)  # of no bytes an array of no numbers
+    return np.frombuffer(column, dtype=column.typecode)  # numpy rejects an empty buffer
 
 
 def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Problem]]:
@@ -314,7 +314,7 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
     for value, name in zip(record[2:5], tuple(_READ.values())[2:5], strict=True):
         if value < -1:
             raise ValueError(f"{name} {value}; it must be positive, or -1 for unknown")
-    if record[3] < 1:  # of these jobs the log says only what they got
+    if record[3] < 1:  # the log has only the allocated number for these jobs
         record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
     wait = _wait(words[2], words[1], record[1])
     think = math.ceil(max(0.0, float(words[_THINK])))
@@ -403,7 +403,7 @@ class SwfJobs(OnDemand[Job]):
         return len(self._columns[0])
 
     def item(self, place: int) -> Job:
-        """The job of one record."""
+        """Return the job of one record."""
         number, procs, user, req_time, run_time, submit, queue = (
             int(column[place]) for column in self._columns
         )

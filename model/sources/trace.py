@@ -41,11 +41,11 @@ class SwfLogFile:
     takes: frozenset[str] = frozenset({"hosts", "cluster", "keep_going", "default_limit"})
 
     def recognises(self, path: Path) -> bool:
-        """By its name, or by its first lines."""
+        """Return whether the name or the first lines mark an SWF log."""
         return path.name.endswith((".swf", ".swf.gz")) or kind_of(path) == "swf"
 
     def read(self, path: Path, options: ReadOptions) -> Contents:
-        """The records as jobs to come, on the hosts that the options say."""
+        """Return the records as future jobs, on the hosts that the options describe."""
         refuse_other(path, "swf")
         if options.hosts is None and options.cluster is None:
             raise InputError(NO_HOSTS)
@@ -75,11 +75,11 @@ class AcctLogFile:
     takes: frozenset[str] = frozenset({"cluster", "keep_going"})
 
     def recognises(self, path: Path) -> bool:
-        """As LSF names its accounting records, or as they begin."""
+        """Return whether the file is named like lsb.acct or begins like one."""
         return path.name.startswith("lsb.acct") or kind_of(path) == "acct"
 
     def read(self, path: Path, options: ReadOptions) -> Contents:
-        """The finished jobs as jobs to come, on the cluster given or on the hosts they ran on."""
+        """Return the finished jobs as future jobs, on the given cluster or the recorded hosts."""
         log = read_acct(path, keep_going=options.keep_going)
         found = from_acct(log.jobs, cluster=options.cluster)
         remarks = log.remarks
@@ -106,7 +106,7 @@ def nothing_to_replay(log: Workload) -> InputError:
 
 
 def hosts_of_slots(count: int, slots: int, prefix: str = "h") -> tuple[Host, ...]:
-    """`count` equal hosts."""
+    """Return `count` equal hosts."""
     width = len(str(count))
     return tuple(Host(f"{prefix}{number:0{width}d}", slots) for number in range(1, count + 1))
 
@@ -183,7 +183,7 @@ def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
     return Instance(Cluster(uneven), queues=(queue,), params=Params(default_queue="normal"))
 
 
-#: What lsb.acct and lsb.events are not read for, where the cluster has GPUs.
+#: Omission for jobs of lsb.acct and lsb.events if the cluster has GPUs.
 GPUS_OF_LOGS = "-gpu of a job, which the log is not read for"
 
 
@@ -291,7 +291,7 @@ def _text(path: Path, source: str) -> str:
 
 
 def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:
-    """The instance of a snapshot's data.
+    """Return the instance of a snapshot's data.
 
     A running job is taken to start now with what remains of its request; its real remainder and
     the real run times of the queue are kept for simulation (``run_time``). Second 0 is the moment
@@ -387,7 +387,7 @@ class _PoolReader:
         self.finish()
 
     def number(self, data: Mapping[str, Any], key: str, least: int, place: str = "") -> int:
-        """A whole number of `least` or more; `least` where it is wrong."""
+        """Return a whole number of `least` or more; `least` if it is invalid."""
         value = data.get(key)
         if type(value) is int and least <= value < 10**12:
             return value
@@ -397,7 +397,7 @@ class _PoolReader:
         return least
 
     def identity(self, entry: Mapping[str, Any], place: str) -> str:
-        """The job's id as text, each once."""
+        """Return the id of a job as text; a repeated id is an error."""
         value = entry.get("id")
         if type(value) not in (int, str) or not str(value):
             self._problem(f"{place}.id", f"must be a job's id, not {value!r}")
@@ -408,7 +408,7 @@ class _PoolReader:
         return str(value)
 
     def entries(self, data: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
-        """The objects of a list with their places."""
+        """Yield the objects of a list with their places."""
         value = data.get(key)
         if not isinstance(value, list):
             self._problem(key, "must be a list of jobs")

@@ -52,7 +52,7 @@ class Windows:
         return [last for _, last in open_periods(self.text, self.origin, time, time + WEEK)]
 
     def open_until(self, time: int) -> int | None:
-        """When the window that is open at `time` closes; None if it never does."""
+        """Return when the window that is open at `time` closes, None if it never closes."""
         first, last = open_periods(self.text, self.origin, time, time + WEEK)[0]
         return None if (first, last) == (time, time + WEEK) else last
 
@@ -74,7 +74,7 @@ class Calendar:
 
     @classmethod
     def of(cls, instance: Instance, queue: Queue) -> Calendar | None:
-        """The calendar of the jobs of a queue, or None where nothing is ever closed."""
+        """Return the calendar of the jobs of a queue, None if nothing is ever closed."""
         texts = sorted({host.windows for host in instance.cluster.hosts} - {""})
         hosts = tuple(
             (
@@ -187,14 +187,14 @@ class Accepted:
         self._longest = 0
 
     def copy(self) -> Accepted:
-        """An independent copy."""
+        """Return an independent copy."""
         twin = Accepted(self._last)
         twin._starts, twin._intervals = list(self._starts), list(self._intervals)
         twin._hosts, twin._longest = list(self._hosts), self._longest
         return twin
 
     def add(self, start: int, interval: int, hosts: Iterable[int]) -> None:
-        """A job of a queue with this interval is planned to start there."""
+        """Record a planned start of a job of a queue with this interval."""
         at = bisect.bisect_right(self._starts, start)
         self._starts.insert(at, start)
         self._intervals.insert(at, interval)
@@ -315,7 +315,7 @@ class Demand:
 
     #: Job whose request is resolved.
     job: Job
-    #: Its queue.
+    #: Queue of the job.
     queue: Queue
     #: Terms of its requirement; a simple one has one.
     terms: tuple[TermDemand, ...]
@@ -383,12 +383,12 @@ class Demand:
         return None if duration is None else start + duration - self.margin
 
     def begun_at(self, start: int) -> Demand:
-        """The job with the duration that it has from a start at this second."""
+        """Return the job with its duration for a start at this second."""
         return replace(self, duration=self.duration_from(start)) if self.may_be_killed else self
 
     @property
     def slots(self) -> int:
-        """Slots that every start of the job needs at least."""
+        """Return the minimum number of slots of every start of the job."""
         return sum(term.slots for term in self.terms)
 
 
@@ -410,7 +410,7 @@ _VALUES = (int, str, NoneType, Known, After, Several)
 
 
 def with_deadline(instance: Instance, demand: Demand) -> Demand:
-    """The demand of a job as its -t bounds it."""
+    """Return the demand of a job with its deadline (-t) applied."""
     latest, killed = bounds_of_deadline(instance, demand.job, demand.runs)
     if latest is None:
         return demand
@@ -503,15 +503,15 @@ class Availability(Protocol):
 
     @property
     def now(self) -> int:
-        """The first instant it knows."""
+        """Return the first instant of the availability."""
 
     @property
     def hosts(self) -> int:
-        """Number of hosts, H."""
+        """Return the number of hosts, H."""
 
     @property
     def table(self) -> ResourceTable:
-        """The host resources and pools that indices stand for."""
+        """Return the table of host resources and pools to which indices refer."""
 
     @property
     def later_starts(self) -> tuple[int, ...]:
@@ -543,7 +543,7 @@ class Availability(Protocol):
         """Return the free slots for one term of a job over its window from `start`."""
 
     def copy(self) -> Availability:
-        """One in which more can be held, this one unchanged."""
+        """Return an independent copy to which commitments can be added."""
 
     def allocate(
         self,

@@ -57,7 +57,7 @@ class MeasuredPool:
 
     @property
     def countable(self) -> float:
-        """Capacity of a count of what a class uses, which binds no job."""
+        """Return the capacity of a row that only counts the use of a class."""
         return self.limit + (MANY if self.pool.kind == "package" else 0.0)
 
 
@@ -77,7 +77,7 @@ def measured(instance: Instance) -> tuple[MeasuredPool, ...]:
 
 
 def _members(instance: Instance, pool: GuaranteedPool) -> NDArray[np.bool_]:
-    """Its hosts in states that count, without those of an advance reservation that is on."""
+    """Return the hosts of a pool in countable states and outside active advance reservations."""
     reserved = {
         host
         for item in instance.advance_reservations
@@ -107,7 +107,7 @@ def _total(instance: Instance, pool: GuaranteedPool, mask: NDArray[np.bool_]) ->
 
 
 def packages_of(pool: GuaranteedPool, slots: float, amounts: Mapping[str, float]) -> int:
-    """Packages that these slots and this memory make."""
+    """Return the number of packages in these slots and this memory."""
     have = {"slots": float(slots), "mem": amounts.get("mem", 0.0)}
     counts = (have[name] / float(each) + 1e-9 for name, each in pool.arguments.items())
     return max(0, int(min(counts)))
@@ -124,7 +124,7 @@ class Packages:
 
 
 def slots_by_host(job: Job, span: Span | None) -> int | None:
-    """Slots that a job has on each of its hosts, if that is the same number everywhere."""
+    """Return the slots of a job on each host, None if they differ or are unknown."""
     if job.most_slots == 1 or (span is not None and span.hosts == 1 and job.max_slots is None):
         return job.slots
     if span is None or span.ptile is None or span.ptile_by or span.ptile_max:
@@ -135,7 +135,7 @@ def slots_by_host(job: Job, span: Span | None) -> int | None:
 def packages_taken(
     pool: GuaranteedPool, tile: int | None, mem_host: float, mem_slot: float
 ) -> Packages:
-    """Whole packages, with both slots and memory of a job.
+    """Return the whole packages, of slots and memory, that a job takes.
 
     tile: its slots on each host, if known. mem_host, mem_slot: MB by host and by slot.
     """
@@ -201,7 +201,7 @@ class GuaranteeRows:
             yield from self.of_class(number, own)
 
     def of_class(self, number: int, own: str) -> tuple[GuaranteeRow, ...]:
-        """The rows of one pool for jobs of a class, or without one ("")."""
+        """Return the rows of one pool for jobs of a class, or for jobs without a class ("")."""
         pool = self.pools[number]
         own = own if own in pool.guaranteed else ""
         if (number, own) not in self._rows:
@@ -283,7 +283,7 @@ def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[G
 
 
 def _loan_rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[GuaranteeRow]:
-    """The limit of loans, if nothing else binds; none without RETAIN and IDLE_BUFFER."""
+    """Return the limit of loans; none without RETAIN and IDLE_BUFFER."""
     policy, name = pool.pool.loans, pool.pool.name
     if policy is None or (policy.retain is None and policy.idle_buffer is None):
         return

@@ -99,7 +99,9 @@ class FullWindows:
         self._below: FullWindows | None = None
 
     def extended(self) -> FullWindows:
-        """For a profile in which reservations are held too, and otherwise the same."""
+        """Return full windows for a profile that also contains reservations; all recorded ones
+        remain.
+        """
         twin = FullWindows()
         twin._until, twin._below = MAX_INSTANT, self
         return twin
@@ -119,7 +121,7 @@ class FullWindows:
         self._windows.add(begin, last, slots, self._until)
 
     def clear(self) -> None:
-        """Less is held than was, though no less is planned."""
+        """Forget the recorded full windows, since resources were released."""
         self._windows.clear()
 
     def infeasible_mask(self, at: IntArray, duration: int | None, slots: int) -> BoolArray:
@@ -458,7 +460,7 @@ class Profile:
         return demand.interval is not None and self.accepted is not None
 
     def accept(self, demand: Demand, start: int, hosts: Iterable[int]) -> None:
-        """Hosts take a planned job, which closes them to others for a while."""
+        """Record a planned job on hosts, which then take no other job for an interval."""
         if demand.interval is not None and self.accepted is not None:
             self.accepted.add(start, demand.interval, hosts)
 
@@ -543,7 +545,7 @@ class Profile:
     def stretches(
         self, times: list[int], duration: int | None, *, one_by_one: bool = False
     ) -> list[tuple[int, int]]:
-        """Ranges [first, last) of `times` whose windows reach over the same later starts.
+        """Return ranges [first, last) of `times` whose windows contain equal later starts.
 
         What a job of constant demand finds only grows within a range. one_by_one: for a demand that
         falls; only windows that reach over no start are then put together.
@@ -616,7 +618,7 @@ class ReservationView(Profile):
         )
 
     def _parts(self) -> list[Profile]:
-        """The profiles of which something is taken, each once."""
+        """Return the distinct profiles that the combined profile uses."""
         firm = () if self._firm is None or self._firm is self._plain else (self._firm,)
         return [self._shown, self._plain, *firm]
 

@@ -187,7 +187,7 @@ _PER = {"host": Per.HOST, "task": Per.SLOT, "job": Per.JOB}
 
 
 def flat(resource: str, amount: float) -> Reservation:
-    """`amount` for the whole life of a job."""
+    """Return the use of `amount` for the whole run time of a job."""
     return Reservation(resource, (Phase(amount),))
 
 
@@ -210,7 +210,7 @@ class Amounts:
         self.hosts[index][hosts] += np.fromiter(amounts.values(), float, len(amounts))
 
     def add_pool(self, index: int, amount: float) -> None:
-        """Hold `amount` of a pool."""
+        """Reserve `amount` of a pool."""
         self.pools[index] = self.pools.get(index, 0.0) + amount
 
 
@@ -324,7 +324,7 @@ class ResourceTable:
         return index in self.slot_indices or self.host_resources[index].name.startswith(RESERVED)
 
     def slots_taken(self, job: Job) -> tuple[int, ...]:
-        """The host resources that are slots of hosts of which a job takes its own."""
+        """Return the host resources that count the slots a job takes."""
         reserved = self._reserved_slots(job)
         return self.slot_indices if reserved is None else (SLOTS, reserved)
 
@@ -444,7 +444,7 @@ class ResourceTable:
         return mask
 
     def _without_duration(self, item: Reservation) -> Reservation:
-        """Static shared resources know no duration and no decay (RSV-10)."""
+        """Remove duration and decay of static shared resources, which have none (RSV-10)."""
         static = item.resource not in self._host_index and any(
             shared.name == item.resource and shared.static
             for shared in self.instance.cluster.shared
@@ -564,7 +564,7 @@ class ResourceTable:
         return GuaranteedUse(pool, used, others)
 
     def guarantee_limits(self, number: int) -> Iterator[int]:
-        """The pools, by index, that keep something of a guaranteed pool."""
+        """Return the indices of the pools that keep a part of a guaranteed pool free."""
         assert self.guarantees is not None
         name = self.guarantees.pools[number].pool.name
         for index, pool in enumerate(self.pools):
@@ -572,7 +572,7 @@ class ResourceTable:
                 yield index
 
     def _guarantee_pool(self, row: GuaranteeRow) -> int:
-        """Index of the pool of a row."""
+        """Return the index of the pool of a row."""
         if row.key not in self._pool_index:
             unused = tuple((self._guarantee_pool(count), beyond) for count, beyond in row.unused)
             name = row.pool.pool.name
@@ -817,7 +817,7 @@ def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
 
 
 def _short_of(limit: Limit, resource: str) -> Pending:
-    """The reason of a Limit section: by the first of its consumers."""
+    """Return the pending reason of a Limit section, by its first consumer."""
     scopes = (
         (limit.users, Pending.LIMIT_USER, Pending.JOBS_USER),
         (limit.queues, Pending.LIMIT_QUEUE, Pending.JOBS_QUEUE),

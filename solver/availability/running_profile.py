@@ -80,13 +80,13 @@ class FreeNow:
         return capacity - self.away[index] if index in self.away else capacity
 
     def pool(self, index: int) -> float:
-        """Free amount of a pool."""
+        """Return the free amount of a pool."""
         while len(self._pools) <= index:
             self._pools.append(self.table.pools[len(self._pools)].capacity)
         return self._pools[index]
 
     def copy(self) -> FreeNow:
-        """An independent copy."""
+        """Return an independent copy."""
         twin = FreeNow(self.table)
         twin.away = {index: amounts.copy() for index, amounts in self.away.items()}
         twin._hosts = [amounts.copy() for amounts in self._hosts]
@@ -118,7 +118,7 @@ class FreeNow:
             self.change(part, 0.0)
 
     def change(self, part: HeldPart, amount: float) -> None:
-        """Let a part hold `amount` from now on."""
+        """Set the amount that a part uses from now on."""
         more = amount - part.amount
         if not more:
             return
@@ -130,7 +130,7 @@ class FreeNow:
             self.host(part.index)[part.hosts] -= more * part.times
 
     def free_slots(self, host: int, slots: int, indices: Iterable[int] = (SLOTS,)) -> None:
-        """Free slots of a host without more ado: for trials on a copy.
+        """Add free slots to a host without checks, for trials on a copy.
 
         indices: of the host resources of which they were taken.
         """
@@ -146,7 +146,7 @@ class FreeNow:
         away[host] = gone
 
     def state(self) -> dict[str, Any]:
-        """Plain data, exact."""
+        """Return the exact state as plain data."""
         return {
             "hosts": [a.tolist() for a in self._hosts],
             "pools": list(self._pools),
@@ -190,7 +190,7 @@ class FallingUse:
             self._loads[job] = start, dropping
 
     def remove(self, job: int) -> None:
-        """A job holds nothing any more."""
+        """Release all resources of a job."""
         self._parts.pop(job, None)
         self._loads.pop(job, None)
 
@@ -205,7 +205,7 @@ class FallingUse:
         return bool(self._parts)
 
     def bring_to(self, now: int, free_now: FreeNow) -> None:
-        """Bring what falls to its amount at `now` (RSV-02)."""
+        """Update decaying amounts to their values at `now` (RSV-02)."""
         for job, (start, parts) in list(self._parts.items()):
             for part in parts:
                 free_now.change(part, part.reservation.at(now - start))
@@ -216,7 +216,7 @@ class FallingUse:
                 del self._loads[job]
 
     def next_after(self, now: int) -> int | None:
-        """When the next of it falls; now where something falls all the time."""
+        """Return the next instant at which an amount falls; now for a continuous fall."""
         falling = [
             *((start, part.reservation) for start, parts in self._parts.values() for part in parts),
             *((start, load) for start, loads in self._loads.values() for load in loads),
@@ -292,7 +292,7 @@ class Residual:
         self.blocked: FloatArray | None = None
 
     def _at(self, time: int) -> None:
-        """Refuse every instant but now."""
+        """Raise an error for any instant other than now."""
         if time != self.now:
             raise ValueError(f"what is free at {time} s is not known at {self.now} s")
 
@@ -339,12 +339,12 @@ class Residual:
         return self.free_in_pool(index, self.now)
 
     def open_for(self, demand: Demand, time: int) -> bool:
-        """Windows are the loop's own business."""
+        """Return True at now: the simulation checks windows itself."""
         self._at(time)
         return True
 
     def just_accepted(self, demand: Demand, time: int) -> None:
-        """So is JOB_ACCEPT_INTERVAL: see `closed`."""
+        """Return None at now: the simulation checks JOB_ACCEPT_INTERVAL itself."""
         self._at(time)
 
     def capacity(
@@ -460,17 +460,17 @@ class RunningProfile(Profile):
             self._enter(job, holds, start, None if finish >= FOREVER else finish)
 
     def moved(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
-        """The end of a job is expected at another instant (None: unknown)."""
+        """Set another expected end of a job (None: unknown)."""
         self._leave(job)
         self._enter(job, holds, start, finish)
 
     def preempted(self, job: int) -> None:
-        """A job gives its slots to another, and keeps the rest."""
+        """Release the slots of a preempted job; other resources stay in use."""
         self._set_slots(job, 0.0)
         self._leave(job)
 
     def takes_slots(self, job: int) -> None:
-        """A job that was preempted has its slots again."""
+        """Return the slots to a job that was preempted."""
         self._set_slots(job, 1.0)
 
     def ended(self, job: int) -> None:
@@ -484,7 +484,7 @@ class RunningProfile(Profile):
         self._leave(job)
 
     def advance(self, now: int) -> None:
-        """Bring what falls over time to its amount at `now` (RSV-02)."""
+        """Update decaying amounts to their values at `now` (RSV-02)."""
         self.now = now
         self.falls.bring_to(now, self.free_now)
 
@@ -563,7 +563,7 @@ class RunningProfile(Profile):
         return twin
 
     def _after_now(self, times: IntArray) -> list[int]:
-        """Known instants after now, ascending, each once."""
+        """Return the known instants after now, ascending, without repetition."""
         later = np.sort(times[(times > self.now) & (times < FOREVER)])
         first = np.ones(len(later), dtype=bool)  # A hash table would take four times as long.
         np.not_equal(later[1:], later[:-1], out=first[1:])
@@ -584,7 +584,7 @@ class RunningProfile(Profile):
         return twin
 
     def renumber(self, job: int, number: int) -> None:
-        """A job goes by another number, which no job has."""
+        """Change the number of a job to an unused one."""
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
             _running(usage).renumber(job, number)
         if job in self.finish:

@@ -54,7 +54,7 @@ class Block:
         amount: FloatArray,
         decaying: tuple[IntArray, FloatArray],
     ) -> Block:
-        """A block over arrays that are there already."""
+        """Return a block over existing arrays."""
         block = cls.__new__(cls)
         block.where, block.begin, block.end = where, begin, end
         block.amount, block.decaying = amount, decaying
@@ -74,7 +74,7 @@ class Block:
 
     @classmethod
     def joined(cls, blocks: Sequence[Block]) -> Block:
-        """The rows of all of them; one at least."""
+        """Return one block with the rows of one or more blocks."""
         if len(blocks) == 1:
             return blocks[0]
         offsets = np.cumsum([0, *(len(block.where) for block in blocks[:-1])]).tolist()
@@ -91,7 +91,7 @@ class Block:
         )
 
     def only(self, kept: BoolArray) -> Block:
-        """The rows of a mask."""
+        """Return the rows that a mask selects."""
         rows, drops = self.decaying
         place = np.cumsum(kept) - 1
         return Block.of_columns(
@@ -103,7 +103,7 @@ class Block:
         )
 
     def at(self, time: int, size: int) -> FloatArray:
-        """Amount in use at `time`, [size]."""
+        """Return the amount in use at `time`, [size]."""
         amount = self.amount
         rows, drops = self.decaying
         if rows.size:
@@ -133,14 +133,14 @@ class RowList:
     def extend(
         self, where: Collection[int], begin: int, end: int, amounts: Iterable[float]
     ) -> None:
-        """One row for each place."""
+        """Add one row for each position."""
         self.where.extend(where)
         self.begin.extend([begin] * len(where))
         self.end.extend([end] * len(where))
         self.amount.extend(amounts)
 
     def block(self) -> Block:
-        """The rows as columns."""
+        """Return the rows as columns."""
         return Block.of_columns(
             np.array(self.where, dtype=np.int64),
             np.array(self.begin, dtype=np.int64),
@@ -287,7 +287,7 @@ class Usage:
             self._uncounted.append(block)
 
     def _later(self) -> list[Block]:
-        """Everything added since the freeze, as one block or none."""
+        """Return all rows added since the freeze as one block, None without such rows."""
         if self.recent:
             rows, self.recent = self.recent, []
             self._append_block(Block(rows))
@@ -319,12 +319,12 @@ class Usage:
         return found
 
     def precompute(self, since: int) -> None:
-        """Reckon what copies would each have to reckon for themselves; since: as of `most`."""
+        """Compute the rises in advance, so that copies share the result; since: as of `most`."""
         if self._new_blocks or self._uncounted or self.recent:
             self._risen(since)
 
     def _risen(self, since: int) -> Rises:
-        """The rises of all rows but the shared ones, which have begun."""
+        """Return the rises of all rows with the rows added since the last call."""
         self._later()
         rises = self._rises or Rises()
         for block in self._uncounted:
@@ -349,13 +349,13 @@ class Usage:
 
     @classmethod
     def over(cls, size: int, base: Block) -> Usage:
-        """A usage that starts from the rows of `base`."""
+        """Return a usage that starts from the rows of `base`."""
         usage = cls(size)
         usage._base = base
         return usage
 
     def copy(self) -> Usage:
-        """An independent copy that shares the frozen base."""
+        """Return an independent copy that shares the frozen base."""
         if self._base is None:
             self.freeze()
         twin = Usage(self.size)
@@ -402,9 +402,9 @@ class RunningUsage(Usage):
         self._falling: dict[int, float] = {}
         #: Owners with a row that ends before they do.
         self._odd: set[int] = set()
-        #: Number of rows examined, and those of them that are on, ascending by end.
+        #: Number of rows examined, and the active ones of those rows, ascending by end.
         self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
-        #: These rows as arrays, None after a change.
+        #: The active rows as arrays, None after a change.
         self._ascending: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
@@ -464,7 +464,7 @@ class RunningUsage(Usage):
         return self._rows_of
 
     def _of(self, owner: int) -> Sequence[int]:
-        """The rows of one owner."""
+        """Return the rows of one owner."""
         place = self._entered.get(owner)
         if place is None:
             return self._rows_of.get(owner, ())
@@ -514,7 +514,7 @@ class RunningUsage(Usage):
         return owner in self._rows_of or owner in self._entered
 
     def remove(self, owner: int) -> None:
-        """Switch the rows of one job off."""
+        """Deactivate the rows of one job."""
         rows = list(self._of(owner))
         if not rows:
             return
@@ -546,7 +546,7 @@ class RunningUsage(Usage):
         self._count, self._off = int(keep.sum()), 0
 
     def _order_anew(self) -> None:
-        """The rows have other places."""
+        """Invalidate the cached order of the rows."""
         self._ordered, self._ascending = (0, np.zeros(0, np.int64)), None
 
     def by_end(self) -> Block:
@@ -595,7 +595,7 @@ class RunningUsage(Usage):
         )
 
     def twin(self) -> RunningUsage:
-        """An independent copy with the owners of the rows."""
+        """Return an independent copy with the owners of the rows."""
         twin = RunningUsage(self.size)
         twin._count, twin._off = self._count, self._off
         twin._columns = [column[: max(self._count, 1)].copy() for column in self._columns]
@@ -619,12 +619,12 @@ class RunningUsage(Usage):
         return not self._odd
 
     def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
-        """Places and amounts of an owner's rows."""
+        """Return the positions and amounts of the rows of an owner."""
         rows = list(self._of(owner))
         return self._columns[0][rows], self._columns[3][rows]
 
     def ends(self) -> IntArray:
-        """Ends of all rows."""
+        """Return the ends of all rows."""
         ends: IntArray = self._columns[2][: self._count]
         return ends
 

@@ -161,12 +161,12 @@ class Meter:
         self.rate += rate
 
     def state(self) -> list[float]:
-        """Plain numbers that :meth:`of` rebuilds the meter from."""
+        """Return plain numbers from which :meth:`of` rebuilds the meter."""
         return [self.value, self.rate, self.stamp]
 
     @classmethod
     def of(cls, state: Sequence[float]) -> Meter:
-        """The meter that :meth:`state` describes."""
+        """Return the meter that :meth:`state` describes."""
         value, rate, stamp = state
         return cls(value, rate, stamp)
 
@@ -198,7 +198,7 @@ class MemoryAdjustment:
     threshold: float = 1.0
 
     def __call__(self, usage: Consumption, /) -> float:
-        """The adjustment of one account."""
+        """Return the adjustment of one account."""
         if not usage.slots or not usage.slot_memory:
             return 0.0
         memory_of_slot = usage.memory / usage.slots
@@ -213,7 +213,7 @@ class InstalledAdjustment:
     """A plug-in by name, whose failures are reported as an InputError without traceback."""
 
     name: str
-    #: The plug-in.
+    #: Plug-in that computes the adjustment.
     plugin: FairshareAdjustment
 
     def __call__(self, usage: Consumption, /) -> float:
@@ -275,7 +275,7 @@ class Change:
     #: Slots reserved by pending jobs.
     reserved: int = 0
     memory: float = 0.0
-    #: CPU time.
+    #: CPU time in seconds.
     cpu: float = 0.0
     #: Rate of CPU time.
     cpu_rate: float = 0.0
@@ -346,14 +346,14 @@ class Account:
         return (*self.parent.path, self.name) if self.parent else ()
 
     def chain(self) -> Iterator[Account]:
-        """The account and those above it, the root last."""
+        """Return the account and its ancestors, the root last."""
         at: Account | None = self
         while at is not None:
             yield at
             at = at.parent
 
     def clear_running(self) -> None:
-        """No job runs here any more: what running jobs had on the meters is nothing at all.
+        """Reset the meters of running jobs, since no job runs under the account.
 
         Sums and differences of decimals leave crumbs, which would decide between equals.
         """
@@ -363,7 +363,7 @@ class Account:
         self.memory = 0.0
 
     def walk(self) -> Iterator[Account]:
-        """The account and all below it, each before its children."""
+        """Yield the account and its descendants, parents first."""
         yield self
         for child in self.children.values():
             yield from child.walk()
@@ -464,7 +464,7 @@ class ShareTree:
         return dynamic_priority(account.shares, usage, self.factors, adjustment)
 
     def key(self, account: Account, now: float) -> float:
-        """By what the accounts of a level are sorted: the highest priority comes first (FSH-06)."""
+        """Return the sort key of an account within its level: highest priority first (FSH-06)."""
         return -significant(self.priority(account, now))
 
     def to_state(self) -> dict[str, Any]:

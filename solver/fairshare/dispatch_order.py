@@ -374,7 +374,7 @@ class DispatchOrder:
         self.queued.leave(job.id)
 
     def next(self) -> Offer | None:
-        """The job to try now; None when every job has had its turn."""
+        """Return the job to examine next, None after all jobs have been examined."""
         turns = self._turns
         while turns.last is None:
             if turns.stage is None:
@@ -401,7 +401,7 @@ class DispatchOrder:
         return offer
 
     def skipped(self, job: Job) -> None:
-        """The job cannot start now; it is out for this stage."""
+        """Skip the current job for the rest of this stage."""
         self._answered(job)
 
     def started(
@@ -457,7 +457,7 @@ class DispatchOrder:
             self._preempted.add(job)
 
     def resumed(self, job: str, now: int) -> None:
-        """A suspended job goes on."""
+        """Record that a suspended job resumes."""
         self.ledger.resumed(job, now)
         if job in self._preempted:
             entry = self.ledger.entries[job]
@@ -626,7 +626,7 @@ class DispatchOrder:
                 yield Offer(job, rank, self._rules.free_hosts, ineligibility=self._reason(job))
 
     def infeasibility(self, job: Job) -> str:
-        """Why no job of this user ever has a turn at queue level, "" if one may have."""
+        """Return why queue-level order never offers a job of this user, "" if it may."""
         policy = self._rules.policy_of.get(job.queue)
         if policy and not self.trees[policy].accounts(job.user, job.group):
             return f"{_who(job)} has no share in queue {policy}"

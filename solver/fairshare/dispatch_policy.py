@@ -49,7 +49,7 @@ class FirstCome:
         self._at = 0
 
     def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
-        """A job joins the list at its place."""
+        """Insert a submitted job at its position."""
         key = (*queue_key(job, self._priority[job.queue]), number)
         self._arrivals.append((key, kind))
         self._key_of[job.id] = key
@@ -78,7 +78,7 @@ class FirstCome:
         return there == sum(number in self._offers for number in numbers)
 
     def next(self) -> Offer | None:
-        """The job at hand."""
+        """Return the current job."""
         self._take_in()
         keys, gone = self._keys, self._gone
         while self._at < len(keys):
@@ -88,7 +88,7 @@ class FirstCome:
         return None
 
     def next_except(self, unstartable: SkipFilter) -> Offer | None:
-        """The job at hand once those are passed that are unstartable."""
+        """Return the current job after jobs in `unstartable` are skipped."""
         self._take_in()
         rest = slice(self._at, len(self._keys))
         numbers, limits = self._kinds[:, rest]
@@ -97,14 +97,14 @@ class FirstCome:
         return self.next()
 
     def skipped(self, job: Job) -> None:
-        """On to the next."""
+        """Advance to the next job."""
         self.next()
         self._at += 1
 
     def started(
         self, job: Job, allocation: Mapping[str, int], now: int, memory: float = 0.0
     ) -> None:
-        """The job leaves the list."""
+        """Remove a started job from the list."""
         self.withdrawn(job)
 
     def withdrawn(self, job: Job) -> None:
@@ -164,26 +164,26 @@ class FirstCome:
         self._lost = 0
 
     def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
-        """Reservations count for nothing here."""
+        """Ignore reservations, which do not affect this order."""
 
     def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
-        """Past use counts for nothing here."""
+        """Ignore past use, which does not affect this order."""
 
     def infeasibility(self, job: Job) -> str:
         """Return "": without fairshare no job is excluded by its share."""
         return ""
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
-        """Size counts for nothing here."""
+        """Ignore the new size, which does not affect this order."""
 
     def suspended(self, job: str, now: int, *, preempted: bool = False) -> None:
-        """Counts for nothing here."""
+        """Ignore the suspension, which does not affect this order."""
 
     def resumed(self, job: str, now: int) -> None:
-        """Counts for nothing here."""
+        """Ignore the resumption, which does not affect this order."""
 
     def to_state(self) -> dict[str, Any]:
-        """The list follows from the pending jobs."""
+        """Return no state: the list follows from the pending jobs."""
         return {}
 
 

@@ -52,7 +52,7 @@ class Charge:
         return float(self.slots if in_slots else self.slots > 0)
 
     def to_state(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the charge as plain data."""
         return {
             "policy": self.tree.name,
             "account": list(self.account.path),
@@ -65,7 +65,7 @@ class Charge:
 
     @classmethod
     def of(cls, state: Mapping[str, Any], trees: Mapping[str, ShareTree]) -> Charge:
-        """The charge that :meth:`to_state` describes."""
+        """Return the charge that :meth:`to_state` describes."""
         tree = trees[state["policy"]]
         return cls(
             tree,
@@ -156,7 +156,7 @@ class Ledger:
         self._settle(entry, allocation, now, under)
 
     def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
-        """A job ends; cpu_time: seconds it used in all, None for what was assumed."""
+        """Record the end of a job; cpu_time: total seconds of CPU time, None for the estimate."""
         entry = self.entries[job]
         if cpu_time is None and entry.job.run_time is None and job not in self._averages:
             cpu_time = entry.job.cpu_time
@@ -187,7 +187,7 @@ class Ledger:
         self._pause(self.entries[job], now, True)
 
     def resumed(self, job: str, now: int) -> None:
-        """A suspended job goes on."""
+        """Record that a suspended job resumes."""
         self._pause(self.entries[job], now, False)
 
     def cpu_used(self, job: str, total: float, now: int) -> None:
@@ -313,7 +313,7 @@ class Ledger:
             charge.book(now, entry.rates(charge, 1))
 
     def _rest(self, entry: Entry, now: int) -> float:
-        """Seconds of the committed run time that are left."""
+        """Return the remaining seconds of the committed run time."""
         return 0.0 if entry.committed is None else max(0.0, entry.committed - entry.ran.at(now))
 
     def _cpu_rate(self, job: Job, slots: int) -> float:

@@ -19,7 +19,7 @@ from .waiting_jobs import Rank
 
 
 def priority_order(instance: Instance) -> tuple[Job, ...]:
-    """Pending jobs in the order in which a cycle with room for all would take them.
+    """Return the pending jobs in the order in which a cycle with free slots for all starts them.
 
     First come, first served, or by the fairshare, partitions and pools of the instance; a job that
     waits for others (-w) comes behind them.

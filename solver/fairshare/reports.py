@@ -95,7 +95,7 @@ def _levels(tree: ShareTree, account: Account, now: int, recursive: bool) -> Ite
 
 
 def share_row(tree: ShareTree, account: Account, now: int) -> ShareRow:
-    """One account at `now`."""
+    """Return the row of one account at `now`."""
     usage = tree.usage(account, now)
     return ShareRow(
         account.name,
@@ -285,7 +285,7 @@ class PastUsage:
         self._slots: dict[str, float] = {}
 
     def add(self, job: FinishedJob) -> None:
-        """One job of the log; it counts if it has ended by now."""
+        """Add one job of the log; a job counts only if it has finished by now."""
         start, end = job.start - self.zero, job.end - self.zero
         now = self.instance.now
         if not job.start or end > now or job.id in self._running:
@@ -428,14 +428,14 @@ class ShareSeries:
                     )
 
     def records(self) -> list[dict[str, Any]]:
-        """One record a point, numbers to six decimals."""
+        """Return one record for each point, with numbers of six decimals."""
         return [
             {name: round(v, 6) if isinstance(v, float) else v for name, v in asdict(point).items()}
             for point in self.points
         ]
 
     def to_csv(self) -> str:
-        """Header and one line a point."""
+        """Return CSV with a header and one row for each point."""
         columns = [field.name for field in fields(SharePoint)]
         return "".join(csv_lines(columns, (list(row.values()) for row in self.records())))
 

@@ -140,7 +140,7 @@ class PoolUse:
         self.accumulated = {queue: Meter() for queue in pool.queues}
 
     def set_capacity(self, capacity: Mapping[str, int]) -> None:
-        """Slots of each host from now on; a host that is not named has none."""
+        """Set the slots of each host; other hosts have none."""
         self.capacity = {host: capacity.get(host, 0) for host in self.pool.hosts}
 
     def change(self, queue: str, slots: Mapping[str, int], now: float) -> None:
@@ -250,7 +250,7 @@ class PoolUse:
         return limits
 
     def to_state(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the state as plain data."""
         return {
             "in_use": dict(self.in_use),
             "foreign": self.foreign,
@@ -345,7 +345,7 @@ class Offer:
 
     @property
     def why(self) -> str:
-        """Why it is this job's turn, or why it has none: a clause for people."""
+        """Return why a job is first in the dispatch order, or why it is not, as a clause."""
         if self.ineligibility:
             return self.ineligibility
         if self.absolute is not None:
@@ -368,7 +368,7 @@ class PlainStage:
         self.tree = tree
 
     def first(self) -> tuple[Rank, int | None] | None:
-        """The next job of the walk."""
+        """Return the first job of the walk."""
         rank = self.walk.first()
         return None if rank is None else (rank, None)
 
@@ -405,7 +405,7 @@ class PoolStage(PlainStage):
         self._limit = limit
 
     def first(self) -> tuple[Rank, int | None] | None:
-        """The next job that fits."""
+        """Return the next job that fits."""
         budget = self._use.free
         if self._limit is not None:
             budget = min(budget, self._limit - self._use.in_use[self._queue])
@@ -437,12 +437,12 @@ class LeftOverStage:
 
     @property
     def walk(self) -> Traversal:
-        """The walk of the queue whose turn it is."""
+        """Return the walk of the current queue."""
         return self._at.walk
 
     @property
     def tree(self) -> ShareTree | None:
-        """The accounts of that queue."""
+        """Return the share accounts of the current queue."""
         return self._at.tree
 
     def first(self) -> tuple[Rank, int | None] | None:
@@ -468,5 +468,5 @@ Stage = PlainStage | LeftOverStage
 
 
 def account_path(tree: ShareTree, account: Account) -> str:
-    """``queue/group/user``."""
+    """Return the path of an account: ``queue/group/user``."""
     return "/".join((tree.name, *account.path))

@@ -57,7 +57,7 @@ class AccountQueues:
         self._new.clear()
 
     def remove(self, gone: Collection[Rank]) -> None:
-        """Ranks that wait no more."""
+        """Remove ranks of jobs that are no longer pending."""
         self._new = [rank for rank in self._new if rank not in gone]
         of: dict[Account, list[Rank]] = {}
         for rank in gone:
@@ -159,7 +159,7 @@ class WaitingJobs:
                 del self._of_owner[owner]
 
     def owners(self) -> Collection[Owner]:
-        """Whose jobs wait."""
+        """Return the users of the pending jobs."""
         return self._of_owner.keys()
 
     def any_but(self, unstartable: SkipFilter) -> bool:
@@ -170,7 +170,7 @@ class WaitingJobs:
         return not unstartable.skip_mask(numbers, limits).all()
 
     def settle(self) -> None:
-        """Bring the lists up to date, before a walk."""
+        """Update the lists before a walk."""
         for queue, new in self._new.items():
             ranks = self._ranks[queue]
             if len(new) < _MANY:
@@ -202,7 +202,7 @@ class WaitingJobs:
         return (rank for rank in ranks if rank not in self.gone)
 
     def everyone(self) -> Iterator[Rank]:
-        """The ranks of all queues."""
+        """Return the ranks of all queues."""
         return self.of_queues(tuple(self._ranks))
 
     def lines(
@@ -278,7 +278,7 @@ class QueueTraversal:
         return self._head
 
     def account(self) -> Account | None:
-        """The account that the first job would be charged to: none here."""
+        """Return no account: this order has none."""
         return None
 
     def contests(self) -> tuple[Contest, ...]:
@@ -290,7 +290,7 @@ class QueueTraversal:
         self._done.add(rank)
 
     def update(self, account: Account) -> None:
-        """An account has changed: nothing to do here."""
+        """Ignore a changed account: this order has none."""
 
 
 class _Place:

@@ -254,14 +254,14 @@ class Rules:
 
     @property
     def plain(self) -> bool:
-        """First fit over the units in order, no more."""
+        """Return the first-fit allocation over the units in order."""
         return not (self.fewest or self.least)
 
 
 def unit_order(
     unit: UnitDemand, free: IntArray, present: IntArray, forced: int | None = None
 ) -> IntArray:
-    """The units in the order they are tried.
+    """Return the units in the order in which they are examined.
 
     The unit of the first execution host, then host preference, then pref, then configuration.
     free: free slots per host [H]. present: the units to order.
@@ -597,7 +597,7 @@ def _layouts(
 
 
 def _arranged(supply: Supply, layout: Layout, chosen: IntArray, share: Share) -> Allocation:
-    """Hosts for a share, unit after unit."""
+    """Return the hosts for a share, unit after unit."""
     need = layout.need
     allocation: Allocation = {}
     for index, position in enumerate(chosen):

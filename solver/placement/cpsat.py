@@ -256,7 +256,7 @@ def _kinds(
 
 
 def _kind(supply: Supply, rows: IntArray, rest: int | None) -> HostKind:
-    """rest: slots of the last block where that is known."""
+    """Return the class of equal hosts; rest: slots of the last block if known."""
     caps, head = supply.caps[rows], int(rows[0])
     unit, first = int(supply.units[head]), supply.first is not None and bool(supply.first[head])
     if supply.blocks is None:

@@ -122,7 +122,7 @@ def feasible_times(profile: Profile, demand: Demand, times: list[int]) -> list[i
 
 
 def record_full_window(profile: Profile, demand: Demand, time: int) -> None:
-    """A job does not fit: if slots alone are short, remember it."""
+    """Record a window without enough slots for a job."""
     if profile.full_windows is None or not _by_slots(demand):
         return
     points = profile.checkpoints(time, demand.duration_from(time))
@@ -175,7 +175,7 @@ class Start:
 
     @property
     def allocation(self) -> Allocation:
-        """The terms put together: slots by host index, in allocation order."""
+        """Return slots by host index for all terms, in allocation order."""
         if len(self.terms) == 1:
             return dict(self.terms[0])
         total: Allocation = {}
@@ -185,7 +185,7 @@ class Start:
         return total
 
     def finish(self, demand: Demand) -> int | None:
-        """When the job gives its place back, by its limit and margin; None if that is unknown."""
+        """Return when the job releases its resources (limit and margin), None if unknown."""
         duration = demand.duration_from(self.time)
         return None if duration is None else self.time + duration
 
@@ -538,7 +538,7 @@ def is_constant(demand: Demand) -> bool:
 def _first_fit(
     profile: Profile, demand: Demand, times: list[int], hint: int | None, found: LastFit
 ) -> int | None:
-    """Position of the first instant that fits, by bisection (availability only grows).
+    """Return the position of the first feasible instant, by bisection.
 
     Terms placed one after another may fit and no longer fit when more is free: an earlier term
     then takes what a later one needs. So these are tried instant by instant.

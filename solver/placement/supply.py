@@ -161,7 +161,7 @@ MAX_HOSTS = 200
 def split_over_terms(
     allocation: Allocation, counts: Sequence[int], allowed: Sequence[BoolArray]
 ) -> list[Allocation]:
-    """One part a term. counts: slots of each; allowed: hosts that each may have, [H]."""
+    """Return one part for each term. counts: slots of each; allowed: maximum by host, [H]."""
     parts = _in_order(allocation, counts)
     if len(allocation) > MAX_HOSTS or _within(parts, allowed):
         return parts

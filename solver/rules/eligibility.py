@@ -39,15 +39,15 @@ class Situation(Protocol):
 
     @property
     def table(self) -> ResourceTable:
-        """The resources and limits of the instance."""
+        """Return the resources and limits of the instance."""
 
     @property
     def names(self) -> Sequence[str]:
-        """Host names."""
+        """Return the host names."""
 
     @property
     def now(self) -> int:
-        """The moment."""
+        """Return the current instant in seconds from the origin."""
 
     @property
     def free_now(self) -> FreeNow:
@@ -55,7 +55,7 @@ class Situation(Protocol):
 
     @property
     def last_accepted(self) -> IntArray:
-        """When each host took its last job, [H]."""
+        """Return when each host last accepted a job, [H]."""
 
     def reserved_load(self, name: str) -> FloatArray:
         """Return the part of a load index that running jobs reserve, [H] (RSV-01)."""
@@ -102,7 +102,7 @@ class InitialSituation:
 
     @cached_property
     def last_accepted(self) -> IntArray:
-        """When each host took its last job, [H]."""
+        """Return when each host last accepted a job, [H]."""
         return last_starts(self.instance)
 
     def reserved_load(self, name: str) -> FloatArray:
@@ -209,7 +209,7 @@ class Eligibility:
         return self._stops
 
     def begin_cycle(self) -> None:
-        """Forget what held in the last cycle."""
+        """Clear the results cached for the last cycle."""
         self._masks.clear()
 
     @property
@@ -218,7 +218,7 @@ class Eligibility:
         return self._any_thresholds or self.watches_load or self.any_windows or self._any_intervals
 
     def accepted(self) -> None:
-        """A host has taken a job: its load or JOB_ACCEPT_INTERVAL may close it (TBR-16)."""
+        """Record that a host accepted a job, which may close the host (TBR-16)."""
         if self._any_thresholds or self._any_intervals:
             self._masks.clear()
 
@@ -305,7 +305,7 @@ class Eligibility:
         return ""
 
     def set_status(self, host: int, status: str) -> None:
-        """A host goes down, is closed, or comes back."""
+        """Set the new status of a host."""
         self.status[host] = status
         self.all_up = all(item == "ok" for item in self.status)
 
@@ -436,7 +436,7 @@ class Eligibility:
 
     @property
     def stall(self) -> int:
-        """Seconds after which windows and advance reservations have shown all they have."""
+        """Return seconds after which windows and advance reservations only repeat."""
         ends = [item.end for item in self.situation.instance.advance_reservations]
         ahead = max(ends, default=0) - self.situation.instance.now
         return max(WEEK if self.any_windows else 0, ahead)
@@ -448,7 +448,7 @@ class Eligibility:
         self.load = {name: np.array(column, dtype=float) for name, column in state["load"].items()}
 
     def to_state(self) -> Mapping[str, object]:
-        """Plain data for a checkpoint."""
+        """Return plain data for a checkpoint."""
         return {
             "status": self.status,
             "load": {name: column.tolist() for name, column in self.load.items()},

@@ -98,7 +98,7 @@ def _without(alternative: Alternative, pools: set[int]) -> Alternative:
 
 
 def _goals(job: Job, instance: Instance) -> Iterator[str]:
-    """Goals of time of a class that a job names."""
+    """Return the time-based goals of the class that a job names."""
     for item in instance.service_classes:
         if item.name == job.service_class and not item.guarantees:
             yield f"the goals of service class {item.name} ({' '.join(item.goals)})"

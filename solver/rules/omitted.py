@@ -72,7 +72,7 @@ def omissions_of(names: Sequence[str], nowhere: Sequence[Omission]) -> tuple[Omi
 
 
 def note_of(names: Sequence[str]) -> tuple[str, ...]:
-    """One sentence with what was not considered, none where that is nothing."""
+    """Return one sentence with the omitted rules, none if there are none."""
     return (f"not considered: {'; '.join(names)}",) if names else ()
 
 
@@ -404,7 +404,7 @@ class Scopes:
         return self._taken[key]
 
     def _held_by(self, job: Job) -> list[int]:
-        """The hosts, by index, on which a job runs."""
+        """Return the indices of the hosts on which a job runs."""
         index = self.resolver.host_index()
         return [index[name] for name in self._running_on.get(job.id, ())]
 

@@ -26,7 +26,7 @@ END_OF_PERIOD = "in which period of a recurring advance reservation an awaited j
 
 
 def touched(instance: Instance, demands: Sequence[Demand]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Each of these that is at work, with the pending jobs that it may move themselves.
+    """Yield each active advance reservation with the pending jobs that it may affect.
 
     instance: with the periods of its reservations one by one.
     """

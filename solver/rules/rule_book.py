@@ -136,12 +136,12 @@ def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]
 
 
 def candidate_hosts(demand: Demand) -> set[int]:
-    """Hosts, by index, that some term of a job may use."""
+    """Return the indices of the hosts that a term of a job may use."""
     return set(np.concatenate([term.candidates for term in demand.terms]).tolist())
 
 
 def pools_used(demand: Demand) -> set[int]:
-    """Pools, by index, of which a job takes something."""
+    """Return the indices of the pools that a job uses."""
     return {
         use.index
         for term in demand.terms

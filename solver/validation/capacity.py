@@ -411,7 +411,7 @@ def _keeps_off(facts: Facts, early: Holding, late: Holding, interval: int) -> bo
 
 
 def _interval(facts: Facts, queue: str) -> int:
-    """Seconds for a job of this queue."""
+    """Return the accept interval of a queue in seconds."""
     params = facts.instance.params
     own = facts.queues[queue].job_accept_interval
     cycles = params.job_accept_interval if own is None else own
@@ -573,7 +573,7 @@ def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: in
 
 
 def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
-    """All rules that cover the job."""
+    """Return all limits that cover the job."""
     yield from _host_rules(facts, job)
     yield from _queue_rules(facts, job)
     yield from _user_rules(facts, job)
@@ -587,7 +587,7 @@ def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """JL/U of lsb.hosts."""
+    """Return the limits JL/U of lsb.hosts."""
     user = frozenset({job.user})
     for most, hosts in facts.own_limits().items():
         name = f"JL/U for user {job.user}"
@@ -595,7 +595,7 @@ def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """QJOB_LIMIT, UJOB_LIMIT, HJOB_LIMIT and PJOB_LIMIT of lsb.queues."""
+    """Return QJOB_LIMIT, UJOB_LIMIT, HJOB_LIMIT and PJOB_LIMIT of lsb.queues."""
     queue, own = facts.queues[job.queue], frozenset({job.queue})
     where = f"of queue {queue.name}"
     if queue.queue_slots is not None:
@@ -612,7 +612,7 @@ def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """MAX_JOBS and JL/P of lsb.users.
+    """Return MAX_JOBS and JL/P of lsb.users.
 
     A group counts together, ``group@`` each member alone, ``default`` each user not listed.
     """

@@ -367,7 +367,7 @@ def _most_used(holdings: list[Holding], host: str, begin: int, end: int | None) 
 
 
 def _moved(facts: Facts, entry: PlannedJob, time: int) -> Plan:
-    """The plan with one job at another time, and nothing claimed."""
+    """Return the plan with one job at another time and without claims."""
     job = facts.pending[entry.job]
     moved = replace(entry.unproved(), start=time, finish=facts.finish_of(job, time))
     entries = tuple(moved if item is entry else item for item in facts.plan.reservations)

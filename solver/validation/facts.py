@@ -110,7 +110,7 @@ class Names:
 
     @classmethod
     def of(cls, cluster: Cluster) -> Names:
-        """From the definitions and from what hosts carry."""
+        """Return the names from the definitions and from the hosts."""
         strings = {"type", "model", "hname", "status"}
         booleans = {"server"}
         for definition in cluster.resources:
@@ -137,7 +137,7 @@ class HostView:
     home: Host | None = None
 
     def text(self, name: str) -> str | None:
-        """Value of a string resource."""
+        """Return the value of a string resource."""
         own = {
             "type": self.host.type,
             "model": self.host.model,
@@ -407,7 +407,7 @@ class Holding:
 
     @property
     def slots(self) -> int:
-        """Slots held over all hosts."""
+        """Return the total number of slots on all hosts."""
         return sum(self.allocation.values())
 
     def active(self, time: int) -> bool:
@@ -638,7 +638,7 @@ class Facts:
                 yield entry, self.pending[entry.job]
 
     def holdings(self) -> Iterator[Holding]:
-        """Running jobs, then planned ones."""
+        """Return the running jobs, then the planned jobs."""
         yield from self.running
         yield from self.planned
 
@@ -699,7 +699,7 @@ class Facts:
         return self._found.reserving.get(resource, [])
 
     def units(self, type_: str) -> UnitsOfType:
-        """The compute units of a type."""
+        """Return the compute units of a type."""
         if type_ not in self._found.units:
             cluster = self.instance.cluster
             self._found.units[type_] = UnitsOfType.of(cluster.units, type_, self.hosts)

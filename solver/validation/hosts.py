@@ -169,7 +169,7 @@ def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The hosts of each partition, and those of none."""
+    """The hosts of each partition, and the hosts in no partition."""
 
     #: Host sets of the partitions.
     inside: tuple[frozenset[str], ...]

@@ -64,7 +64,7 @@ class _Observed:
 
     #: The instance of the simulation.
     instance: Instance
-    #: Its schedule.
+    #: Schedule whose cycles are examined.
     schedule: Schedule
     #: Predicate whether a plan breaks no rule.
     allowed: Allowed
@@ -92,7 +92,7 @@ class _Observed:
         )
 
     def times(self) -> list[int]:
-        """The cycles in which something may have come free or become eligible."""
+        """Return the cycles in which resources may be released or a job may become eligible."""
         jobs = (*self.instance.pending, *self.instance.future)
         found = {self.instance.now, *(part.end for part in self.parts if part.end is not None)}
         found |= {job.submit for job in jobs} | {job.begin for job in jobs if job.begin}
@@ -109,7 +109,7 @@ class _Observed:
         return sorted(time for time in found if first <= time <= self.schedule.time)
 
     def waiting(self, time: int) -> list[Job]:
-        """The jobs that wait after the cycle of that second and might have started in it."""
+        """Return the jobs that remain pending after a cycle although they may be feasible."""
         return [
             job
             for job in (*self.instance.pending, *self.instance.future)
@@ -268,7 +268,7 @@ def _facts(instance: Instance, entry: PlannedJob) -> Facts:
 
 
 def _proposed(facts: Facts, job: Job, asked: Simple, time: int) -> Iterator[Allocation]:
-    """Plain places: over all hosts, over those alike, over each unit, on each host alone."""
+    """Yield simple allocations: over all hosts, over equal hosts, over each unit, on each host."""
     there = {name: [it for it in facts.running if name in it.allocation] for name in facts.hosts}
     free = {
         name: reservations.free_slots(facts, job, name, time, others)

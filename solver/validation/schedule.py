@@ -80,19 +80,19 @@ class Record(Protocol):
 
     @property
     def job(self) -> str:
-        """Its id."""
+        """Return the id of the job."""
 
     @property
     def start(self) -> int | None:
-        """When it started first, None for never."""
+        """Return the first start of the job, None if it never started."""
 
     @property
     def end(self) -> int | None:
-        """When it ended, None for not yet."""
+        """Return the end of the job, None if it has not finished."""
 
     @property
     def status(self) -> str:
-        """``done``, ``killed``, ``pending`` …"""
+        """Return the status of the job: ``done``, ``killed``, ``pending`` …"""
 
     @property
     def alternative(self) -> int:
@@ -100,7 +100,7 @@ class Record(Protocol):
 
     @property
     def held(self) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
-        """Which slots it held from when to when (None: still)."""
+        """Return the slots that the job reserved, with start and end (None: still reserved)."""
 
 
 class Schedule(Protocol):
@@ -108,7 +108,7 @@ class Schedule(Protocol):
 
     @property
     def jobs(self) -> Sequence[Record]:
-        """One record a job."""
+        """Return one record for each job."""
 
     @property
     def time(self) -> int:
@@ -116,11 +116,11 @@ class Schedule(Protocol):
 
     @property
     def log(self) -> Sequence[Mapping[str, Any]]:
-        """Its cycles, if they were kept."""
+        """Return the cycles of the simulation, if they were recorded."""
 
     @property
     def settings(self) -> Any:
-        """Its reservation method and the seconds from cycle to cycle."""
+        """Return the reservation method and the cycle interval in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ def _jobs(instance: Instance) -> dict[str, Job]:
 
 
 def _part(name: str, number: int) -> str:
-    """The name of a later stretch: of an element one that still belongs to its array."""
+    """Return the name of a later stretch; for an element a name within its array."""
     if not number:
         return name
     return f"{name[:-1]}{_DOT}{number}]" if name.endswith("]") else f"{name}{_DOT}{number}"
@@ -220,7 +220,7 @@ def is_later_part(name: str, other: str) -> bool:
 
 
 def whole_name(name: str) -> str:
-    """The name of the job of which this is a stretch."""
+    """Return the name of the job of a stretch."""
     return _numbered(name)[0] + "]" * name.endswith("]")
 
 
@@ -264,7 +264,7 @@ def _entry(part: HeldStretch) -> PlannedJob:
 
 
 def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
-    """Every rule that what happened breaks; nothing came from outside but the jobs."""
+    """Return every rule that the simulated schedule violates."""
     parts = stretches(instance, schedule)
     facts = facts_of(instance, parts)
     for rule in _OF_STRETCHES:

@@ -74,7 +74,7 @@ class Draft:
         self.marks[(section, key)] = mark
 
     def located(self, findings: Iterable[Finding], source: str) -> tuple[Problem, ...]:
-        """Findings about the document as problems of the files, in their order."""
+        """Return findings about the document as problems of its files, in document order."""
         unique = dict.fromkeys(findings)
         return tuple(sorted((self._problem(finding, source) for finding in unique), key=_order))
 
@@ -100,7 +100,7 @@ def number(value: Value | str) -> Any:
     return float(text) if _DECIMAL.fullmatch(text) else text
 
 
-#: What the files say nothing of and a listing may answer.
+#: Facts that the files lack and that a listing may contain.
 UNKNOWN_MEMORY, OF_ELIMS = "memory and swap of hosts", "resources that an elim reports"
 #: Names listed in one note before the rest becomes a number.
 _MAX_NAMES = 8
@@ -112,9 +112,9 @@ class Concerned:
 
     #: The scope: queues, users, hosts … by the keys of the document; empty: any job.
     scope: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: What becomes of these jobs, as :data:`slotwise.model.omissions.Change` has it.
+    #: Effect on these jobs, one of :data:`slotwise.model.omissions.Change`.
     changes: Change = "starts"
-    #: What has to be configured, for a scope that is known when all files have been read.
+    #: Configuration that the scope needs, if it is known only after all files have been read.
     only: str = ""
 
     @property
@@ -151,13 +151,13 @@ class Notes:
     _remarks: dict[str, None] = field(default_factory=dict)
 
     def not_modelled(self, kind: str, parameter: str) -> None:
-        """A parameter of one queue, host, file … (`kind`) that has no counterpart."""
+        """Note a parameter of one queue, host or file (`kind`) that has no counterpart."""
         self._left_out[kind, parameter] += 1
 
     def may_differ(
         self, topic: str, reason: str, where: str, concerned: Concerned | None = None
     ) -> None:
-        """Why answers may not be LSF's; where: the queue, host, file … it concerns.
+        """Note why answers may differ from LSF's; `where` is the queue, host or file.
 
         concerned: the jobs whose starts it may change; any where None.
         """
@@ -179,15 +179,15 @@ class Notes:
                 del self._differ[topic, reason]
 
     def remark(self, text: str, place: Place | None = None) -> None:
-        """Anything else worth knowing; said once."""
+        """Add another remark; a repeated one is added one time."""
         self._remarks[f"{self.at(place)}: {text}" if place else text] = None
 
     def at(self, place: Place) -> str:
-        """``lsb.queues:12``."""
+        """Return the position as text: ``lsb.queues:12``."""
         return f"{place.file.removeprefix(self.root).lstrip('/')}:{place.line}"
 
     def lines(self) -> tuple[str, ...]:
-        """One sentence each: conditions, remarks, what may differ, what is not modelled."""
+        """Return one sentence for each condition, remark, difference and omission."""
         found = [
             f"{self.at(decision.place)}: #if {decision.text} is "
             f"{'true' if decision.answer else 'false'}"
@@ -215,7 +215,7 @@ class Notes:
         return found
 
     def _counted(self) -> Iterator[str]:
-        """``NICE in 12 queues, MIG in 3`` for each kind of thing."""
+        """Return ``NICE in 12 queues, MIG in 3`` for each kind of object."""
         kinds = dict.fromkeys(kind for kind, _ in self._left_out)
         for kind in kinds:
             counts = [(name, n) for (k, name), n in self._left_out.items() if k == kind]
@@ -232,7 +232,7 @@ class Notes:
 
 
 def listed(names: Iterable[str]) -> str:
-    """``a, b, c``; a long list ends in how many more there are."""
+    """Return ``a, b, c``; a long list ends with the number of further items."""
     words = list(names)
     more = len(words) - _MAX_NAMES
     return ", ".join(words[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

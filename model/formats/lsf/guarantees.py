@@ -62,7 +62,7 @@ def _resource(entry: LsfEntry) -> str:
     try:
         kind = guarantee_text.pool_type(entry.text("TYPE"))
     except ValueError:
-        return ""  # the reader of the document says what is wrong with it
+        return ""  # the reader of the document reports errors
     return kind.partition("[")[2].removesuffix("]") if kind.startswith("resource") else ""
 
 

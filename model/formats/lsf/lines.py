@@ -43,7 +43,7 @@ class Line:
     text: str
     #: Path of the file, as messages name it.
     file: str
-    #: For each physical line that went into it, its offset in `text` and its number.
+    #: Offset in `text` and line number of each joined physical line.
     starts: tuple[tuple[int, int], ...]
 
     def place(self, offset: int = 0) -> Place:
@@ -89,7 +89,7 @@ class Problems:
 
 
 _TOKEN = re.compile(r"\s*(?:(&&|\|\||!|\(|\))|([A-Za-z_]\w*)\s*\(([^()]*)\))")
-#: Brackets and negations within each other; nobody writes more.
+#: Maximum depth of brackets and negations.
 _DEEPEST = 50
 
 

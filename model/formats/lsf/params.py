@@ -105,7 +105,7 @@ _SOONER_ENDS = frozenset(
         "SWAPLIMIT",
     ]
 )
-#: Parameters by which a job may hold what it has for longer than its run limit says.
+#: Parameters that may let a job use resources longer than its run limit.
 _LATER_ENDS = frozenset(
     [
         "EXTENDABLE_RUNLIMIT",
@@ -126,7 +126,7 @@ _OF_OTHERS = frozenset(
         "USE_SUSP_SLOTS",
     ]
 )
-#: What has to be configured for a parameter to do anything.
+#: Configuration that a parameter needs to have an effect.
 PREEMPTION, FAIRSHARE, GROUP_LIMITS = "preemption", "fairshare", "limits of user groups"
 GROWING = "job priorities that grow"
 #: Parameters that do something where that is configured alone.
@@ -198,7 +198,7 @@ def _concerned_by(parameter: str, entry: LsfEntry) -> Concerned:
     return concerned(entry, "later ends" if parameter in _LATER_ENDS else "starts")
 
 
-#: Other parameters of the references: known, without a say in starts or seldom with one.
+#: Other parameters of the references: known, rarely or never with an effect on starts.
 _KNOWN = frozenset(
     [
         "ADMINISTRATORS",
@@ -398,7 +398,7 @@ def take_plain(item: Item, kind: type) -> None:
 PARAM_SECTIONS = ("Parameters",)
 _LAST = "JOB_DEP_LAST_SUB"
 _PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
-#: Those of lsb.params that need no look, in the document under the same name.
+#: Parameters of lsb.params that are copied to the document under their own name.
 _PLAIN = [
     *(lsf_keys(Params) - {*_PER_SLOT, _LAST, "DEFAULT_QUEUE"}),
     "COMPUTE_UNIT_TYPES",
@@ -548,9 +548,9 @@ def _yes(text: str, default: bool = False) -> bool:
 
 
 MODULE_SECTIONS = ("PluginModule",)
-#: What a cluster without the section has.
+#: Modules of a cluster without the section.
 _BARE = ("schmod_default", "schmod_fcfs")
-#: Plug-ins that other parameters need, and what is without effect where they are missing.
+#: Modules that other parameters need, and the features without effect if one is missing.
 _NEEDED = (
     ("schmod_fairshare", "queues", "FAIRSHARE", "fairshare"),
     ("schmod_fairshare", "host_partitions", "USER_SHARES", "fairshare of host partitions"),

@@ -64,7 +64,7 @@ class RunLimits:
         if self._absolute or limit == "-":
             return limit
         if not spec and self._running <= {None}:
-            return limit  # nobody says anything of factors
+            return limit  # no file gives CPU factors
         if len(self._running) > 1 or None in self._running:
             self._notes.may_differ(
                 "CPU factors",
@@ -89,7 +89,7 @@ _TAKEN = lsf_keys(Queue) | {
     "ENABLE_HIST_RUN_TIME",
     "RUN_TIME_DECAY",
 }
-#: Of what needs GPUs, where no host is known to have some.
+#: Omission for GPU requests if no host is known to have GPUs.
 NO_GPUS = "no file says which hosts have GPUs, LSF finds them itself: give these hosts gpus"
 _OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
 
@@ -103,7 +103,7 @@ def read_queues(
     notes: Notes,
     problems: Problems,
 ) -> list[LsfEntry]:
-    """Queues into the document; returned as they stand in the file."""
+    """Add the queues to the document; return their entries in the file."""
     found: list[LsfEntry] = []
     for section in sections:
         if section.name != "Queue":
@@ -151,7 +151,7 @@ def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> Non
     if gpus and not shared.gpus:
         asked = ", ".join(sorted(gpus))
         notes.may_differ(f"{asked} in RES_REQ", NO_GPUS, where, concerned(item.entry))
-        with suppress(ResreqError):  # the reader of the document says what is wrong with it
+        with suppress(ResreqError):  # the reader of the document reports errors
             text = heeded_part(
                 text, Options(), lambda part: gpus.isdisjoint(GPUS_NAMED.findall(part))
             )
@@ -160,7 +160,7 @@ def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> Non
 
 
 def put_gpus(item: Item, shared: Shared, notes: Notes, where: str) -> None:
-    """GPU_REQ of a queue or application."""
+    """Add GPU_REQ of a queue or application to the document."""
     item.take("GPU_REQ", plain=False)
     if "GPU_REQ" in item.values:
         item.values["GPU_REQ"] = item.values["GPU_REQ"].strip("\"' ")
@@ -169,12 +169,12 @@ def put_gpus(item: Item, shared: Shared, notes: Notes, where: str) -> None:
 
 
 def put_limits(item: Item, kind: type, limits: RunLimits, where: str, problems: Problems) -> None:
-    """Limits and estimates of a queue or application; PROCLIMIT is TASKLIMIT since 10.1."""
+    """Add limits and estimates of a queue or application; TASKLIMIT replaces PROCLIMIT in 10.1."""
     entry = item.entry
     for key in (field.key for field in limit_fields(kind)):
         value = entry.values.get(key)
         if value is None and key == "ESTIMATED_RUNTIME" and entry.section == "Queue":
-            value = entry.values.get("RUNTIME")  # its former name
+            value = entry.values.get("RUNTIME")  # former name of the key
         if value is None:
             continue
         try:
@@ -215,7 +215,7 @@ def _hosts(entry: LsfEntry, names: HostNames, notes: Notes) -> str:
 
 
 def _known(words: Iterable[str], names: HostNames) -> list[str]:
-    """Hosts of the words, preferences and exceptions aside; unknown ones are told of elsewhere."""
+    """Return the hosts of the words, without preferences; unknown words are reported elsewhere."""
     found: list[str] = []
     for word in words:
         for name in _ranges(re.sub(r"^~|!|\+\d*", "", word)):
@@ -245,7 +245,7 @@ def read_applications(
     notes: Notes,
     problems: Problems,
 ) -> None:
-    """Application profiles into the document."""
+    """Add the application profiles to the document."""
     for section in sections:
         if section.name != "Application":
             notes.not_modelled("lsb.applications", section.name)
@@ -273,7 +273,7 @@ _USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P", "PRIORITY"})
 def read_users(
     sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
 ) -> None:
-    """User groups and users into the document."""
+    """Add the user groups and users to the document."""
     for section in sections:
         if section.name not in ("UserGroup", "User"):
             notes.not_modelled("lsb.users", section.name)
@@ -329,14 +329,14 @@ _OTHER_AMOUNTS = frozenset(["FWD_SLOTS", "ELIGIBLE_PEND_JOBS", "JOBS_PER_SCHED_C
 #: A term of RESOURCE.
 _TERM = re.compile(r"\[([^\[\],]*),([^\[\],]*)\]")
 _METHODS = ("PER_JOB", "PER_HOST", "PER_SLOT")
-#: Names of LSF 10.1 for the same.
+#: Names in LSF 10.1 of the LSF 7 keys.
 _SAME = {"PER_TASK": "PER_SLOT"}
 
 
 def read_resources(
     sections: Iterable[LsfSection], shared: Shared, draft: Draft, notes: Notes, problems: Problems
 ) -> None:
-    """Limits, ReservationUsage and guaranteed pools into the document."""
+    """Add limits, ReservationUsage and guaranteed pools to the document."""
     unnamed = 0
     for section in sections:
         if section.name == "Limit":
@@ -358,7 +358,7 @@ def read_resources(
 def _limit(
     name: str, entry: LsfEntry, kinds: Mapping[str, str], draft: Draft, notes: Notes
 ) -> None:
-    """A limit without the amounts that are not modelled.
+    """Return a limit without the amounts that are not modelled.
 
     One with a scope that is not modelled is left out whole: it would bind too many.
     """
@@ -395,7 +395,7 @@ def _limit(
 
 
 def _bound_by(entry: LsfEntry, amount: str = "") -> Concerned:
-    """The jobs that a limit binds, as far as its scope tells.
+    """Return the jobs that a limit covers, if its scope is known.
 
     amount: the one in question, a parameter or a resource; "" for all that it has.
     """

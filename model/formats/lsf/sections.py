@@ -11,7 +11,7 @@ from .lines import Line, Place, Problems, Value
 
 _EDGE = re.compile(r"\s*(begin|end)\s+([A-Za-z]\w*)\s*$", re.IGNORECASE)
 _PAIR = re.compile(r"\s*([A-Za-z_][\w/%.-]*)\s*(?:=|$)")
-#: What the documents write for "and so on".
+#: Notation of LSF's documentation for "and so on".
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…)\s*$")
 #: lsf.conf as a section: as in any shell file the last of two equal keys counts.
 CONF = "lsf.conf"
@@ -41,7 +41,7 @@ class LsfEntry:
     section: str
     #: File and line at which the entry begins.
     place: Place
-    #: By key in capitals; what is not set (``-``, ``()``, nothing) is not there.
+    #: Values by key in capitals; keys that are not set (``-``, ``()``, empty) are absent.
     values: Mapping[str, Value]
     #: Keys as written, by key in capitals.
     keys: Mapping[str, str]
@@ -90,7 +90,7 @@ def read_sections(
         if not name:
             hint = "" if word.lower() in spelled else nearest(word, spelled.values())
             problems.add(line.place(), f"End {word} has no Begin {word}{hint}")
-            name = word  # what stands before it was meant to be this section
+            name = word  # earlier lines probably belong to this section
         elif (
             word.lower() != name.lower() and word.lower() in spelled and name.lower() not in spelled
         ):

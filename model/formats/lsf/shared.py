@@ -282,7 +282,7 @@ class HostNames:
             return (name,)
         if name not in self._found:
             for _ in inner_first(name, self._expanding):
-                pass  # the reader of the document tells of groups that contain each other
+                pass  # the reader of the document reports cyclic groups
         return self._found[name]
 
     def _expanding(self, group: str) -> Iterator[str]:

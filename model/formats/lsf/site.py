@@ -44,7 +44,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "lsb.applications": queues.APPLICATION_SECTIONS,
     "lsb.modules": params.MODULE_SECTIONS,
 }
-#: Files that few sites have, so that nothing is said where they are missing.
+#: Files that few sites have; a missing one is not reported.
 _RARE = frozenset({"lsb.serviceclasses"})
 _CONFIGURATION = "configuration"
 #: Names that editors and administrators give to old copies.
@@ -52,7 +52,7 @@ _COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~", ".rpmnew", ".rpmsave")
 
 
 def _text(path: Path) -> str:
-    """The whole file, comments too; "" where nobody can read it, which is reported elsewhere."""
+    """Return the whole file with comments, "" if it is unreadable (reported elsewhere)."""
     try:
         return file_bytes(path).decode("utf-8", errors="replace")
     except InputError:
@@ -81,7 +81,7 @@ class ConfigFiles:
         return next((choice for choice in choices if _is_there(choice)), None)
 
     def family(self) -> str:
-        """ "OpenLava" or "volclava" where the files name one of them, "" where none does."""
+        """Return "OpenLava" or "volclava" if the files name one of them, else ""."""
         paths = [path for name in ("lsf.conf", *SECTIONS) if (path := self.path(name)) is not None]
         return lava_family("\n".join([self._cluster, *map(_text, paths)]))
 
@@ -102,7 +102,7 @@ class ConfigFiles:
         return self._reader.name(self._root / full if path is None else path)
 
     def sections(self, name: str) -> list[LsfSection] | None:
-        """The sections of a file; None where it is not there or is something else."""
+        """Return the sections of a file, None if it is missing or no file."""
         path = self.path(name)
         if path is None:
             return None
@@ -114,7 +114,7 @@ class ConfigFiles:
         return [section for section in found if self._belongs(name, section)]
 
     def conf(self) -> LsfEntry:
-        """lsf.conf as pairs; empty where it is not there."""
+        """Return the settings of lsf.conf, empty if the file is missing."""
         path = self.path("lsf.conf")
         if path is None or not self._right_kind(path, "lsf.conf"):
             return LsfEntry(CONF, Place(self.display("lsf.conf"), 1), {}, {})
@@ -147,7 +147,7 @@ class ConfigFiles:
 
 
 def cluster_names(root: Path) -> Sequence[str]:
-    """Names of the clusters that a directory has a ``lsf.cluster.NAME`` of."""
+    """Return the names of all clusters with a file ``lsf.cluster.NAME`` in a directory."""
     return sorted(
         path.name.removeprefix("lsf.cluster.")
         for path in root.glob("lsf.cluster.*")
@@ -178,11 +178,11 @@ class Site:
     name: str
     #: Configuration directory, as messages name it.
     source: str
-    #: As an instance file has it, without jobs.
+    #: Document in the form of an instance file, without jobs.
     document: dict[str, Any]
     #: The report, a sentence each.
     notes: tuple[str, ...]
-    #: What could not be read; :meth:`instance` raises them with all others.
+    #: Problems of unreadable parts; :meth:`instance` raises them with all other problems.
     problems: tuple[Problem, ...]
     #: Document read from the configuration, with the place of each value.
     draft: Draft
@@ -190,7 +190,7 @@ class Site:
     def instance(
         self, additions: Mapping[str, Any] | None = None
     ) -> tuple[Instance, tuple[Problem, ...]]:
-        """The instance with `additions` to the document, and warnings.
+        """Return the instance of the document with `additions`, and warnings.
 
         Raises InputError with everything that is wrong, each with its file and line.
         """
@@ -207,7 +207,7 @@ class Site:
         instance, found = examine(document)
         if not self.problems:
             return instance, found
-        # What could not be read may have defined what others miss.
+        # Unreadable parts may have defined names that other parts use.
         return None, [
             finding
             for finding in found
@@ -279,7 +279,7 @@ def site_document(
 
 
 def _cluster(root: Path, wanted: str) -> str:
-    """The name of the cluster to read, "" where the directory knows no name."""
+    """Return the name of the cluster to read, "" if the directory names none."""
     check_inside(root)
     try:
         os.listdir(root)
@@ -372,7 +372,7 @@ def _machines(
     notes: Notes,
     problems: Problems,
 ) -> tuple[dict[str, clusters.Machine], HostNames]:
-    """The hosts with everything about them, and their names for what refers to them."""
+    """Return the hosts with all properties, and an index of their names."""
     sections = files.sections("lsf.cluster") or []
     machines = clusters.read_hosts(sections, facts, shared, notes, problems)
     batch = files.sections("lsb.hosts") or []
@@ -460,7 +460,7 @@ def overlay(data: dict[str, Any], source: str) -> Overlay:
 
 
 def _moment(data: dict[str, Any]) -> datetime | None:
-    """The document's own time, for ``#if time(…)``; None where it has none."""
+    """Return the document's own time for ``#if time(…)``, None if it has none."""
     try:
         now = parse_instant(data.get("now", 0))
         if isinstance(now, datetime):
@@ -468,4 +468,4 @@ def _moment(data: dict[str, Any]) -> datetime | None:
         origin = data.get("origin")
         return None if origin is None else parse_stamp(origin) + timedelta(seconds=now)
     except (ValueError, OverflowError):
-        return None  # the reader of the document says what is wrong with them
+        return None  # the reader of the document reports errors

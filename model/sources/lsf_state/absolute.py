@@ -16,7 +16,7 @@ from .values import Remarks, Text
 
 #: The head of bjobs -aps.
 HEAD = re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.MULTILINE)
-#: What bqueues -l calls the factors and their parts.
+#: Names of the factors and their parts in bqueues -l.
 _PRINTED = {
     "FAIRSHARE": "FS",
     "RESOURCE": "RSRC",
@@ -33,7 +33,7 @@ _PRINTED = {
 _ROW = re.compile(r"\s*([A-Z][A-Z ]*?)\s{1,}(\S+)\s+(\S+)\s+(\S+)\s*")
 _SYSTEM = re.compile(r"\((-?\d{1,12}(?:\.\d{1,9})?)\)")
 _VALUE = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?")
-#: By how much a printed value may differ, which has two decimals.
+#: Maximum error of a printed value, which has two decimals.
 ROUNDING = 0.011
 
 

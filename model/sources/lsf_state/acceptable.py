@@ -17,7 +17,7 @@ from ...job import Job
 from ...resreq import Vocabulary, heeded_part, readable, requirement_options
 from .values import Remarks
 
-#: What a queue is without a parameter that names what nobody described.
+#: Values of a queue without a parameter that names undefined objects.
 _DROPPED: dict[str, dict[str, Any]] = {
     "RES_REQ": {"res_req": ""},
     "GPU_REQ": {"gpu_req": ""},
@@ -28,7 +28,7 @@ _DROPPED: dict[str, dict[str, Any]] = {
     "APS_PRIORITY": {"aps_priority": None, "queue_group": ()},
     "QUEUE_GROUP": {"queue_group": ()},
 }
-#: What a job is without requirements that cannot be heeded.
+#: Values of a job without requirements that cannot be obeyed.
 _BARE: dict[str, dict[str, Any]] = {
     "res_req": {"res_req": ()},
     "extsched": {"extsched": ""},
@@ -63,7 +63,7 @@ def _fatal(instance: Instance) -> list[Finding]:
     return [finding for finding in rule_findings(instance) if not finding.warning]
 
 
-#: Why something of a job was left out, and the job, "" where that touches nobody.
+#: Reason for an omission, and the id of the job, "" if no job is affected.
 Reason = tuple[str, str]
 #: Reasons of one kind that are spelled out.
 MAX_REASONS = 5
@@ -131,7 +131,7 @@ class _Mended:
 
     def _runs(self, index: int, key: str, reason: str) -> None:
         job = self._running[index].job
-        if key == "res_req" and not job.res_req:  # It is the queue's that does not go with it.
+        if key == "res_req" and not job.res_req:  # RES_REQ of the queue is wrong
             self._queue([q.name for q in self._queues].index(job.queue), "RES_REQ", reason)
             return
         part = self._heeded(job.res_req) if key == "res_req" else ()

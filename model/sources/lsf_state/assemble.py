@@ -125,7 +125,7 @@ def _held(instance: Instance) -> Counter[str]:
 
 
 def _as_held(instance: Instance, notes: Remarks) -> Instance:
-    """Hosts with as many GPUs as running jobs hold there."""
+    """Return the hosts with at minimum the GPUs that running jobs use there."""
     held = _held(instance)
     if not any(held.values()):
         return instance
@@ -162,7 +162,7 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     of_queues = queues != instance.queues
     if touched or of_queues:
         notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=len(touched))
-    else:  # for the jobs that are asked about later
+    else:  # the `ask` command may examine further jobs
         notes.omissions.append(Omission(NO_GPUS_GIVEN, jobs=()))
     return replace(instance, running=running, pending=pending, future=future, queues=queues)
 
@@ -211,7 +211,7 @@ def _last(run: RunningJob) -> float:
 
 
 def _askers(instance: Instance) -> list[str]:
-    """Pending jobs that need GPUs."""
+    """Return the pending jobs that need GPUs."""
     merging = RequirementMerging.of(instance)
     found = []
     for job in instance.pending:
@@ -234,11 +234,11 @@ RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 _NAME = re.compile(r"[^\s/,!+~]+")
 #: Host states that follow from jobs or thresholds, which the instance has itself.
 _PASSING = PASSING_STATUSES | {"closed_busy", "busy"}
-#: Those of a host outside its dispatch window.
+#: Statuses of a host outside its dispatch window.
 _OUTSIDE_WINDOW = frozenset({"closed_wind", "lockw"})
 
 
-#: Those of a host that has told its load.
+#: Statuses of a host that reports its load.
 _UP = frozenset({"ok", "closed", "closed_Adm", "closed_Full", "closed_Busy"})
 
 
@@ -247,9 +247,9 @@ class Assembled:
     """An instance of what the commands printed, and the notes on it."""
 
     instance: Instance
-    #: What was left out or differs.
+    #: Remarks about omissions and differences.
     notes: Remarks
-    #: What was seen, hosts as the instance has them.
+    #: Printed state, with the hosts as the instance has them.
     seen: Seen
 
 
@@ -312,7 +312,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
 def _open(
     omissions: Iterable[Omission], seen: Sequence[SeenHost], hosts: Sequence[Host]
 ) -> Iterator[Omission]:
-    """What the files of a site left open, and the hosts that were seen do not answer."""
+    """Return questions that configuration files leave open and seen hosts do not answer."""
     printed = {name for host in seen for name in host.total}
     for item in omissions:
         known = printed.issuperset(item.resources)
@@ -346,7 +346,7 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
     params = replace(params, family=family) if family else params
     before = len(made.notes.omissions)
     kept = instance.omissions
-    if asked or family:  # what the site guessed is decided anew
+    if asked or family:  # family and settings replace the site's guess
         kept = tuple(item for item in kept if COUNTED_PER not in item.what)
     if what:
         asking = {queue.name for queue in instance.queues if "rusage" in queue.res_req}
@@ -393,7 +393,7 @@ def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
     if site.origin is not None:
         zero = int(datetime.fromisoformat(site.origin).timestamp())
         return replace(site, now=int(now.timestamp()) - zero), zero
-    # An abstract site's now is the moment.
+    # The current instant of a site without calendar time is the time of the listing.
     zero = int(now.timestamp()) - site.now
     return replace(site, origin=datetime.fromtimestamp(zero, now.tzinfo).isoformat()), zero
 
@@ -537,7 +537,7 @@ def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
     load = dict(host.load)
     for index, free in item.total.items():
         if index in BUILTIN_AMOUNTS or index in amounts:
-            # What scheduling goes by is what is free now; what jobs reserve comes back with them.
+            # Scheduling uses the free amount; reserved amounts are released when their jobs end.
             amounts[index] = free + item.reserved.get(index, 0.0)
         elif index != "slots":
             load[index] = free
@@ -548,7 +548,7 @@ def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
     passing = _PASSING | _OUTSIDE_WINDOW if windows else _PASSING
     status = "ok" if item.status.lower() in passing else item.status
     if status not in HOST_STATUSES and status.startswith("closed"):
-        status = "closed"  # for a reason that later versions of LSF have
+        status = "closed"  # closed for a reason that only later versions of LSF have
     return replace(
         host,
         slots=slots,
@@ -588,7 +588,7 @@ class _Jobs:
         self.left_out: Counter[str] = Counter()
         self.dependent = 0
         self.guessed: list[str] = []
-        #: Running jobs that run nobody knows where, or since when.
+        #: Running jobs whose hosts or start are unknown.
         self.placeless: list[tuple[SeenJob, str]] = []
         #: Elements of arrays that stood in one row.
         self._elements_read = 0
@@ -612,7 +612,7 @@ class _Jobs:
                 self.dependent += 1
             elif job.status in WAITING:
                 pending += self._elements(job, listed)
-            elif job.status:  # of one whose state cannot be read that has been told
+            elif job.status:  # a job with an unreadable state is reported earlier
                 self.left_out[job.status] += 1
         self._tell_placeless(running)
         if self.problems:
@@ -621,7 +621,7 @@ class _Jobs:
             held = ": held jobs do not wait for hosts" if status == "PSUSP" else ""
             text = f"left out {count} job{'s' * (count > 1)} in state {status}{held}"
             hosts = {n for job in jobs if job.status == status for n in job.allocation}
-            if hosts and status not in ENDED:  # it may still have its slots there
+            if hosts and status not in ENDED:  # a job in this state may still use its slots
                 self.notes.touch(text, count=count, hosts=sorted(hosts))
             else:
                 self.notes.append(text)
@@ -643,7 +643,7 @@ class _Jobs:
         return tuple(running), tuple(sorted(pending, key=lambda job: job.submit))
 
     def later(self, jobs: Iterable[SeenJob]) -> tuple[Job, ...]:
-        """Jobs that are submitted after the moment."""
+        """Return the jobs that are submitted after the snapshot."""
         found = tuple(sorted(map(self._job, jobs), key=lambda job: job.submit))
         if self.problems:
             raise InputError(self.problems)
@@ -682,7 +682,7 @@ class _Jobs:
         known = [run for run in running if run.job.id not in {job.id for job, _ in self.placeless}]
         for job, lacks in self.placeless:
             if job.unknown:
-                continue  # that has been told
+                continue  # reported before
             path = f"job {job.id}"
             if not known:
                 self.problems.append(Problem(f"runs, but has {lacks}", line=job.line, path=path))
@@ -704,7 +704,7 @@ class _Jobs:
         return tuple(item for item in elements(job, spec) if item.id not in listed)
 
     def _named(self, seen: SeenJob) -> tuple[str, ArraySpec | None]:
-        """The name of a job, and the elements that it lists; a name like no array is a name."""
+        """Return the job name and its array elements; an invalid array is an ordinary name."""
         text = " ".join(seen.name.split())
         try:
             return parse_array(text, LARGEST_INDEX)
@@ -759,7 +759,7 @@ class _Jobs:
         )
 
     def _job_group(self, seen: SeenJob) -> str:
-        """Its job group; empty if the name cannot be read."""
+        """Return the job group of a job, empty if its name cannot be read."""
         with suppress(ValueError):
             return values.job_group(seen.job_group)
         return ""
@@ -773,7 +773,7 @@ class _Jobs:
         return ""
 
     def _home(self, name: str) -> str:
-        """The submission host as the cluster calls it; "" where it is none of its hosts."""
+        """Return the submission host as the cluster names it, "" if it is not one of its hosts."""
         known = self.domains.known(name)
         return known if known in self.machines else ""
 
@@ -787,7 +787,7 @@ class _Jobs:
 
 
 def _some(names: Sequence[str]) -> str:
-    """A few names, and how many there are."""
+    """Return a few names, and the number of further ones."""
     if len(names) <= 3:
         return ", ".join(names)
     return f"{', '.join(names[:3])} and {len(names) - 3} more hosts"

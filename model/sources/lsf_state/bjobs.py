@@ -25,9 +25,9 @@ from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
 #: A value ends where a comma, a semicolon or another value follows.
 _END = re.compile(r">(?=\s*(?:[,;<]|$))")
 _NAME = re.compile(r"[^<,;]*")
-#: What the reader takes from them, and from the titled parts.
+#: Parts of the listing that the reader uses.
 READ = read_parts()
-#: What has no say in when a job starts, or where.
+#: Parts that do not affect when or where a job starts.
 SILENT = frozenset(
     {"command", "mail", "share group charged", "job description", "cwd"}
     | {"output file", "error file", "input file", "copy files", "re-runnable", "login shell"}
@@ -64,7 +64,7 @@ def clauses(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def unread(sentence: str) -> list[str]:
-    """Names of the parts that nobody reads and that may have a say in a start."""
+    """Return names of parts that no reader uses and that may affect a start."""
     found = []
     for name, _ in clauses(sentence.partition(", Command <")[0]):
         word = name.lower()
@@ -86,7 +86,7 @@ def unread(sentence: str) -> list[str]:
 TIMED = re.compile(
     r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?"
 )
-#: What stands between two jobs.
+#: Separator between two jobs.
 _RULER = re.compile(r"\s*-{20,}\s*")
 #: No other line begins with as many blanks.
 _MIN_INDENT = 15
@@ -107,7 +107,7 @@ class Wrapping:
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> Wrapping:
-        """The layout of a file."""
+        """Return the layout of a file."""
         blanks = Counter(
             lead
             for line in lines
@@ -145,7 +145,7 @@ class NumberedLine(str):
 
     @classmethod
     def of(cls, text: str, number: int) -> NumberedLine:
-        """The line."""
+        """Return the numbered line of a text line."""
         line = cls(text)
         line.number = number
         return line
@@ -171,10 +171,10 @@ def blocks(content: str) -> Iterator[list[NumberedLine]]:
         yield block
 
 
-#: What bjobs -l and -UF begin a job with; the first line of all other forms.
+#: First line of a job in bjobs -l and -UF, and of all other forms.
 _LONG = re.compile(r"^\s*Job <", re.MULTILINE)
 _TABLE = re.compile(r"^\s*JOBID\b", re.MULTILINE)
-#: What a column says of a job that has none of it.
+#: Cell values for jobs without the property of the column.
 _NO = frozenset({"", "0", "n", "no", "-"})
 #: What LSF itself adds to a job that asks for nothing. ``type==any`` is no such thing: without it
 #: the job would stay on hosts of the type of its submission host.
@@ -219,7 +219,7 @@ class SeenJob:
     group: str = ""
     #: Application profile (-app), "" if none.
     application: str = ""
-    #: Where it was submitted, "" where that is not said.
+    #: Name of the submission host, "" if not printed.
     from_host: str = ""
     #: User-assigned priority (-sp), 0 if none.
     priority: int = 0
@@ -235,7 +235,7 @@ class SeenJob:
     exclusive: bool = False
     #: -U, the advance reservation in which it runs.
     reservation: str = ""
-    #: -g.
+    #: Job group (-g), "" if none.
     job_group: str = ""
     #: -sla, or the class that has attached it.
     service_class: str = ""
@@ -368,7 +368,7 @@ def _read_as_far(job: SeenJob, reading: Reading) -> None:
     job.unknown = reading.names
     if job.status in WAITING or job.status in ENDED:
         reading.touched = Touched(jobs=(job.id,))
-    elif job.allocation:  # of one whose place is not known nobody knows whom it touches
+    elif job.allocation:  # a running job with unknown hosts may affect every job
         reading.touched = Touched(hosts=tuple(job.allocation))
 
 
@@ -446,7 +446,7 @@ class _Cells(Cells):
         return self.text(what).strip().lower() not in _NO
 
     def unread(self) -> tuple[str, ...]:
-        """Columns that nobody reads and that say something."""
+        """Return columns with a value that no reader uses."""
         names = told_columns()
         return tuple(n for n in names if pick(self._given, n).strip().lower() not in _NO)
 
@@ -571,7 +571,7 @@ _ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
 #: Why a job is not examined: another one has not come as far as it waits for (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
-#: What is said behind the time at which the scheduler expects to start a job.
+#: Text after the time at which the scheduler expects to start a job.
 _ESTIMATE = re.compile(r"(?i)\bestimated\b.*\bstart\b|\bwill (?:be )?start(?:ed)?\b")
 #: A line of which the time in front cannot be read.
 _UNTIMED = re.compile(
@@ -579,7 +579,7 @@ _UNTIMED = re.compile(
     r"|Allocated \S+ Slot|Reserved <|Job will start|Will be started|Estimated Job Start)"
 )
 _SET_ASIDE = re.compile(r"Reserved <(\d{1,9})> job slots?\b")
-#: An estimate in the same line, as some programs join them.
+#: An estimate on one line with another time, as some programs print.
 _LATER_STAMP = re.compile(rf";\s*{TIMED.pattern[1:]}(?=.*{_ESTIMATE.pattern[4:]})", re.IGNORECASE)
 _CPU = re.compile(r"The CPU time used is (\S{1,20}) seconds")
 
@@ -641,7 +641,7 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
             job.estimated_run_time = reading.value("ESTIMATED_RUNTIME", text, values.limit)
         job.dependent |= _DEPENDENCY.match(line) is not None
         if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
-            # Its own lines go on further in than others begin.
+            # Continuation lines have a deeper indentation than new parts.
             more = takewhile(lambda text: text.startswith(" " * 8), plain[number + 1 :])
             job.res_req = requirement("".join([combined[1], *(text.strip() for text in more)]))
     job.gpu = asked or job.gpu

@@ -244,7 +244,7 @@ def _host_block(name: str, lines: list[str], first: int, reading: Reading) -> Se
             if amount is not None:
                 rows[label][index] = amount
     for index in [index for index in host.total if f"Reserved {index}" in reading.names]:
-        del host.total[index]  # what is free says nothing without what is reserved of it
+        del host.total[index]  # free amounts are useless without the reserved amounts
     host.unknown = reading.names
     _count_gpus(host)
     return host
@@ -636,7 +636,7 @@ _EVERYBODY = re.compile(r"all(?: (?:users|hosts)\b.*)?", re.IGNORECASE)
 
 
 def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
-    """The lines in which a list goes on."""
+    """Return the lines that continue a list."""
     for line in lines if key in _LISTS else ():
         if not line.strip() or re.match(r"\s*[A-Za-z][\w /-]*:|\s*-{3,}|\s*\S+\s+for a host", line):
             return
@@ -644,7 +644,7 @@ def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
-    """One line ``KEY: values``."""
+    """Read one line ``KEY: values``."""
     what = fact_of(key, "queue")
     match what:
         case "policies":
@@ -689,7 +689,7 @@ def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Read
         setattr(queue, "run_limit" if found[2] == "default" else "run_limit_max", seconds)
     limits = limit_row(line, after)
     if limits and not re.search(r"\d", line):
-        reading.line = (reading.line or 0) + 1  # where the values are
+        reading.line = (reading.line or 0) + 1  # values follow on the next line
     if found := re.match(r"\s*(PROCLIMIT|TASKLIMIT)\s*(?::\s*(.*)|([\d\s]*))$", line):
         limits["TASKLIMIT"] = (found[2] or found[3] or "").strip() or after
     if tasks := limits.get("TASKLIMIT", limits.get("PROCLIMIT")):

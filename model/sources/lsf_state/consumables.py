@@ -26,7 +26,7 @@ class SeenShared:
 
     #: Name of the resource.
     name: str
-    #: What is free and what is reserved.
+    #: Total amount: the free and the reserved part.
     amount: float
     #: Names of the hosts that share the resource.
     hosts: tuple[str, ...]

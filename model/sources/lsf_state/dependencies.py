@@ -73,7 +73,7 @@ _ENDED = ("DONE", "EXIT")
 def still_open(
     instance: Instance, seen: Sequence[SeenJob], notes: Remarks, *, gone: bool
 ) -> Instance:
-    """The instance with what its jobs still wait for.
+    """Return the instance with the unsatisfied dependencies of its jobs.
 
     seen: all jobs of the moment, with those that have ended. gone: whether any other job has ended,
     as it was meant to: a log knows, a list of jobs does not. What cannot be known is a remark.
@@ -100,11 +100,11 @@ class _OpenConditions:
         self._satisfied = {
             job.id for job in seen if job.dependency and not job.dependent and job.reason
         }
-        #: What cannot be known, and of which jobs.
+        #: Unknown conditions, each with the jobs that wait for it.
         self.unknown: dict[str, list[str]] = {}
 
     def of(self, job: Job) -> Job:
-        """A job with what it still waits for."""
+        """Return a job with its unsatisfied dependencies."""
         if not job.dependency:
             return job
         if job.id in self._satisfied:  # LSF itself says that it waits for something else

@@ -1,4 +1,4 @@
-"""lsb.events followed from record to record: which jobs there are, and a moment cut out.
+"""Replay of lsb.events up to an instant: the jobs that exist then, with their states.
 
 Only jobs that are not finished are kept, and the last that have ended, since they may be requeued;
 so a log of any length takes the memory of the cluster's busiest moment.
@@ -47,7 +47,7 @@ class Logged:
     suspended: int | None = None
     #: Seconds it has stood still before.
     idle: int = 0
-    #: A copy made at the moment that is cut out, whose end is awaited.
+    #: Copy of the job at the snapshot, until the job ends in the log.
     live: SeenJob | None = None
 
 
@@ -76,7 +76,7 @@ class Moment:
     hosts: list[SeenHost] = field(default_factory=list)
     #: Inactive at the time.
     idle_queues: list[str] = field(default_factory=list)
-    #: Those that take no jobs.
+    #: Names of queues that accept no jobs.
     closed_queues: list[str] = field(default_factory=list)
     #: Records of jobs submitted before the log begins.
     unknown: int = 0
@@ -107,7 +107,7 @@ class LogReplayer:
         self.last = 0
 
     def take(self, record: r.Record) -> None:
-        """The next record."""
+        """Apply the next record."""
         if self.first is None:
             self.first = record.time
         if self.moment is None and self.at is not None and record.time > self.at:
@@ -143,7 +143,7 @@ class LogReplayer:
                 self.closed[record.kind, record.name] = not record.open
 
     def freeze(self, time: int) -> Moment:
-        """The moment as it is now; the ends of its jobs are still to come."""
+        """Take the snapshot now; ends of its jobs are added by later records."""
         for item in self.jobs.values():
             item.live = replace(item.job, allocation=dict(item.job.allocation))
             if item.depends and item.job.status == "PEND":
@@ -163,7 +163,7 @@ class LogReplayer:
         )
 
     def result(self) -> Moment:
-        """The moment with all that is known of it once the log has ended."""
+        """Return the snapshot with all that later records add."""
         moment = self.moment or self.freeze(self.last if self.at is None else self.at)
         for item in self.jobs.values():
             item.live = None
@@ -220,7 +220,7 @@ class LogReplayer:
         self._use(item.job, 1)
 
     def _move(self, item: Logged, record: r.Repositioned) -> None:
-        """To its place among those of its queue and priority that wait."""
+        """Set the position of a pending job within its queue and priority."""
         job = item.job
         alike = (job.queue, job.priority, job.status)
         others = sorted(
@@ -247,7 +247,7 @@ class LogReplayer:
         key = (record.number, record.index)
         item = self.jobs.get(key) or self._requeued(key, record)
         if item is None:
-            # What follows the end (post-execution) says nothing new.
+            # A record after the end (post-execution) changes nothing.
             self.unknown += not record.status & r.ENDED
             return
         if record.cpu_time is not None:
@@ -303,7 +303,7 @@ class LogReplayer:
             job.real_run_time = max(0, ran)
             if item.live is not None:
                 item.live.real_run_time = job.real_run_time
-                # Of a job that ran at the moment what it had used by then, evenly over its time.
+                # A job that ran at the snapshot had used its CPU time evenly until then.
                 runs = item.live.start is not None
                 part = min(1.0, (item.live.run_time or 0) / max(ran, 1)) if runs else 1.0
                 item.live.cpu_time = None if job.cpu_time is None else job.cpu_time * part
@@ -322,7 +322,7 @@ class LogReplayer:
 
 
 def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> Moment:
-    """The moment `at` (seconds since 1970, None for the end of the log).
+    """Return the snapshot at `at` (seconds since 1970, None: end of the log).
 
     later: keep what was submitted afterwards too. Records after the moment still tell when its jobs
     ended.
@@ -384,7 +384,7 @@ def tell_unread(moment: Moment, bad: BadRecords, notes: Remarks) -> None:
             notes.touch(problem.message, where=where, hosts=hosts)
         elif waiting:
             notes.touch(problem.message, waiting, where=where)
-        else:  # of one that has ended, or comes later
+        else:  # the job has finished or is submitted later
             notes.append(f"{where}: {problem.message}")
     if more := bad.cell_count - len(bad.cells):
         notes.touch(f"{more:,} more cells of the log cannot be read", count=more)
@@ -475,7 +475,7 @@ class HostHistory:
 
     @property
     def passing(self) -> list[str]:
-        """Hosts beyond those of the configuration, which came and went."""
+        """Return hosts that are in the log but not in the configuration."""
         return [] if self.configured is None else list(self.first)[self.configured :]
 
     def changes(self, hosts: Iterable[str], zero: int) -> tuple[HostStatus, ...]:
@@ -515,7 +515,7 @@ def host_lives(records: Iterable[r.Record]) -> HostHistory:
                 lives.controls.append((record.time, record.name, record.open))
             case r.DaemonStarted():
                 lives.configured = max(lives.configured or 0, record.hosts)
-    for hosts in running.values():  # they run on when the log ends
+    for hosts in running.values():  # jobs that still run at the end of the log
         for host in hosts:
             lives.last.pop(host, None)
     return lives

@@ -50,7 +50,7 @@ COMMANDS = (
     "bjobs -aps",
 )
 _PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
-#: Lines of plain bparams, and the parameter that each tells in seconds.
+#: Sentences of plain bparams, and the parameter (in seconds) that each contains.
 _SENTENCES = {
     "Default Queues": "DEFAULT_QUEUE",
     "Job Dispatch Interval": "MBD_SLEEP_TIME",
@@ -88,7 +88,7 @@ class SiteFacts:
     pools: tuple[GuaranteedPool, ...] = ()
     #: Processor units by host and field, as lshosts -T prints them.
     units: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    #: What bjobs -aps prints of jobs, by id.
+    #: Absolute priority as bjobs -aps prints it, by job id.
     absolute: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -222,12 +222,12 @@ class _Group:
     line: int
     words: list[str] = field(default_factory=list)
     shares: str = ""
-    #: Of these two.
+    #: Line numbers of `words` and `shares`, by label.
     lines: dict[str, int] = field(default_factory=dict)
 
 
 def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
-    """The groups that have a name; a member without one is told, and left out."""
+    """Return the groups that have a name; members without a name are reported and omitted."""
     for group in _groups(text, members):
         of_users = members == "USERS"
         touched = Touched(users=(group.name,)) if of_users else Touched(hosts=(group.name,))
@@ -270,7 +270,7 @@ def _groups(text: Text, members: str) -> Iterator[_Group]:
 
 
 def _add(group: _Group, label: str, members: str, text: str) -> None:
-    """More of what stands under a label."""
+    """Add values under a label."""
     if label == "SHARES":
         group.shares = f"{group.shares} {text.strip()}".strip()
     elif label == members:
@@ -295,7 +295,7 @@ def _user_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
         shares = group.shares or " ".join(word for word in words if word not in plain)
         pairs = reading.value("SHARES", shares, _pairs) or ()
         members = ("all",) if plain[:1] == ["all"] else tuple(word.rstrip("/") for word in plain)
-        if not members or reading.names:  # who has a share of its own is one of them
+        if not members or reading.names:  # a user with an own share is a member of the group
             known = (who for who, _ in pairs if who not in (*members, "others", "default"))
             members = (*members, *known)
         found[group.name] = UserGroup(group.name, members, pairs)
@@ -329,7 +329,7 @@ def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 
 
 def _rows(text: Text, reading: Reading) -> Iterator[tuple[int | None, dict[str, str]]]:
-    """The rows of busers by column, each with its line."""
+    """Return the rows of busers by column, each with its line number."""
     if text.is_json:
         yield from ((None, row) for _, row in json_records(text, reading))
         return

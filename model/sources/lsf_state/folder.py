@@ -19,7 +19,7 @@ _OPTIONS = {
     **{kind: kind for kind in ("bjobs", "bqueues", "bhpart", "lsid")},
     **dict.fromkeys((*COMMANDS, "blimits -c", "bresources"), "facts"),
 }
-#: How blimits -c and bresources begin.
+#: First line of blimits -c and bresources.
 _LIMITS = re.compile(r"\s*(?:#.*\n\s*)*Begin\s+Limit\b")
 #: Columns without which bjobs -json says less than bjobs -l.
 _NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")

@@ -1,4 +1,4 @@
-"""GPUs as LSF prints them: of hosts (bhosts -gpu and kin), and those that jobs hold."""
+"""GPUs as LSF prints them: GPUs of hosts (bhosts -gpu) and GPUs that jobs use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import values
 from .reading import Reading, Touched
 from .values import Remarks, Text
 
-#: What lists the GPUs of hosts, by the kind of text.
+#: Kinds of text that list the GPUs of hosts.
 GPU_KINDS = ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")
 #: Columns by the words that each command has over them.
 _COLUMNS = {
@@ -38,7 +38,7 @@ class SeenGpus:
     models: dict[str, str] = field(default_factory=dict)
     #: Memory (MB) by GPU id.
     sizes: dict[str, float] = field(default_factory=dict)
-    #: Those that started jobs have, None where not said.
+    #: Ids of GPUs in use by started jobs, None if not printed.
     used: set[str] | None = None
 
     @property
@@ -48,13 +48,13 @@ class SeenGpus:
 
     @property
     def model(self) -> str:
-        """Their model, "" where they have several."""
+        """Return the model of the GPUs, "" if the host has several models."""
         found = set(self.models.values())
         return found.pop() if len(found) == 1 else ""
 
     @property
     def mem(self) -> float | None:
-        """MB of each, of the smallest where they differ."""
+        """Return the memory (MB) of the smallest GPU."""
         return min(self.sizes.values(), default=None)
 
 

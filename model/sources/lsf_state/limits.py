@@ -82,7 +82,7 @@ _AMOUNTS = frozenset({"SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP
 
 
 def _unreadable(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a section whose values cannot be read."""
+    """Return the keys of a section whose values cannot be read."""
     try:
         LimitEntry.model_validate(entry)
     except ValidationError as error:
@@ -187,7 +187,7 @@ def _plain(word: str) -> str:
 
 
 def _pair(text: str) -> tuple[float | None, float] | None:
-    """Used and limit of ``3/10``, ``-/2`` or ``1G/25G``; None for ``-``."""
+    """Return use and limit of ``3/10``, ``-/2`` or ``1G/25G``; None for ``-``."""
     if values.blank(text):
         return None
     used, slash, limit = text.strip().partition("/")
@@ -226,7 +226,7 @@ def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
 
 
 def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
-    """The job groups of bjgroup, each with the limit of its own that it has."""
+    """Return the job groups of bjgroup, each with its own limit."""
     names: list[str] = []
     for number, line in enumerate(text.content.splitlines(), start=1):
         words = line.split()
@@ -285,7 +285,7 @@ def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -
 def without_strangers(
     limits: Iterable[Limit], hosts: Iterable[str], notes: Remarks
 ) -> tuple[Limit, ...]:
-    """The limits without hosts that nobody lists."""
+    """Return the limits without hosts that no input lists."""
     known = {*hosts, "all"}
     found = []
     for limit in limits:

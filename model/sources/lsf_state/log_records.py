@@ -81,7 +81,7 @@ class Submitted:
     name: str
     #: Dependency condition (-w).
     depends: str
-    #: Where it was submitted.
+    #: Name of the submission host.
     from_host: str
     #: The CPU factor that its limits may have been multiplied by; 1 where they are as asked for.
     factor: float = 1.0
@@ -113,7 +113,7 @@ class Changed:
     index: int
     #: New job state as bits (jStatus).
     status: int
-    #: None if not said.
+    #: CPU time in seconds, None if not recorded.
     cpu_time: float | None = None
 
 
@@ -167,7 +167,7 @@ class Modified:
     run_limit: int | None
     #: New requested hosts (-m).
     hosts: tuple[str, ...] | None
-    #: Of -b and -t, since 1970; 0 where they are taken away.
+    #: New begin time (-b) in seconds since 1970, 0 if removed.
     begin: int | None
     #: New termination deadline (-t) in seconds since 1970.
     deadline: int | None
@@ -324,7 +324,7 @@ def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
     limits = [fields.known("rLimits", fields.whole, -1) for _ in range(11)]
     fields.skip("hostSpec")
     factor = fields.known("hostFactor", fields.number, math.nan)
-    if math.isnan(factor):  # nobody knows what the limits are in
+    if math.isnan(factor):  # the unit of the limits is unknown
         return [-1] * len(limits), 1.0
     if factor <= 0:
         return limits, 1.0
@@ -515,7 +515,7 @@ def _modify(name: str, fields: Fields) -> Record:
     begin = fields.known("beginTime", fields.whole, 0)
     deadline = fields.known("termTime", fields.whole, 0)
     fields.skip("sigValue", "restartPid")
-    # What was not modified is not written: the options say which of these fields there are.
+    # Only modified fields are written; the options tell which fields exist.
     if options & _HAS_JOB_NAME:
         fields.skip("jobName")
     queue = fields.text("queue") if options & _HAS_QUEUE else ""
@@ -565,7 +565,8 @@ def _resize(sign: int) -> Callable[[str, Fields], Record]:
 def _control(kind: str) -> Callable[[str, Fields], Record]:
     def read(name: str, fields: Fields) -> Record:
         time, code = _time(fields), fields.whole("opCode")
-        # Of a host: 1 open, 2 close. Of a queue (1, 2: to submissions): 3 activate, 4 inactivate.
+        # Codes of a host: 1 open, 2 close. Codes of a queue: 1 open, 2 close, 3 activate, 4
+        # inactivate.
         closed = code == 2 if kind == "host" else code in (2, 4)
         found = fields.text(kind)
         what = "submissions" if kind == "queue" and code in (1, 2) else kind

@@ -14,7 +14,7 @@ from typing import Literal
 LONG = "-l"
 #: ``-json -o '…'``.
 JSON = "-json"
-#: Tables of bhosts and bqueues, with or without ``-w``; those of bjobs are refused.
+#: Tables of bhosts and bqueues, with or without ``-w``; tables of bjobs are rejected.
 PLAIN = "plain"
 FORMS = (LONG, JSON, PLAIN)
 
@@ -32,7 +32,7 @@ class PrintedFact:
 
     of: Kind
     what: str
-    #: Of what was seen (SeenJob, SeenHost, SeenQueue), "" where it is kept elsewhere.
+    #: Field of SeenJob, SeenHost or SeenQueue, "" if the fact is stored elsewhere.
     field: str
     cells: Mapping[str, tuple[str, ...]]
     outcome: Literal["read", "told"] = "read"

@@ -50,7 +50,7 @@ def merged_queues(
             _queue(base, _with_known_set(queue, known | set(shown), notes), notes)
             for queue in new_queues
         ),
-        *(Queue(name, exclusive="Y") for name in bare),  # nobody says that it takes none
+        *(Queue(name, exclusive="Y") for name in bare),  # no input excludes exclusive jobs
     )
     if not queues or ("" in used and not known and not shown):
         queues = (*queues, Queue("default"))

@@ -16,7 +16,7 @@ from .printed_facts import Kind, columns
 from .values import Remarks, Text, pick
 
 T = TypeVar("T")
-#: Problems that differ by a number at most, of which each is told.
+#: Maximum number of reported problems that differ only by a number.
 _MAX_ALIKE = 5
 
 
@@ -37,7 +37,7 @@ class Touched:
         return self.jobs is None, *named, self.resources
 
     def __or__(self, other: Touched) -> Touched:
-        """The jobs of two scopes of one kind."""
+        """Return the union of the jobs of two scopes of one kind."""
         return replace(
             self,
             jobs=None if self.jobs is None else _union(self.jobs, other.jobs or ()),
@@ -47,7 +47,7 @@ class Touched:
         )
 
 
-#: Of what has no say in any start.
+#: Scope of facts that affect no start.
 NOBODY = Touched(jobs=())
 
 
@@ -67,13 +67,13 @@ class Reading:
         #: Whom the record at hand is of.
         self.touched = Touched()
         self.notes = Remarks() if notes is None else notes
-        #: What could not be read of the record at hand: its name, what is wrong, resources.
+        #: Unreadable cells of the current record: name, problem, resources.
         self._cells: list[tuple[str, Problem, tuple[str, ...] | None]] = []
         self._unread: list[tuple[Problem, Touched]] = []
         self._lost: list[Problem] = []
 
     def at(self, where: str, line: int | None = None, touched: Touched | None = None) -> None:
-        """The record that is read now.
+        """Return the record that is being read.
 
         touched: the jobs that it may touch; those of the record before by default, if of the same.
         """
@@ -83,7 +83,7 @@ class Reading:
         self.where, self.line = where, line
 
     def _close(self) -> None:
-        """The scope of the record is known by now."""
+        """Close the scope of the current record."""
         for _, problem, resources in self._cells:
             touched = replace(self.touched, resources=resources) if resources else self.touched
             self._unread.append((problem, NOBODY if resources is None else touched))

@@ -1,4 +1,4 @@
-"""Advance reservations as ``brsvs`` prints them, with -w and -l, as those of an instance (ARV-01).
+"""Advance reservations as ``brsvs`` prints them (-w, -l), converted for an instance (ARV-01).
 
 A table tells id, type, users, slots by host and times; only -l tells what is open and closed.
 """
@@ -43,7 +43,7 @@ class SeenReservation:
     slots: dict[str, int] = field(default_factory=dict)
     #: Times of the reservation, as printed.
     window: str = ""
-    #: Whether its jobs continue after it, None if nothing tells.
+    #: Whether jobs continue after the reservation ends, None if unknown.
     open: bool | None = None
     #: Line of the listing at which the reservation begins.
     line: int = 0

@@ -1,4 +1,4 @@
-"""Everything that the commands of a cluster printed at one moment."""
+"""Everything that the commands of a cluster printed at one instant."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Seen:
     partitions: list[SeenPartition] | None = None
     #: Rows of blimits.
     limits: Sequence[SeenLimit] = ()
-    #: What bjobs -aps prints of jobs, by id.
+    #: Absolute priority as bjobs -aps prints it, by job id.
     absolute: Mapping[str, str] = field(default_factory=dict)
     #: Machines, from lshosts.
     machines: Mapping[str, HostFacts] = field(default_factory=dict)

@@ -20,7 +20,7 @@ _UNITS = {
     "NUMA": re.compile(r"NUMA\[(\d+)\s*:[^\]]*\]"),
     "core": re.compile(r"core(\d+)\(([^()]*)\)"),
 }
-#: The fields that each level tells.
+#: Fields that each level of the tree counts.
 _FIELDS = {
     level: tuple(fact.field for fact in TOPOLOGY if level in columns(fact.what, "units"))
     for level in _UNITS

@@ -18,7 +18,7 @@ def without_unknown(instance: Instance, notes: Remarks) -> Instance:
     for name in names:
         instance = _without(instance, name, notes)
     amounts = tuple(name for name in names if name in BUILTIN_AMOUNTS)
-    if amounts:  # for the jobs that are asked about later
+    if amounts:  # the `ask` command may examine further jobs
         notes.omissions.append(Omission(sentence(amounts), jobs=()))
     return instance
 

@@ -39,11 +39,11 @@ _SIZE = re.compile(
     r"(\d{1,15}(?:\.\d+)?)(?:\s*_?\s*([KMGTPE])?(?:i?b|bytes|bits)?)?", re.IGNORECASE
 )
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3, "E": 4}
-#: What stands between hosts of -m.
+#: Separators between hosts of -m.
 _MARKS = re.compile(r"[/,]")
 #: No count, load or time that LSF prints is larger.
 MOST = 1e15
-#: What a year-less stamp of the past may lie ahead of the reference (clocks differ).
+#: Maximum time by which a past stamp without year may follow the reference (clocks differ).
 _SLACK = timedelta(days=1)
 
 
@@ -64,7 +64,7 @@ def service_class(text: str) -> str:
 
 
 def whole(text: str) -> int | None:
-    """``4``, or None for ``-``."""
+    """Parse ``4`` to a whole number, ``-`` to None."""
     if blank(text):
         return None
     word = text.strip()
@@ -124,7 +124,7 @@ def size(text: str, unit: float = 1.0) -> float | None:
 
 
 def load(text: str) -> float | None:
-    """A load index: plain, in percent (0.91 for ``91%``), or with a unit (MB); None for ``-``."""
+    """Parse a load index, in percent (``91%`` is 0.91) or with a unit (MB); ``-`` is None."""
     if re.search(r"\d\s*_?\s*[KMGTPE]\*?$", text.strip(), re.IGNORECASE):
         return size(text)
     found = number(text)
@@ -132,7 +132,7 @@ def load(text: str) -> float | None:
 
 
 def name(text: str) -> str:
-    """A name as it stands, "" for none."""
+    """Parse a name, "" if there is none."""
     return check_name(text.strip()) if text.strip() not in ("", "-") else ""
 
 
@@ -151,7 +151,7 @@ def hosts(text: str) -> str:
 
 
 def windows(text: str) -> str | None:
-    """``5:19:00-1:8:30 20:00-8:30`` as it stands; None for nothing."""
+    """Parse windows ``5:19:00-1:8:30 20:00-8:30`` as text, None if there are none."""
     if blank(text):
         return None
     parse_windows(text)
@@ -182,15 +182,17 @@ class PrintedTimes:
 
     @property
     def zone(self) -> tzinfo:
-        """The zone in which times were printed."""
+        """Return the time zone of printed times."""
         return self.reference.tzinfo or UTC
 
     def past(self, text: str) -> int | None:
-        """A time that lies behind (submission, start); None for nothing."""
+        """Return a printed time that is in the past (submission, start), None if empty."""
         return self._read(text, future=False)
 
     def coming(self, text: str) -> int | None:
-        """A time that may lie ahead (expected finish, estimated start); None for nothing."""
+        """Return a printed time that may be in the future (finish, estimated start),
+        None if empty.
+        """
         return self._read(text, future=True)
 
     def _read(self, text: str, *, future: bool) -> int | None:
@@ -339,7 +341,7 @@ _FORMS = {
     "bqueues": "bqueues -l, -r, -w or -json -o '…'",
     "bhpart": "bhpart -r",
 }
-#: Kinds that are read beside another one, under the same option.
+#: Kinds of text that one option accepts in addition to its own.
 _ALSO = {
     "bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s"),
     "blimits": ("configuration",),
@@ -385,7 +387,7 @@ _NOTHING = re.compile(
 
 
 def says_nothing(content: str) -> bool:
-    """``No unfinished job found`` and the like: there is nothing of the kind."""
+    """Return whether a text is a message such as ``No unfinished job found``."""
     lines = content.strip().splitlines()
     return not lines or (len(lines) <= 3 and _NOTHING.fullmatch(lines[0][:300]) is not None)
 
@@ -399,7 +401,7 @@ def lacks(record: Mapping[str, str], *names: str) -> str:
 
 
 def pick(record: Mapping[str, str], *names: str) -> str:
-    """The first of these fields that says something, "" if none does."""
+    """Return the first of these fields that has a value, "" if none has."""
     return next(
         (record[name] for name in names if record.get(name, "").strip() not in ("", "-")), ""
     )

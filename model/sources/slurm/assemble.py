@@ -63,7 +63,7 @@ class AssembledSlurm:
 
 
 def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
-    """The instance at `now`, its second 0. Raises InputError with all that makes no instance."""
+    """Return the instance at `now`, its second 0; raises InputError with all errors."""
     notes = Remarks()
     if not seen.nodes:
         raise InputError(
@@ -112,7 +112,7 @@ def is_pending(job: SlurmJob) -> bool:
 
 
 class _SlurmJobs:
-    """Jobs of the model; notes say what is not modelled of them."""
+    """Converter of Slurm's jobs; what is not modelled becomes notes."""
 
     def __init__(
         self, seen: SlurmState, facts: SlurmSite, bound: Binding, zero: int, notes: Remarks
@@ -123,11 +123,12 @@ class _SlurmJobs:
         for job in seen.jobs:
             if is_running(job) or is_pending(job):
                 self.listed[job.id].append(job)
-        #: By pending job: what is not modelled of it.
+        #: Rules that are not modelled, by pending job.
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
         #: Jobs that are omitted from the pending ones, by the reason.
         self.left: defaultdict[str, list[str]] = defaultdict(list)
-        #: Subtracted from priorities: those of priority/basic fall from 2**32, the model has 2**31.
+        #: Number subtracted from priorities: priority/basic counts down from 2**32, the model
+        #: allows 2**31.
         self.priority_shift = (
             2**31 if any((job.priority or 0) > MAX_PRIORITY for job in seen.jobs) else 0
         )
@@ -135,7 +136,7 @@ class _SlurmJobs:
         self.last: dict[str, str] = {}
 
     def running(self) -> tuple[RunningJob, ...]:
-        """Jobs that have nodes."""
+        """Return the jobs that have nodes."""
         return tuple(self._run(job) for job in self.seen.jobs if is_running(job))
 
     def _run(self, seen: SlurmJob) -> RunningJob:
@@ -159,7 +160,7 @@ class _SlurmJobs:
         )
 
     def _finish(self, seen: SlurmJob, start: int) -> int | None:
-        """When Slurm expects it to end, None if its limit says so."""
+        """Return the finish that Slurm expects, None if the time limit gives it."""
         if "completing" in seen.state:
             return 1
         if seen.limit is None or math.isinf(seen.limit):
@@ -175,7 +176,7 @@ class _SlurmJobs:
         return None if end == start + int(seen.limit) else end - self.zero
 
     def _allocation(self, seen: SlurmJob) -> dict[str, int]:
-        """CPUs by node, where needed from the number of cores or of all CPUs."""
+        """Return the CPUs by node, computed from cores or from all CPUs if not listed."""
         found: dict[str, int] = {}
         for name, count in seen.allocation.items():
             node = self.facts.nodes.get(name)
@@ -197,7 +198,7 @@ class _SlurmJobs:
         return found
 
     def _held(self, seen: SlurmJob, allocation: dict[str, int]) -> tuple[str, ...]:
-        """Memory, generic resources and licences of a running job."""
+        """Return memory, generic resources and licences of a running job."""
         uses = []
         memory = {name: seen.memory.get(name, 0.0) for name in allocation}
         if not any(memory.values()) and self.facts.has_memory:
@@ -244,7 +245,7 @@ class _SlurmJobs:
         return f"num={share + bool(rest)}/host"
 
     def pending(self) -> tuple[Job, ...]:
-        """Jobs that wait for nodes, in Slurm's order."""
+        """Return the jobs that wait for nodes, in Slurm's order."""
         found: list[Job] = []
         for seen in self.seen.jobs:
             if is_pending(seen):
@@ -266,7 +267,7 @@ class _SlurmJobs:
         yield from by_text.items()
 
     def _why_left(self, seen: SlurmJob) -> str:
-        """Why a job that waits cannot start by itself, "" if it can."""
+        """Return why a pending job cannot start by itself, "" if it can."""
         if seen.het:
             return "parts of heterogeneous jobs, which start together"
         if seen.held:
@@ -308,7 +309,7 @@ class _SlurmJobs:
         return made
 
     def _elements(self, seen: SlurmJob, job: Job) -> tuple[Job, ...]:
-        """The tasks of an array that wait in one record."""
+        """Return the pending tasks of an array that share one record."""
         if not seen.tasks:
             return (replace(job, array_limit=seen.task_limit if job.array_id else None),)
         spec = self._spec(seen)
@@ -349,7 +350,9 @@ class _SlurmJobs:
         )
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
-        """Reason and start of Slurm by pending job; an array's start is that of its last task."""
+        """Return Slurm's reason and start by pending job; for an array the start of its
+        last task.
+        """
         known = set(waiting)
         for seen in self.seen.jobs:
             if not is_pending(seen):
@@ -359,7 +362,7 @@ class _SlurmJobs:
                 continue
             start = seen.start
             if seen.reason.lower() == "begintime" and start == seen.eligible:
-                start = None  # it is its begin time, and no plan
+                start = None  # a begin time is no planned start
             reason = seen.reason_text or seen.reason
             reason = "" if reason == "None" else reason
             if reason or start is not None:
@@ -368,7 +371,7 @@ class _SlurmJobs:
 
 
 def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
-    """MB that a running job has in all, by what it requested."""
+    """Return the total memory (MB) of a running job, from its request."""
     if seen.size.memory_per_cpu:
         return seen.size.memory_per_cpu * cpus
     return (seen.size.memory_per_node or 0.0) * nodes
@@ -426,5 +429,5 @@ def _check_memory(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
 
 
 def order_of(jobs: Sequence[SlurmJob]) -> list[SlurmJob]:
-    """Records as they were given, the last of equal ones alone."""
+    """Return records in order, without earlier records of an equal key."""
     return list({job.full_id: job for job in jobs}.values())

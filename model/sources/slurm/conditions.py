@@ -25,7 +25,7 @@ class NeverSatisfied(ValueError):
 
 
 def condition_of(job: SlurmJob, listed: Mapping[str, Sequence[SlurmJob]], notes: list[str]) -> str:
-    """The condition that a job waits for, "" if nothing is left to wait for.
+    """Return the unsatisfied dependency of a job, "" if there is none.
 
     listed: jobs that run or wait, by id. notes: gets what is not modelled. Raises NeverSatisfied.
     """
@@ -81,7 +81,7 @@ def _tests(
 
 
 def _singleton(job: SlurmJob, listed: Mapping[str, Sequence[SlurmJob]]) -> list[str]:
-    """All jobs of its name and user that were submitted before it."""
+    """Return earlier jobs of equal name and user."""
     return [
         f"ended({number})"
         for number, records in listed.items()

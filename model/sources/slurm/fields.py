@@ -290,7 +290,7 @@ class SlurmRecord:
     where: str = ""
 
     def get(self, what: str) -> Any:
-        """The value of a fact, None if its form does not have it."""
+        """Return the value of a fact, None if this form lacks it."""
         row = _rows(self.kind)[what]
         for name in row.text if self.is_text else row.json:
             value = _at(self.fields, name)
@@ -299,7 +299,7 @@ class SlurmRecord:
         return None
 
     def named(self) -> Iterator[tuple[str, str]]:
-        """Facts that have a value, and that no method takes into account."""
+        """Return the facts that have a value but that no method takes into account."""
         for row in _rows(self.kind).values():
             if row.outcome == "named" and (value := self.get(row.what)) is not None:
                 value = number(value) if isinstance(value, Mapping) else value
@@ -309,7 +309,7 @@ class SlurmRecord:
                     yield row.what, shown
 
     def unknown(self) -> Iterator[str]:
-        """Fields that the table does not have."""
+        """Return the fields that the table of known fields lacks."""
         known = known_names(self.kind, text=self.is_text)
         for name in _paths(self.fields, known):
             if name not in known:

@@ -49,7 +49,7 @@ _TIMELESS: Mapping[str, Callable[[SlurmRecord], Any]] = {"node": node_of, "parti
 
 
 def read_folder(folder: Path) -> SlurmState:
-    """Everything that the files of a folder say; InputError with all that is wrong with them."""
+    """Return the state that the files of a folder describe; raises InputError."""
     return read_texts(texts_in(folder), str(folder))
 
 
@@ -140,7 +140,7 @@ def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRe
 
 
 def _stamps(document: Mapping[str, Any], seen: SlurmState) -> None:
-    """When it was printed, and when backfill ran last, by a JSON document (23.11 and later)."""
+    """Return the time of printing and of the last backfill cycle, from JSON (23.11 and later)."""
     for name in ("last_update", "last_backfill"):
         found = values.whole(document.get(name)) if document.get(name) is not None else None
         if found:
@@ -151,7 +151,7 @@ def _stamps(document: Mapping[str, Any], seen: SlurmState) -> None:
 
 
 def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
-    """The zone in which local times are printed, by sdiag; None if it does not say."""
+    """Return the time zone of printed times, from sdiag; None if unknown."""
     zone: tzinfo | None = None
     for text in texts:
         if (found := _DIAGNOSIS.search(text.content[:4096])) is None:

@@ -17,7 +17,7 @@ from .records import table_of
 from .seen import SlurmJob, SlurmLimit, SlurmState
 from .site import licence_name
 
-#: Names of a limit in sacctmgr and in ``scontrol show assoc_mgr``, in small letters, by what it is.
+#: Keys of a limit in sacctmgr and in ``scontrol show assoc_mgr``, in small letters.
 _GROUP_TRES, _GROUP_JOBS = ("grptres",), ("grpjobs",)
 _USER_TRES, _USER_JOBS = ("maxtrespu", "maxtresperuser"), ("maxjobspu", "maxjobsperuser")
 _ACCOUNT_TRES = ("maxtrespa", "maxtresperaccount")
@@ -106,13 +106,13 @@ class Binding:
     by_qos: bool = False
 
     def project(self, job: SlurmJob) -> str:
-        """The project of a job: its account, with its QOS if one has limits."""
+        """Return the project of a job: its account, with its QOS if that has limits."""
         account = job.account or "default"
         return f"{account}/{job.qos or 'none'}" if self.by_qos else account
 
 
 def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
-    """The limits that bind jobs, and a note of those that are not modelled."""
+    """Return the limits that bind jobs, and notes about limits that are not modelled."""
     enforced = seen.settings.get("AccountingStorageEnforce", "limits").lower()
     bound = Binding()
     if not any(word in enforced for word in ("limits", "safe", "all", "qos")):
@@ -164,7 +164,7 @@ def _is_set(cell: str) -> bool:
 
 
 def _accounts_below(rows: Iterable[SlurmLimit]) -> dict[str, set[str]]:
-    """Each account with those below it."""
+    """Return the descendants of each account, including itself."""
     children: dict[str, set[str]] = {}
     for row in rows:
         if row.of == "association" and not row.user and row.account:
@@ -191,7 +191,7 @@ def _add(
     seen: SlurmState,
     notes: Remarks,
 ) -> None:
-    """The limits of one row of a listing."""
+    """Add the limits of one row of a listing."""
     label = f"qos_{row.name}" if row.of == "qos" else f"assoc_{row.account}_{row.user}".rstrip("_")
     jobs = [
         job.full_id

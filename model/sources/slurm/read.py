@@ -93,7 +93,7 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
     cpus = values.whole(get("cpus")) or 1
     requested = values.tres(get("tres requested"))
     cpus = int(requested.get("cpu", cpus)) or cpus
-    # Of a job that waits NumNodes is a guess of Slurm; what it requests stands in its TRES.
+    # NumNodes of a pending job is Slurm's guess; the TRES contain the requested number.
     nodes = int(requested.get("node", nodes)) or nodes
     tasks = values.whole(get("tasks")) or 1
     per_node = get("tasks per node")
@@ -128,7 +128,7 @@ def _memory(record: SlurmRecord) -> tuple[float | None, float | None]:
         raw = record.get(what)
         size = values.megabytes(raw) if record.is_text else values.number(raw)
         found.append(None if size is None or math.isinf(size) else size)
-    if record.is_text and found[0] == 0:  # of a job that requests none it is 0 too
+    if record.is_text and found[0] == 0:  # jobs without a memory request have 0 too
         found[0] = None
     return found[0], found[1]
 
@@ -143,7 +143,7 @@ def _node_counts(count: Any, most: Any) -> tuple[int, int | None]:
 def _places(record: SlurmRecord) -> SlurmJobPlaces:
     get = record.get
     sharing = values.words(get("sharing"))
-    if record.is_text:  # OverSubscribe
+    if record.is_text:  # key OverSubscribe
         shared = {"no": "none", "yes": "shared", "user": "user", "mcs": "mcs", "topo": "topo"}
         kind = shared.get(sharing[0] if sharing else "", "")
     elif isinstance(get("sharing"), str) and get("sharing").lower() == "none":

@@ -38,13 +38,13 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Long options that take no value; those whose value may be missing.
+#: Long options without a value, and long options with an optional value.
 _SWITCHES = _names(
     "contiguous hold ignore-pbs no-requeue overcommit oversubscribe parsable quiet reboot "
     "requeue spread-job test-only use-min-nodes verbose wait"
 )
 _MAY_HAVE_VALUE = _names("exclusive get-user-env nice no-kill propagate")
-#: Those without an influence on the start.
+#: Options that do not affect the start.
 _QUIET = _names(
     "acctg-freq batch chdir comment container container-id cpu-freq delay-boot distribution "
     "error export export-file extra get-user-env gid gpu-bind gpu-freq gres-flags ignore-pbs "
@@ -52,14 +52,14 @@ _QUIET = _names(
     "requeue open-mode output parsable profile propagate quiet requeue signal test-only tres- "
     "bind uid verbose wait wait-all-nodes wckey wrap account"
 )
-#: Those that no method takes into account.
+#: Options that no method takes into account.
 _NAMED = _names(
     "bb bbf clusters contiguous core-spec cores-per-socket cpus-per-gpu extra-node-info gpus- "
     "per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core ntasks-per-gpu ntasks- "
     "per-socket overcommit reboot sockets-per-node spread-job switches thread- "
     "spec tmp tres-per-task use-min-nodes"
 )
-#: Those that are read.
+#: Options that are read.
 _READ = _names(
     "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus- "
     "per-node gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes "
@@ -75,7 +75,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 @dataclass(slots=True)
 class SbatchLine:
-    """The options by their long names; those of the command go before those of the script."""
+    """Options of one sbatch command by long name; the command precedes its script."""
 
     #: Value by the long name of an option.
     given: dict[str, str] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class SbatchLine:
     script: str = ""
 
     def complain(self, option: str, message: str) -> None:
-        """Something is wrong with an option."""
+        """Add a problem with an option."""
         line = self.lines.get(option)
         self.problems.append(
             Problem(f"--{option}: {message}", line=line) if line
@@ -188,7 +188,7 @@ def _read_script(found: SbatchLine, text: str) -> None:
 
 
 def _read_words(found: SbatchLine, words: Sequence[str], number: int) -> list[str]:
-    """Options of a line, of which the first that was given counts; what is behind them."""
+    """Read the options of one line, the first of each counts; return the other words."""
     rest = list(words)
     own: dict[str, str] = {}
     while rest and rest[0].startswith("-") and rest[0] != "-":
@@ -210,7 +210,7 @@ def _read_words(found: SbatchLine, words: Sequence[str], number: int) -> list[st
                 found.problems.append(Problem(f"--{name}: needs a value", line=number or None))
                 return []
         own[name] = value
-    for name, value in own.items():  # of equal options the last of a line counts
+    for name, value in own.items():  # the last of equal options in one text applies
         if name not in found.given:
             found.given[name] = value
             if number:
@@ -319,7 +319,7 @@ def _places(found: SbatchLine) -> SlurmJobPlaces:
 def _job_of(
     instance: Instance, found: SbatchLine, user: str
 ) -> tuple[Job, ArraySpec | None, list[str]]:
-    """The job of a line with its notes; what is wrong is added to the problems."""
+    """Return the job of a line with its notes; errors are added to the problems."""
     given, site = found.given, site_of(instance)
     partitions = tuple(filter(None, given.get("partition", "").split(",")))
     partitions = partitions or (instance.params.default_queue,)

@@ -1,4 +1,4 @@
-"""What Slurm's commands print at one instant, as it is; nothing is decided here.
+"""Printed state of a Slurm cluster at one instant, without interpretation.
 
 Times are seconds since 1970, durations seconds, memory MB.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class SlurmJobSize:
-    """How much of the cluster a job requests, or has."""
+    """CPUs, nodes, memory and generic resources that a job requests or has."""
 
     #: Total number of CPUs.
     cpus: int = 1
@@ -25,7 +25,7 @@ class SlurmJobSize:
     nodes: int = 1
     #: Maximum number of nodes, None without a maximum.
     max_nodes: int | None = None
-    #: None: not requested, and a default counts. 0 of a node: all of it.
+    #: MB for each node; None: the default applies, 0: all memory of the node.
     memory_per_node: float | None = None
     #: MB for each CPU, None if not requested.
     memory_per_cpu: float | None = None
@@ -43,7 +43,7 @@ class SlurmJobSize:
 
 @dataclass(frozen=True, slots=True)
 class SlurmJobPlaces:
-    """Where and with what a job may run."""
+    """Nodes, features, licences and reservation that a job requests."""
 
     #: Required features as a Slurm expression (--constraint).
     features: str = ""
@@ -65,7 +65,7 @@ class SlurmJobPlaces:
 class SlurmJob:
     """One record of squeue or ``scontrol show job``."""
 
-    #: As ``squeue -i`` has it: ``26`` of an array's pending tasks.
+    #: Job id as ``squeue -i`` accepts it: ``26`` for the pending tasks of an array.
     id: str
     #: Job state and its flags, in capitals.
     state: tuple[str, ...]
@@ -128,7 +128,7 @@ class SlurmJob:
 
     @property
     def full_id(self) -> str:
-        """``517[1]`` for a task of an array."""
+        """Return the job id, ``517[1]`` for a task of an array."""
         return self.id if self.task is None else f"{self.id}[{self.task}]"
 
 
@@ -172,7 +172,7 @@ class SlurmPartition:
 
     #: Name of the partition.
     name: str
-    #: None if no input has them: its nodes are those that name it.
+    #: Names of the nodes, None if no input lists them: then nodes name their partitions.
     nodes: tuple[str, ...] | None = None
     #: Whether jobs without a partition go to this one.
     default: bool = False
@@ -272,7 +272,7 @@ class SlurmState:
     switches: list[SlurmSwitch] = field(default_factory=list)
     #: Programs whose output is there and not read.
     passed_over: list[str] = field(default_factory=list)
-    #: Of ``scontrol show config``.
+    #: Settings from ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)
     #: Version of Slurm, "" if unknown.
     version: str = ""

@@ -41,7 +41,7 @@ _RESERVED = frozenset({"type", "model", "status", "hname", "select", "rusage", "
 
 @dataclass(frozen=True, slots=True)
 class SlurmSite:
-    """What the requests of jobs mean on this cluster."""
+    """Settings of a Slurm cluster that decide how requests of jobs are interpreted."""
 
     #: CPUs that are allocated together: of a core under CR_Core, of a socket under CR_Socket.
     unit: int
@@ -63,12 +63,12 @@ class SlurmSite:
     memory_per_cpu: float | None = None
 
     def rounded(self, cpus: int) -> int:
-        """CPUs of one node that are held for a number that is requested."""
+        """Return the CPUs of one node that are allocated for a requested number."""
         return math.ceil(cpus / self.unit) * self.unit
 
 
 def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
-    """How the cluster allocates, by ``scontrol show config``."""
+    """Return how the cluster allocates, from ``scontrol show config``."""
     settings = {name.lower(): value for name, value in seen.settings.items()}
     select = settings.get("selecttype", "")
     kinds = {word.lower() for word in settings.get("selecttypeparameters", "").split(",") if word}
@@ -113,20 +113,20 @@ def _finite(text: str | None) -> float | None:
 
 
 def feature_name(name: str) -> str:
-    """A feature as the name of a boolean resource: ``intel_2020`` of ``intel-2020``."""
+    """Return a feature as a boolean resource: ``intel_2020`` for ``intel-2020``."""
     bare = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"f_{bare}" if bare[:1].isdigit() or bare.lower() in _RESERVED else bare
 
 
 def some(names: Iterable[str]) -> str:
-    """The first names of a list, and how many more there are."""
+    """Return the first names of a list, and the number of further names."""
     known = list(names)
     more = f" and {len(known) - 3} more" if len(known) > 3 else ""
     return ", ".join(known[:3]) + more
 
 
 def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
-    """Nodes in the order of Slurm's configuration, with features, memory and generic resources."""
+    """Return the nodes in Slurm's order, with features, memory and generic resources."""
     others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
     hosts = tuple(_host(node, facts, weighted=weights, notes=notes) for node in seen.nodes)
@@ -152,7 +152,7 @@ def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
 
 
 def licence_name(name: str) -> str:
-    """A licence as the name of a resource: ``lic_matlab`` of ``matlab@server``."""
+    """Return a licence as a resource name: ``lic_matlab`` for ``matlab@server``."""
     return "lic_" + re.sub(r"\W", "_", name.partition("@")[0], flags=re.ASCII)
 
 
@@ -162,12 +162,12 @@ def is_gpu(name: str) -> bool:
 
 
 def _resource(name: str) -> str:
-    """A generic resource as the name of a host resource."""
+    """Return a generic resource as the name of a host resource."""
     return "gres_" + re.sub(r"\W", "_", name.partition(":")[0], flags=re.ASCII)
 
 
 def gres_resource(name: str) -> str:
-    """The host resource of a generic resource that is no GPU."""
+    """Return the host resource for a generic resource other than GPUs."""
     return _resource(name)
 
 
@@ -200,7 +200,7 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
 
 
 def status_of(node: SlurmNode) -> str:
-    """The state of a node in the words of bhosts."""
+    """Return the state of a node as a bhosts status."""
     words = set(node.state)
     cloud = "powered_down" in words and not words & (_DOWN | _CLOSED)
     if words & _DOWN and not cloud:
@@ -209,13 +209,13 @@ def status_of(node: SlurmNode) -> str:
 
 
 def _named(seen: SlurmState) -> Iterable[str]:
-    """The partitions that nodes and jobs name, the first named first."""
+    """Return the partitions named by nodes and jobs, in the order of first use."""
     named = [name for node in seen.nodes for name in node.partitions]
     return dict.fromkeys([*named, *(name for job in seen.jobs for name in job.partitions)])
 
 
 def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
-    """Partitions as queues; of a cluster without any of them described, those that nodes name."""
+    """Return partitions as queues; if none is described, the partitions that nodes name."""
     partitions = list(seen.partitions)
     missing = [name for name in _named(seen) if name not in {item.name for item in partitions}]
     if missing:
@@ -335,7 +335,7 @@ def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartitio
 
 
 def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
-    """The parameters of an instance that is of Slurm."""
+    """Return the parameters of an instance made from Slurm's output."""
     names = [item.name for item in seen.partitions] or list(_named(seen)) or ["default"]
     default = next((item.name for item in seen.partitions if item.default), names[0])
     settings = {name.lower(): value for name, value in seen.settings.items()}
@@ -354,13 +354,13 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
 
 
 def _topology(plugin: str) -> str:
-    """A word for a topology plugin that goes by the network, "" if there is none."""
+    """Return a word for a topology plugin that considers the network, "" if there is none."""
     name = plugin.strip().lower()
     flat = values.blank(plugin) or name.rpartition("/")[2] in ("default", "none", "flat")
     return "" if flat else f",TopologyPlugin={name}"
 
 
 def _parameter(parameters: str, name: str, default: int) -> int:
-    """A number of SchedulerParameters, 1 or more."""
+    """Return a number of SchedulerParameters, 1 or more."""
     found = re.search(rf"(?:^|,)\s*{name}=(\d{{1,6}})", parameters)
     return max(1, int(found[1])) if found else default
