@@ -1,4 +1,4 @@
-"""The cluster and its jobs over time: what runs where, what is free, and the events to come.
+"""The simulated cluster over time: running jobs, free resources, and events to come.
 
 Nothing is decided here: the cycle decides, the world carries it out and keeps the books - the
 present, the profile of running jobs, the order's accounts and the events to come.
@@ -100,25 +100,25 @@ def _after(starts: IntArray, spans: IntArray) -> IntArray:
 
 
 class RunningSubsets:
-    """Running jobs that need attention of their own, by number."""
+    """The running jobs that need special treatment, by number."""
 
     def __init__(self) -> None:
         #: Running jobs that are suspended; they keep their slots or have released them.
         self.suspended: dict[int, JobState] = {}
-        #: Resizable ones.
+        #: Resizable running jobs.
         self.growing: dict[int, JobState] = {}
         #: Jobs that backfilled reserved slots.
         self.backfilled: dict[int, JobState] = {}
 
     def add(self, state: JobState) -> None:
-        """A job runs."""
+        """Add a running job to its subsets."""
         if state.job.resizable:
             self.growing[state.number] = state
         if state.backfilled_slots:
             self.backfilled[state.number] = state
 
     def discard(self, number: int) -> None:
-        """A job runs no more."""
+        """Remove a job that no longer runs."""
         for of in (self.suspended, self.growing, self.backfilled):
             of.pop(number, None)
 
@@ -132,17 +132,17 @@ class ArrivalOrder:
         self.new: list[JobState] = []
 
     def number(self, state: JobState) -> None:
-        """A job becomes the last one pending."""
+        """Number a job as the last pending one."""
         state.arrival = self.count
         self.count += 1
 
     def withdraw(self, state: JobState) -> None:
-        """A job is pending no more, or no longer as it was."""
+        """Withdraw a job that is no longer pending, or has changed."""
         self.new = [other for other in self.new if other is not state]
 
 
 class World:
-    """States of all jobs, by number, what they hold, and the events to come."""
+    """The states of all jobs by number, the resources that jobs use, and the events to come."""
 
     def __init__(
         self,
@@ -175,22 +175,22 @@ class World:
 
     @property
     def table(self) -> ResourceTable:
-        """The resources and limits of the instance."""
+        """Return the resources and limits of the instance."""
         return self.requests.resolver.table
 
     @property
     def index(self) -> Mapping[str, int]:
-        """Host names to places."""
+        """Return the host indices by name."""
         return self.requests.resolver.host_index()
 
     @property
     def free_now(self) -> FreeNow:
-        """The resources that are free now."""
+        """Return the resources that are free now."""
         return self.running_profile.free_now
 
     @property
     def last_accepted(self) -> IntArray:
-        """The time at which each host accepted its last job, [H]."""
+        """Return the time at which each host accepted its last job, [H]."""
         return self.running_profile.last_accepted
 
     def reserved_load(self, name: str) -> FloatArray:
@@ -212,16 +212,18 @@ class World:
         return max(job.submit, job.begin or job.submit, self.instance.now)
 
     def expect(self, state: JobState) -> None:
-        """A job may begin later than it was said."""
+        """Record that the begin time of a job has changed to a later one."""
         self.events.push(self.eligible_time(state.job), Event.SUBMIT, state.number)
 
     def leave_queue(self, state: JobState) -> None:
-        """A pending job has another condition (-w): it comes again when that holds."""
+        """Withdraw a pending job with a new dependency condition (-w) until the condition is
+        satisfied.
+        """
         del self.pending[state.number]
         state.status = FUTURE
 
     def wait_for_others(self, state: JobState) -> bool:
-        """Whether a job that comes now waits for others first (-w)."""
+        """Whether an arriving job first waits for other jobs (-w)."""
         dependents = self.dependents
         if dependents is None or not state.job.dependency:
             return False
@@ -242,19 +244,19 @@ class World:
         return False
 
     def _still_thinks(self, state: JobState, dependents: Dependents) -> bool:
-        """Whether the think time of a job goes by, whose condition holds."""
+        """Whether the condition of a job is satisfied, but its think time has not passed."""
         if not state.job.think_time or state.number in dependents.ready:
             return False
         held = dependents.held_since(state.job)
         return held is None or self.now < held + state.job.think_time
 
     def _is_over(self, state: JobState, dependents: Dependents) -> bool:
-        """Whether the grace of a job has passed whose condition never holds."""
+        """Whether the grace period of a job with an unsatisfiable condition has passed."""
         since, grace = dependents.orphans.get(state.number), dependents.orphan_grace(state)
         return since is not None and grace is not None and self.now >= since + grace
 
     def _notify_dependents(self, state: JobState, soonest: int) -> None:
-        """A job has started or ended: those that wait for it may come, or never will.
+        """Update the jobs that depend on a job that has started or ended.
 
         soonest: when a job that may come does, at the earliest.
         """
@@ -263,7 +265,9 @@ class World:
                 self._resolve_dependency(other, holds, soonest)
 
     def _resolve_dependency(self, state: JobState, holds: ConditionState, soonest: int) -> None:
-        """A waiting job has its condition fulfilled, or can never have it."""
+        """Release a waiting job whose condition is satisfied, or record that the condition is
+        unsatisfiable.
+        """
         dependents = self.dependents
         assert dependents is not None
         if holds is ConditionState.YES:
@@ -282,11 +286,11 @@ class World:
                 self.events.push(max(soonest, self.now + grace), Event.SUBMIT, state.number)
 
     def add_job(self, job: Job) -> None:
-        """A job that nobody knew of before is submitted now or later."""
+        """Add a job that was not in the input, submitted now or later."""
         self.expect(self.states.add(job))
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
-        """A job runs already."""
+        """Add a job that is already running."""
         self.begun(state, running)
         self._run(state, self.holds(state))
         hosts = list(state.allocation)
@@ -296,7 +300,7 @@ class World:
             self.suspend(state, "before", self.instance.now)
 
     def begun(self, state: JobState, running: RunningJob) -> None:
-        """Since when and where a job runs, and how long it will."""
+        """Set the start, the allocation and the run time of a running job."""
         self.set_durations(state)
         if running.job.run_time is None:
             finish = undisturbed_finish(self.instance, replace(running, suspended=False))
@@ -309,7 +313,7 @@ class World:
         state.alternative = running.alternative
 
     def add_all_running(self, *, with_events: bool) -> None:
-        """Enter all jobs that run already.
+        """Enter all jobs that are already running.
 
         Those of the plain kind get their state object when it is first asked for.
         with_events: False for a plan, in which no time passes and no job ends.
@@ -336,12 +340,12 @@ class World:
         self.changed = True
 
     def make_states(self) -> None:
-        """Make the state objects of running jobs that nobody has asked for yet."""
+        """Make the missing state objects of running jobs."""
         for number in self.running:
             self.states.activate(number)
 
     def _runs_on(self, state: JobState) -> JobState:
-        """The state of a job whose rows have been entered."""
+        """Return the state of a running job whose rows have been entered."""
         self.begun(state, self.instance.running[state.number])
         state.status = RUNNING
         self.running_profile.list_parts(state.number, self.holds(state))
@@ -365,14 +369,14 @@ class World:
         self.events.order_by_job()
 
     def submit(self, state: JobState) -> None:
-        """A job joins the pending ones."""
+        """Submit a job, which becomes pending."""
         state.status = PENDING
         self._wait(state)
         self.arrivals.new.append(state)
         self.enter(state)
 
     def enter(self, state: JobState) -> None:
-        """A pending job stands in the queue as its description says now."""
+        """Enter a pending job into its queue by its present options."""
         state.shape = None
         self.set_durations(state, margin=self.requests.margin)
         self._queue(state)
@@ -388,12 +392,12 @@ class World:
             self.events.push(max(self.now, last + 1), Event.ABORT, state.number)
 
     def may_start_by_deadline(self, state: JobState) -> bool:
-        """Whether a job that waits could still run for its limit before -t."""
+        """Whether a waiting job could still run for its limit before its termination time (-t)."""
         last = last_start(self.instance, state.job)
         return last is None or max(self.now, state.job.begin or self.now) <= last
 
     def withdraw(self, state: JobState) -> None:
-        """A pending job does not stand any more where it stood in the queue."""
+        """Remove a pending job from its position in the queue."""
         self.order.withdrawn(state.job)
         self.arrivals.withdraw(state)
 
@@ -420,7 +424,7 @@ class World:
     def start(
         self, state: JobState, demand: Demand, terms: Sequence[Allocation], alternative: int
     ) -> None:
-        """A pending job starts now."""
+        """Start a pending job now."""
         now = self.now
         del self.pending[state.number]
         state.start = state.since = state.allocated_at = now
@@ -446,7 +450,7 @@ class World:
         self.changed = True
 
     def expect_end(self, state: JobState) -> None:
-        """A running job ends when its work or its limit does, whatever was expected before.
+        """Schedule the end of a running job at the end of its work or at its limit.
 
         One that the instance says runs at its now does run then: it ends a second later or later.
         """
@@ -459,7 +463,7 @@ class World:
         self._expect_overdue(state, end, self.now)
 
     def _expect_overdue(self, state: JobState, end: int | None, now: int) -> None:
-        """The job is looked at again when it should have ended, or a cycle from now."""
+        """Schedule an event for an overdue job, at its expected end or one cycle from now."""
         expected = state.expected_end(now)
         if expected is not None and (end is None or expected < end):
             again = now + max(1, self.cycle) if expected == now + 1 else expected
@@ -468,7 +472,7 @@ class World:
     def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
         """A running job ends, or its run limit ends it (LOP-02); killed: None for as it says."""
         if state.status == PREEMPTED:
-            state.allocated_at = time  # its slots were already taken by other jobs
+            state.allocated_at = time  # Other jobs have already taken the slots of the job.
         self._release(state)
         killed = state.cut_short_at(time) if killed is None else killed
         state.status = KILLED if killed else DONE
@@ -478,7 +482,7 @@ class World:
         self._notify_dependents(state, time)
 
     def cancel(self, state: JobState) -> None:
-        """A job that has not started is killed."""
+        """Kill a job that has not started."""
         if self.pending.pop(state.number, None) is not None:
             self.withdraw(state)
         if self.dependents is not None:
@@ -489,7 +493,7 @@ class World:
         self._notify_dependents(state, self.now)
 
     def requeue(self, state: JobState) -> None:
-        """A running job loses its host: it waits again, from its beginning."""
+        """Requeue a running job that loses its host; it will run from its beginning."""
         if state.status != PREEMPTED:
             state.close_allocation(self.now)
         self._release(state)
@@ -508,7 +512,9 @@ class World:
         self.changed = True
 
     def restore(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
-        """A job runs, or is suspended, as the checkpoint has it; finish: expected, None: no row."""
+        """Restore a running or suspended job from a checkpoint; finish: expected end, None if it
+        has no row.
+        """
         assert state.start is not None
         self.running_profile.restore(
             state.number, self.holds(state), state.start, finish, amounts, self._loads(state)
@@ -519,18 +525,20 @@ class World:
             self.subsets.suspended[state.number] = state
 
     def enter_limits_of_running(self) -> None:
-        """Let the limits that cover what ran at first join the table, as when these jobs came."""
+        """Enter the limits of the initially running jobs into the table, in the order of these
+        jobs.
+        """
         for running in self.instance.running:
             allocation = {self.index[name]: slots for name, slots in running.allocation.items()}
             self.requests.resolver.running_uses(running, allocation)
 
     def wait_again(self, state: JobState) -> None:
-        """A job waits as the checkpoint has it."""
+        """Restore a waiting job from a checkpoint."""
         self._wait(state)
         self._queue(state)
 
     def suspend(self, state: JobState, by: str, now: int) -> None:
-        """A running job is suspended on its slots, which nobody else may use (RSV-11).
+        """Suspend a running job on its slots, which no other job may use (RSV-11).
 
         When it will end is unknown until it goes on.
         """
@@ -543,7 +551,9 @@ class World:
         self.changed = True
 
     def preempt(self, state: JobState, by: str, now: int) -> None:
-        """A running job gives its slots, and nothing else, to another (LOP-06)."""
+        """Suspend a running job, which releases its slots and nothing else to another job
+        (LOP-06).
+        """
         self.suspend(state, by, now)
         self.order.suspended(state.job.id, now, preempted=True)
         state.status = PREEMPTED
@@ -551,7 +561,7 @@ class World:
         self.running_profile.preempted(state.number)
 
     def resume(self, state: JobState, now: int) -> None:
-        """A suspended job goes on where it was."""
+        """Resume a suspended job where it stopped."""
         if state.status == PREEMPTED:
             state.allocated_at = now
             self.running_profile.takes_slots(state.number)
@@ -563,13 +573,13 @@ class World:
         self.changed = True
 
     def _update_expected_end(self, state: JobState, at: int | None) -> None:
-        """The finish of a running job is another, as it looks at a second; None: it is unknown."""
+        """Set another expected finish of a running job (seconds), None if it is unknown."""
         assert state.start is not None
         finish = state.killed_at(state.start) if at is None else state.expected_end(at)
         self.running_profile.moved(state.number, self.holds(state), state.start, finish)
 
     def new_limits(self, state: JobState) -> None:
-        """A running job has another run limit."""
+        """Apply a new run limit to a running job."""
         self.set_durations(state)
         if state.status == RUNNING:
             self._update_expected_end(state, self.now)
@@ -577,13 +587,13 @@ class World:
         self.changed = True
 
     def overdue(self, state: JobState, time: int) -> None:
-        """A job runs longer than expected: at `time` it will be expected in the next second."""
+        """Expect the end of an overdue job in the second after `time`."""
         self._update_expected_end(state, time)
         self._expect_overdue(state, state.real_end(), time)
         self.changed = True
 
     def resize(self, state: JobState, allocation: Allocation) -> None:
-        """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
+        """Change the allocation of a running job to `allocation` (TBR-14, FSH-15)."""
         state.close_allocation(self.now)
         self.running_profile.ended(state.number)
         assert state.start is not None
@@ -598,7 +608,7 @@ class World:
         self.now = self.running_profile.now = max(now, self.now)
 
     def advance(self, now: int) -> None:
-        """Bring what falls over time to its amount at `now` (RSV-02)."""
+        """Update the amounts that decay over time to `now` (RSV-02)."""
         self.now = now
         self.running_profile.advance(now)
 
@@ -619,7 +629,7 @@ class World:
         return state.shape
 
     def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
-        """An allocation by host names."""
+        """Return an allocation by host names."""
         return {self.names[host]: slots for host, slots in allocation.items()}
 
     def _loads(self, state: JobState) -> Iterable[Reservation]:
