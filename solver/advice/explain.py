@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
 
 
-#: Links that are followed.
+#: Maximum number of links that are followed.
 MAX_LINKS = 1000
 
 
@@ -67,13 +67,13 @@ class ChainLink:
     start: int | None
     #: End in seconds from the origin, None if unknown.
     finish: int | None
-    #: The next waits for its start.
+    #: Whether the next job waits for the start of this job, not for its end.
     by_start: bool = False
     #: Whether the job starts as soon as its own condition holds, so that the condition decides.
     at_once: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {"job": self.job, "start": self.start, "finish": self.finish}
 
 
@@ -261,7 +261,7 @@ def _lost(
 
 
 def _ahead(tree: ShareTree, own: Account, rival: Account, time: int) -> float:
-    """By how much an account is ahead of another; 0 where only rounding parts them."""
+    """Return by how much an account is ahead of another; 0 if only rounding separates them."""
     return significant(tree.priority(own, time)) - significant(tree.priority(rival, time))
 
 
@@ -319,7 +319,7 @@ class Obstacle:
     """
 
     first: int
-    #: None if it never ends.
+    #: End of the obstacle (seconds), None if it never ends.
     until: int | None
     reason: str
     #: How many instants were looked at; nothing that counts changes between them.
@@ -331,7 +331,7 @@ class BlockedInstant:
     """The reason at one instant."""
 
     time: int
-    #: Only planned jobs are in the way then.
+    #: Whether only planned jobs block the start then.
     planned: bool
     reason: Reason
 
@@ -435,7 +435,7 @@ def _finding(
 
 @dataclass(slots=True)
 class BlockingReservations:
-    """Whose reservations are in the way."""
+    """The jobs whose reservations block the start."""
 
     view: PlanView
     demand: Demand
@@ -617,7 +617,7 @@ def explain(
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Explanation:
-    """Why a pending job does not start earlier, and what would help (LOP-01).
+    """Explain why a pending job does not start earlier, and which changes would help (LOP-01).
 
     job: its id; that of an array stands for the first element that does not start now.
 
@@ -758,7 +758,7 @@ def _array(instance: Instance, job: str) -> tuple[str, ...] | None:
 
 
 def _waiting(instance: Instance, ids: tuple[str, ...], planned: PlannedArray | None) -> str:
-    """The first element that does not start now; the first where all do."""
+    """Return the first element that does not start now, or the first element if all do."""
     starts = {} if planned is None else {item.job: item.start for item in planned.elements}
     return next((id for id in ids if starts.get(id) != instance.now), ids[0])
 

@@ -37,11 +37,11 @@ class StartQuantiles:
     likely: int | None
     nine_in_ten_by: int | None
     one_in_ten_by: int | None
-    #: Fewer samples.
+    #: Whether there are fewer samples than requested.
     cut: bool = False
 
     def record(self) -> dict[str, int | None]:
-        """The times by name."""
+        """Return the times by name."""
         return {name: getattr(self, name) for name in TIMES}
 
 
@@ -184,7 +184,7 @@ def _whole(time: float) -> int | None:
 
 
 def times_of(item: StartQuantiles | None) -> Mapping[str, int | None]:
-    """The times of a record, None if nothing is known."""
+    """Return the times of a record, or None if no forecast exists."""
     return (item or UNKNOWN).record()
 
 

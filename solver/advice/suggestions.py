@@ -122,17 +122,17 @@ def with_section(job: Job, name: str, content: str | None) -> Job:
 
 
 def with_slots(job: Job, slots: int) -> Job:
-    """The job with -n."""
+    """Return the job with another -n."""
     return replace(job, slots=slots, max_slots=None)
 
 
 def with_limit(job: Job, seconds: int) -> Job:
-    """The job with -W."""
+    """Return the job with another -W."""
     return replace(job, run_limit=seconds)
 
 
 def with_queue(job: Job, queue: str) -> Job:
-    """The job with -q."""
+    """Return the job with another -q."""
     return replace(job, queue=queue)
 
 

@@ -118,7 +118,7 @@ def stated_by(outlook: JobOutlook, answer: StartAnswer) -> StartAnswer:
     return replace(answer, missing=outlook.state, waits_for=outlook.condition)
 
 
-#: No job that starts.
+#: An empty mapping, for runs in which no job starts.
 NOBODY: Mapping[str, PlannedJob] = {}
 
 
@@ -127,14 +127,14 @@ class _Run:
     """A run of the scheduler as configured, and the request for which it was made."""
 
     pending: tuple[Job, ...]
-    #: The job whose start was requested, "" for all.
+    #: The job whose start was requested, "" for all jobs.
     until: str
-    #: The second after which that start was of no interest.
+    #: Second after which the requested start was of no interest.
     unless_later: int | None
     run: ConfiguredRun
 
     def serves(self, pending: tuple[Job, ...], job: str, unless_later: int | None) -> bool:
-        """Whether it says when a job among these pending ones starts."""
+        """Whether the run answers when a job among these pending jobs starts."""
         asked = self.until in ("", job) and self.unless_later in (None, unless_later)
         return asked and self.pending == pending
 
@@ -210,7 +210,7 @@ class PlanView:
         return demand if time is None else replace(demand, earliest=max(demand.earliest, time))
 
     def without(self, job: str) -> Profile:
-        """The profile without the reservation of one of the planned jobs."""
+        """Return the profile without the reservation of one of the planned jobs."""
         kept = [other for other in self.planned if other.demand.job.id != job]
         return _profile(self.problem, kept, guarded=self.respects_reservations)
 
@@ -300,7 +300,7 @@ class WhatIfPlanner:
         return TIME_LIMIT if self.effort is None else None
 
     def jobs_ahead(self, job: Job) -> tuple[Job, ...]:
-        """The pending jobs that are planned before `job`, in order.
+        """Return the pending jobs that are planned before `job`, in order.
 
         A job of the same id is the one that `job` stands for; else it is submitted last.
         """
@@ -637,7 +637,7 @@ class WhatIfPlanner:
         return times != ends or not all(map(is_constant, problem.demands))
 
     def _is_array(self, job: Job) -> bool:
-        """Whether it stands for an array that is submitted."""
+        """Whether the job represents a submitted job array."""
         return bool(self._elements) and job is self._elements[0]
 
     def _with_first(self, job: Job) -> tuple[Job, ...]:

@@ -51,11 +51,12 @@ class Calibration:
 
     early: float = 1.0
     late: float = 1.0
-    #: How many past ones this rests on; 0: nothing is known.
+    #: Number of past forecasts behind the factors; 0 if none is known.
     forecasts: int = 0
 
     def bounds(self, early: Floats, likely: Floats, late: Floats) -> tuple[Floats, Floats]:
-        """P10 and P90 calibrated, which stay on their sides of P50; all in seconds from asking.
+        """Return calibrated P10 and P90, kept on their sides of P50, in seconds from the instant of
+        the forecast.
 
         Where P10 and P90 are one time they stay as they are.
         """
@@ -83,7 +84,9 @@ UNCALIBRATED = Calibration(DEFAULT_EARLY, DEFAULT_LATE)
 
 @dataclass(slots=True)
 class Calibrator:
-    """Takes forecasts as their truth becomes known, and says the factors for the next one."""
+    """A collector of past forecasts with known truth, which yields the factors for the next
+    forecast.
+    """
 
     window: int = WINDOW
     _early: deque[float] = field(init=False)
@@ -94,7 +97,7 @@ class Calibrator:
         self._late = deque(maxlen=self.window)
 
     def add(self, truth: float, early: float, late: float) -> None:
-        """A start that has come, and its raw P10 and P90; seconds from the moment of asking.
+        """Add a known start with its raw P10 and P90, in seconds from the instant of the forecast.
 
         One whose bounds say no time (infinite) says nothing about others.
         """
@@ -104,7 +107,7 @@ class Calibrator:
         self._late.append(score(truth, late))
 
     def calibration(self) -> Calibration:
-        """The factors that rest on what is known now."""
+        """Return the factors from all forecasts known so far."""
         known = len(self._late)
         if known < LEAST:
             return replace(UNCALIBRATED, forecasts=known)
@@ -141,7 +144,7 @@ SHORTEST_LOOK, LONGEST_LOOK = DAY, 60 * DAY
 class Forecasts:
     """Forecast starts of n jobs. Times in seconds of the cluster's clock."""
 
-    #: The moment of asking.
+    #: Instant of the forecast (seconds).
     now: int
     #: Ids of the jobs.
     names: tuple[str, ...]
@@ -151,7 +154,7 @@ class Forecasts:
     #: Int64 of shape (n, samples), starts in each sample, NO_START where it has none.
     samples: Ints
     calibration: Calibration = UNCALIBRATED
-    #: Fewer samples than were wanted.
+    #: Whether there are fewer samples than requested.
     cut: bool = False
     #: Remarks on unexpected content of the history.
     remarks: tuple[str, ...] = ()
@@ -177,11 +180,12 @@ class Forecasts:
 
     @property
     def waits(self) -> Floats:
-        """Seconds from now to the start in each sample, infinite where there is none."""
+        """Return the seconds from now to the start in each sample, infinite without a start."""
         return np.where(self.samples == NO_START, np.inf, self.samples - self.now)
 
     def quantile(self, level: float) -> Floats:
-        """Start that a share `level` of the samples does not exceed, shape (n,), uncalibrated.
+        """Return the start that a share `level` of the samples does not exceed, shape (n,),
+        uncalibrated.
 
         Raises InputError for a level that is no number from 0 to 1.
         """
@@ -191,18 +195,18 @@ class Forecasts:
 
     @property
     def likely(self) -> Floats:
-        """P50 (seconds), infinite where half of the samples have no start."""
+        """Return P50 (seconds), infinite if half of the samples have no start."""
         return self.quantile(LIKELY)
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """Calibrated P10 and P90: 1 in 10 by, 9 in 10 by."""
+        """Return the calibrated P10 and P90."""
         early, likely, late = (_quantile(self.waits, level) for level in (EARLY, LIKELY, LATE))
         low, high = self.calibration.bounds(early, likely, late)
         return np.rint(self.now + low), np.rint(self.now + high)
 
     def chance_by(self, time: int) -> Floats:
-        """Share of the samples in which each job has started by a time, shape (n,)."""
+        """Return the share of the samples in which each job has started by a time, shape (n,)."""
         return np.asarray((self.waits <= time - self.now).mean(axis=1))
 
     def records(self, by: int | None = None) -> list[dict[str, Any]]:
@@ -220,7 +224,7 @@ class Forecasts:
         return found
 
     def to_dict(self, by: int | None = None) -> dict[str, Any]:
-        """Everything but the samples themselves, as plain data."""
+        """Return everything but the samples themselves as plain data."""
         return {
             "now": self.now,
             "origin": self.origin,
@@ -239,7 +243,7 @@ class Forecasts:
 
 
 def _whole(time: float) -> int | None:
-    """A time in whole seconds, None for no start."""
+    """Return a time in whole seconds, None for no start."""
     return None if time == NO_START or not np.isfinite(time) else int(time)
 
 
@@ -248,7 +252,7 @@ def _quantile(waits: Floats, level: float) -> Floats:
     return np.asarray(np.quantile(waits, level, axis=1, method="inverted_cdf"))
 
 
-#: Futures between two looks at whether the quantiles are known well enough.
+#: Number of samples between two checks whether the quantiles are known well enough.
 BETWEEN_LOOKS = 10
 #: Half-width of a rank interval of a quantile, in standard errors: 95 of 100 intervals contain the
 #: quantile.
@@ -259,20 +263,20 @@ SURE = 1.96
 class Drawn:
     """Settings of the samples."""
 
-    #: How many, at most.
+    #: Maximum number of samples.
     samples: int = SAMPLES
     #: Seed of the samples; a sample depends only on the seed and its number.
     seed: int = 0
     #: Seconds; sampling ends once each quantile of each requested job is known to this precision
     #: (:func:`uncertainty`); None: all samples.
     precision: int | None = None
-    #: Processes that draw.
+    #: Number of processes that compute samples.
     workers: int = 1
     #: Asked now and then; once it says yes the forecasts rest on the futures so far.
     stop: Callable[[], bool] = never
 
     def enough(self, found: Mapping[int, Ints], count: int, now: int) -> bool:
-        """Whether the first futures suffice, looked at after every few."""
+        """Whether the first samples suffice, checked after every few samples."""
         if self.precision is None or count % BETWEEN_LOOKS or count >= self.samples:
             return False
         starts = np.stack([found[number] for number in range(count)], axis=1)
@@ -283,7 +287,7 @@ class Drawn:
 
 
 def uncertainty(waits: Floats, level: float) -> Floats:
-    """Half the length of the 95 % confidence interval of a quantile of each row, (n,).
+    """Return half the length of the 95 % confidence interval of a quantile of each row, (n,).
 
     waits: (n, samples). By order statistics, which take no form of the distribution for granted;
     infinite where the samples are too few for an interval. Where both ends are infinite it is 0.
@@ -404,7 +408,9 @@ def _stacked(found: dict[int, Ints]) -> Ints:
 
 
 def _sample(world: ForwardWorld, task: tuple[Ints, FutureArrivals], stop: Stop) -> Ints:
-    """Starts of the asked jobs with these run times of all jobs, and those who come."""
+    """Return the starts of the requested jobs, given run times of all jobs and the future
+    arrivals.
+    """
     return _without_endless(world.starts(*task, stop), world.now)
 
 
@@ -415,7 +421,7 @@ def starts_at_limits(world: ForwardWorld, should_stop: Callable[[], bool] = neve
 
 
 def _without_endless(starts: Ints, now: int) -> Ints:
-    """NO_START for a job that waits for one that runs indefinitely."""
+    """Return the rows with NO_START for jobs that depend on an endless job."""
     return np.where(starts - now >= ENDLESS // 2, NO_START, starts)
 
 

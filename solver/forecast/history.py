@@ -30,7 +30,7 @@ OLD = 4 * WEEK
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A job that has ended; times in seconds of the log's clock."""
+    """A finished job; times in seconds of the log's clock."""
 
     job: Job
     start: int
@@ -41,9 +41,9 @@ class Ended:
 class History:
     """Ended jobs on the clock of an instance, and what was odd about the log."""
 
-    #: By end.
+    #: The finished jobs in the order of their ends.
     jobs: PastJobs
-    #: Number of each user's name.
+    #: Number of each user by name.
     users: Mapping[str, int] = field(default_factory=dict)
     #: A row of `jobs` as a job, so that one like it can be submitted again; its times are the
     #: log's.
@@ -51,7 +51,7 @@ class History:
     remarks: tuple[str, ...] = ()
 
     def numbers(self, users: Iterable[str]) -> list[int]:
-        """Numbers of users by name, -1 for those that the history does not know."""
+        """Return the numbers of users by name, -1 for users unknown to the history."""
         return [self.users.get(user, -1) for user in users]
 
 
@@ -61,7 +61,7 @@ def history_of(
     remarks: tuple[str, ...] = (),
     users: Mapping[str, int] | None = None,
 ) -> History:
-    """A history of jobs in any order.
+    """Return a history of jobs given in any order.
 
     shift: seconds to add to the log's clock. users: numbers that some users have already.
     """
@@ -191,7 +191,9 @@ def _weeks(ended: Sequence[Ended], now: int, *, same_clock: bool) -> int:
 
 
 def read_ended(path: Path, keep_going: bool = False) -> tuple[list[Ended], tuple[str, ...]]:
-    """Ended jobs of a log on its own clock, and remarks. Raises InputError as a history does."""
+    """Return the finished jobs of a log on its own clock, and remarks. Raises InputError as for a
+    history.
+    """
     ended, _, remarks = _read(path, keep_going)
     return ended, remarks
 
@@ -220,7 +222,9 @@ _Read = tuple[list[Ended], int | None, Sequence[Problem], int, Mapping[str, int]
 
 
 def _swf(path: Path) -> _Read:
-    """Records with a run time. One without a recorded wait is taken to have started at once."""
+    """Return the records with a run time; a job without a recorded wait counts as started at
+    submission.
+    """
     log = read_swf(path, keep_going=True)
     ended = ended_of_swf(log)
     epoch = None if log.origin is None else int(log.origin.timestamp())
@@ -256,7 +260,7 @@ def swf_user(number: int) -> str:
 
 
 def _acct(path: Path) -> _Read:
-    """Jobs that have run."""
+    """Return the jobs that have run."""
     log = read_acct(path, keep_going=True)
     ended = [
         Ended(
@@ -286,7 +290,7 @@ def _unread(lines: Sequence[str]) -> dict[str, int]:
 
 
 def _events(path: Path) -> _Read:
-    """Jobs whose submission, start and end are all in the log."""
+    """Return the jobs whose submission, start and end are all in the log."""
     bad = BadRecords()
     moment = cut(read_events(path, bad, {}), -1, later=True)
     ended = [
@@ -323,11 +327,11 @@ class JobNaming:
     queues: Mapping[int, str] = field(default_factory=dict)
 
     def job(self, number: int) -> int | str:
-        """The id of a job."""
+        """Return the id of a job."""
         return self.jobs.get(number, number)
 
     def queue(self, number: int) -> str:
-        """The name of a queue."""
+        """Return the name of a queue."""
         return self.queues.get(number, str(number))
 
 
@@ -356,7 +360,7 @@ def numbered(
 
 
 def _numbers(names: Iterable[str]) -> dict[str, int]:
-    """Names by their first appearance."""
+    """Return numbers for names, in the order of their first appearance."""
     found: dict[str, int] = {}
     for name in names:
         found.setdefault(name, len(found))
@@ -391,7 +395,9 @@ def _place(name: str) -> list[int]:
 
 
 def most_in_use(ended: Sequence[Ended]) -> int:
-    """The most slots that were held at once; at one second jobs end before others start."""
+    """Return the maximum number of slots in use at one instant; at one second, ends come before
+    starts.
+    """
     times = ints([item.start for item in ended] + [item.end for item in ended])
     slots = ints([item.job.slots for item in ended])
     change = np.concatenate((slots, -slots))

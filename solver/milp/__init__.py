@@ -26,7 +26,7 @@ def plan_milp(
     *,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """The optimum by integer programming: HiGHS where it is installed, CBC elsewhere.
+    """Return the optimal plan by integer programming, with HiGHS if it is installed, else with CBC.
 
     Meant for small problems; one that is too large, or
     that the budget does not reach, keeps time-based places, with status "feasible" and a note.

@@ -36,11 +36,11 @@ from .model import PlacementModel, alternatives
 
 
 class TooManyCandidates(Exception):
-    """There are more candidates than the model may have."""
+    """The number of candidate starts exceeds the limit of the model."""
 
 
 def spans(demand: Demand) -> set[int]:
-    """Seconds after the start at which the job gives something back."""
+    """Return the seconds after the start at which the job releases resources."""
     found = {
         drop
         for term in demand.terms
@@ -55,7 +55,9 @@ def spans(demand: Demand) -> set[int]:
 def instants(
     problem: PlanningProblem, demand: Demand, settled: Iterable[tuple[Demand, int]] = ()
 ) -> list[int]:
-    """Instants at which `demand` may first fit beside jobs whose starts are fixed, ascending."""
+    """Return the instants at which `demand` may first fit beside jobs with fixed starts,
+    ascending.
+    """
     times = set(problem.base.candidate_times(demand.earliest))
     times |= {start + span for other, start in settled for span in spans(other.begun_at(start))}
     kept = sorted(time for time in times if time >= demand.earliest)
@@ -63,7 +65,7 @@ def instants(
 
 
 def steps_to(demand: Demand, before: Demand) -> set[int]:
-    """Seconds after the start of another job at which this one may be the first to fit."""
+    """Return the seconds after another job's start at which this job may be the first to fit."""
     awaited = () if demand.after is None else afters_of(demand.after)
     return spans(before) | {item.lag for item in awaited if item.job == before.job.id}
 
@@ -74,7 +76,7 @@ def closure(
     keep: Mapping[str, Callable[[int], bool]],
     most: int,
 ) -> dict[str, list[int]]:
-    """Candidate starts of every job; `keep` says which are still of use.
+    """Return the candidate starts of every job; `keep` selects candidates that are still useful.
 
     Raises TooManyCandidates when there are more than `most` in all.
     """
@@ -84,7 +86,7 @@ def closure(
     count = 0
 
     def reach(number: int, others: int) -> set[int]:
-        """Starts of a job that follow a chain of some of the `others` (a bit each)."""
+        """Return the starts of a job that follow a chain of some of the `others` (one bit each)."""
         nonlocal count
         key = (number, others)
         if key not in known:
@@ -135,14 +137,14 @@ StartCosts = Mapping[str, Mapping[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class _Solved:
-    """A plan of a program."""
+    """A plan from a solved program."""
 
     starts: dict[str, Start]
     #: Cost of the plan, in units.
     total: int
-    #: No plan is below, None if unknown.
+    #: Lower bound of every plan's cost, None if unknown.
     low: int | None = None
-    #: The search was not stopped by a limit.
+    #: Whether no limit stopped the search.
     ended: bool = False
 
 
@@ -154,7 +156,8 @@ def plan_joint(
     *,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """The optimum of a joint objective; where that is too large, the time-based plan and a note.
+    """Return the optimal plan of a joint objective; if the program is too large, the time-based
+    plan with a note.
 
     jointly: places jobs at fixed starts, for those that find no place one after another.
     Raises InputError for a job that the objective cannot weigh.
@@ -190,7 +193,7 @@ def plan_joint(
 def _solve(
     problem: PlanningProblem, budget: Budget, demands: list[Demand], costs: Costs, total: int
 ) -> _Solved | None:
-    """The best plan, None if the budget does not reach one.
+    """Return the best plan, None if the budget ends before one is found.
 
     total: of a known plan. Where costs differ too much for the solvers' tolerances, starts that
     cost more than the plan found leaves for one job are left out and the rest is solved again.
@@ -222,7 +225,7 @@ def _solve(
 def _minimise(
     model: PlacementModel, budget: Budget, costs: Costs, own: StartCosts
 ) -> _Solved | None:
-    """Solve one program; among equal plans, where a later start may cost nothing, the earliest."""
+    """Solve one program; among plans of equal cost, prefer the earliest starts."""
     if not own:
         return _Solved({}, 0, 0, True)
     least = {job: min(at.values()) for job, at in own.items()}
@@ -255,13 +258,13 @@ def _minimise(
 
 
 def _distinguishable(costs: Costs, own: StartCosts, span: int) -> bool:
-    """Whether the solvers' tolerances are below what a second of any job costs."""
+    """Whether the solvers' tolerances are smaller than the cost of one second of any job."""
     weights = [costs.jobs[job].weight for job in own if costs.jobs[job].weight]
     return span <= DISTINGUISHABLE or min(weights, default=1) * DIGITS >= span
 
 
 def _idle(costs: Costs, own: StartCosts) -> bool:
-    """Whether a job may start late at no cost."""
+    """Whether a job may start late without cost."""
     return costs.largest or any(len(set(at.values())) < len(at) for at in own.values())
 
 
@@ -289,7 +292,7 @@ def _earliest(
 def _start_costs(
     problem: PlanningProblem, demands: list[Demand], costs: Costs, total: int, most: int
 ) -> dict[str, dict[int, int]]:
-    """The cost of every candidate start that a plan no worse than `total` may use.
+    """Return the cost of every candidate start that a plan no worse than `total` may use.
 
     Raises TooManyCandidates where they make more than `most` placements.
     """
@@ -333,7 +336,8 @@ def _as_plan(
     why: str,
     note: str = "",
 ) -> Plan:
-    """why: what keeps the jobs without a start from being proved to have none, "" if nothing.
+    """Return the result as a plan. why: why the missing starts are not proved impossible, "" if
+    they are proved.
 
     note: why this is the plan that the program was to start from, "" if it is the program's.
     """
@@ -404,7 +408,8 @@ def plan_lexicographic(
     *,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """Every job at the first instant at which it and the jobs before it can be placed together.
+    """Return a plan in which every job has the first instant that is feasible together with the
+    jobs before it.
 
     The jobs before it keep their starts and may change places. A job that the size limit or the
     budget does not reach gets the first place beside the others, marked with the reason.
@@ -446,7 +451,9 @@ def plan_lexicographic(
 def _settle(
     problem: PlanningProblem, capacity: ModelSizeLimit, settled: list[_SettledJob], demand: Demand
 ) -> str | None:
-    """Fix the start of the next job; if there is none, why it may still have one ("": proved)."""
+    """Fix the start of the next job; return why the job may still have a start if none is found, ""
+    if there is proof.
+    """
     budget = capacity.budget
     fixed = [(item.demand, item.start.time) for item in settled]
     bound: int | None = None
@@ -485,7 +492,7 @@ def _settle(
 def _beside(
     problem: PlanningProblem, settled: list[_SettledJob], demand: Demand, bound: int, why: str
 ) -> bool:
-    """The first place beside the placements chosen so far."""
+    """Return the first start beside the placements chosen so far."""
     start = earliest_start(_profile(problem, settled), demand, not_before=bound)
     if start is None:
         return False

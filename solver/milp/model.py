@@ -48,14 +48,14 @@ class Outcome:
 
 
 def default_solver() -> Solver:
-    """HiGHS if highspy can be imported, else the CBC that comes with PuLP."""
+    """Return HiGHS if highspy can be imported, else the CBC that comes with PuLP."""
     return "HiGHS" if find_spec("highspy") is not None else "CBC"
 
 
 def solve(
     problem: pulp.LpProblem, budget: Budget, *, seconds: float, solver: Solver | None = None
 ) -> Outcome:
-    """Minimise within the smaller of the budget and `seconds` (wall); one thread.
+    """Minimise within the smaller of the budget and `seconds` (wall), in one thread.
 
     Under a deterministic effort the number of nodes is limited instead of the time. PuLP calls a
     run that a limit ended "Optimal" all the same: what counts is the status of the solution.
@@ -88,7 +88,9 @@ def _cbc(problem: pulp.LpProblem, limit: float | None, nodes: int | None) -> Out
 def _highs(
     problem: pulp.LpProblem, budget: Budget, limit: float | None, nodes: int | None
 ) -> Outcome:
-    """HiGHS, built by PuLP and run here: PuLP itself has no way to stop it or to read the bound."""
+    """Return a HiGHS model built by PuLP and run here, because PuLP cannot stop HiGHS or read its
+    bound.
+    """
     import highspy
 
     options: dict[str, Any] = {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-6}
@@ -118,7 +120,9 @@ def _highs(
 
 
 def _until_cancelled(highs: Any, budget: Budget) -> None:
-    """Run in a thread, so that Ctrl-C reaches Python; the solver stops at its next check."""
+    """Run the solver in a thread, so that Ctrl-C reaches Python; the solver stops at its next
+    check.
+    """
 
     def stop(event: Any) -> None:
         event.interrupt(budget.cancel.is_set())
@@ -145,7 +149,7 @@ Variable: TypeAlias = pulp.LpVariable
 
 
 class Program:
-    """A PuLP problem with variables that name themselves; minimises nothing until told."""
+    """A PuLP problem that names its own variables; the objective is empty until one is set."""
 
     def __init__(self) -> None:
         self.problem = pulp.LpProblem("slotwise", pulp.LpMinimize)
@@ -153,16 +157,16 @@ class Program:
         self._numbers = count()
 
     def binary(self) -> Variable:
-        """A new 0/1 variable."""
+        """Return a new 0/1 variable."""
         return self.integer(0, 1)
 
     def integer(self, low: int, high: int) -> Variable:
-        """A new integer variable over [low, high]."""
+        """Return a new integer variable over [low, high]."""
         name = f"v{next(self._numbers)}"
         return self.problem.add_variable(name, low, high, pulp.LpInteger)
 
     def real(self, low: float, high: float) -> Variable:
-        """A new variable over [low, high] that need not be whole."""
+        """Return a new real variable over [low, high]."""
         return self.problem.add_variable(f"v{next(self._numbers)}", low, high, pulp.LpContinuous)
 
     def add(self, constraint: pulp.LpConstraint) -> None:
@@ -171,7 +175,7 @@ class Program:
 
 
 def total(parts: list[tuple[Variable, float]]) -> Expression:
-    """A weighted sum; weights of a variable that occurs twice add up."""
+    """Return a weighted sum; weights of a variable that occurs twice are added."""
     weights: dict[Variable, float] = defaultdict(float)
     for variable, weight in parts:
         weights[variable] += weight
@@ -180,23 +184,23 @@ def total(parts: list[tuple[Variable, float]]) -> Expression:
 
 @dataclass(slots=True)
 class TermVariables:
-    """Variables of one term: what it holds on each host, as parts (variable, weight) of a sum."""
+    """The variables of one term: its slots on each host, as parts (variable, weight) of a sum."""
 
     program: Program
     term: TermDemand
     chosen: Variable
     slots: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
-    #: Whether a host is used.
+    #: Whether each host is used, by host.
     used: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
-    #: Blocks on each, only under span[block].
+    #: Number of blocks on each host, only under span[block].
     blocks: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
-    #: Whether it is the first of the term, only where that matters.
+    #: Whether each host is the first of the term, only if the first host matters.
     first: dict[int, Variable] = field(default_factory=dict)
-    #: Whether a compute unit is used.
+    #: Whether each compute unit is used.
     unit: dict[int, Variable] = field(default_factory=dict)
 
     def place(self, caps: IntArray, hosts: list[int]) -> None:
-        """Add the variables on `hosts`, each of which can hold `caps` slots (more than 0)."""
+        """Add the variables on `hosts`, each host with at most `caps` slots (more than 0)."""
         if self.term.one_host:
             self._on_one(caps, hosts)
         elif self.term.ptile is not None:
@@ -235,7 +239,7 @@ class TermVariables:
                 self.slots[host] = [(here, self.term.slots)]
 
     def _in_tiles(self, ptile: IntArray, caps: IntArray, hosts: list[int]) -> None:
-        """A full tile on every host, fewer slots on one at most."""
+        """Require a full tile on every used host except at most one host with fewer slots."""
         short: list[tuple[Variable, float]] = []
         for host in hosts:
             tile, cap = int(ptile[host]), int(caps[host])
@@ -256,7 +260,7 @@ class TermVariables:
             self.program.add(total([*short, (self.chosen, -1)]) <= 0)
 
     def _in_blocks(self, block: int, caps: IntArray, hosts: list[int]) -> None:
-        """Blocks on every host, on one at most a smaller one beside them or alone."""
+        """Require full blocks on every host, and a smaller block on at most one host."""
         short: list[tuple[Variable, float]] = []
         for host in hosts:
             cap = min(int(caps[host]), self.term.largest)
@@ -282,7 +286,7 @@ class TermVariables:
             self.slots[host] = [(held, 1)]
 
     def _agree(self) -> None:
-        """All hosts carry one label of one of the arrays of same[]."""
+        """Require that all used hosts have one label in one of the arrays of same[]."""
         if not self.term.same:
             return
         labels: dict[tuple[int, int], Variable] = {}
@@ -328,7 +332,9 @@ class TermVariables:
         self.program.add(total(spared) <= 1)
 
     def _balanced(self, members: dict[int, list[int]]) -> None:
-        """Slots of the used units, their hosts under a ptile, or blocks, differ by one at most."""
+        """Require that the slots of used units (hosts under a ptile, or blocks) differ by at most
+        one.
+        """
         counted = self.blocks or (self.slots if self.term.ptile is None else self.used)
         most = self.term.slots
         low = self.program.integer(0, most)
@@ -380,13 +386,13 @@ class Option:
     terms: list[TermVariables]
 
     def runs_at(self, point: int) -> bool:
-        """Whether the job would hold something at `point`."""
+        """Whether the job would use resources at `point`."""
         duration = self.demand.duration_from(self.time)
         return self.time <= point and (duration is None or point < self.time + duration)
 
 
 def alternatives(demand: Demand) -> list[int]:
-    """The rusage alternatives that can be granted at all."""
+    """Return the rusage alternatives that the cluster can satisfy."""
     return [
         number
         for number in range(len(demand.terms[0].alternatives) if demand.terms else 0)
@@ -398,7 +404,9 @@ def alternatives(demand: Demand) -> list[int]:
 
 
 class PlacementModel:
-    """All jobs of `starts` at one of their candidate instants each, beside what runs."""
+    """A model of all jobs of `starts`, each at one of its candidate instants, beside the running
+    jobs.
+    """
 
     def __init__(
         self,
@@ -407,7 +415,7 @@ class PlacementModel:
         *,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """check: called for each job; what it raises ends the building."""
+        """check: function called for each job; an exception from it ends the construction."""
         self.base = base
         self.program = Program()
         self.options: dict[str, list[Option]] = {}
@@ -430,7 +438,7 @@ class PlacementModel:
                     self._wait(demand.after, self.options[demand.job.id])
 
     def _wait(self, event: Event, options: Sequence[Option]) -> None:
-        """No option of a job is chosen at which its dependency condition does not hold yet."""
+        """Forbid the options of a job at which its dependency condition is not satisfied yet."""
         for time in sorted({option.time for option in options}):
             here = [(option.chosen, 1.0) for option in options if option.time == time]
             held = self._held(event, time)
@@ -438,7 +446,8 @@ class PlacementModel:
                 self.program.add(total([*here, *((v, -w) for v, w in held or ())]) <= 0)
 
     def _held(self, event: Event, time: int) -> Weighted | bool:
-        """A sum that is 1 where a condition holds at `time` and 0 elsewhere; True, False if fixed.
+        """Return a sum that is 1 if a condition holds at `time` and 0 otherwise, or a bool if this
+        is fixed.
 
         What a job that may start at several instants has reached by then is the sum of those of its
         options that are early enough.
@@ -488,7 +497,7 @@ class PlacementModel:
         self.program.problem.setObjective(total([(largest, 1)]))
 
     def keep(self, value: float) -> None:
-        """From now on no solution may be worse than `value` in the present objective.
+        """Require that no solution is worse than `value` in the present objective from now on.
 
         But for the solvers' own tolerance: the caller compares what comes of it.
         """
@@ -496,7 +505,7 @@ class PlacementModel:
         self.program.add(self.program.problem.objective <= value + slack)
 
     def solve(self, budget: Budget, *, seconds: float) -> tuple[Outcome, dict[str, Start]]:
-        """The outcome, and a start for every job where there is a solution."""
+        """Return the outcome, and a start for every job if there is a solution."""
         if self.infeasible:
             return Outcome("INFEASIBLE"), {}
         if not self.options:
@@ -512,7 +521,7 @@ class PlacementModel:
         return outcome, found
 
     def _option(self, demand: Demand, time: int, number: int) -> Option | None:
-        """The option with its variables; None if a term alone has too few slots."""
+        """Return the option with its variables, or None if one term alone has too few slots."""
         if not self.base.open_for(demand, time):
             return None
         capacities = []
@@ -536,14 +545,16 @@ class PlacementModel:
         return option
 
     def _share_hosts(self, terms: list[TermVariables]) -> None:
-        """The terms of an exclusive job share the slots of its hosts."""
+        """Require that the terms of an exclusive job share the slots of its hosts."""
         for host, capacity in enumerate(self.base.table.host_resources[SLOTS].capacity):
             parts = [part for variables in terms for part in variables.slots.get(host, ())]
             if parts:
                 self.program.add(total(parts) <= int(capacity))
 
     def _first(self, term: TermDemand, number: int, variables: TermVariables, time: int) -> None:
-        """The first host matters for -m host! and for what a job takes on its first host only."""
+        """Choose the first host, which matters for -m host! and for amounts taken on the first host
+        only.
+        """
         once = [use for use in term.alternatives[number].host_uses if use.per is Per.JOB]
         if term.first_hosts is None and not once:
             return
@@ -576,7 +587,9 @@ class PlacementModel:
                 self._at_most(parts, self.base.free_in_pool(index, point))
 
     def _at_most(self, parts: Parts, free: float) -> None:
-        """The parts together within what is free; left out where it cannot bind."""
+        """Require that the parts together do not exceed the free amount, unless the constraint
+        cannot bind.
+        """
         if not np.isfinite(free):
             return
         worst: dict[str, float] = defaultdict(float)
@@ -641,7 +654,7 @@ class PlacementModel:
     def _once(
         self, option: Option, hosts: dict[tuple[int, int], Parts], pools: dict[int, Parts]
     ) -> None:
-        """Limits that count a job once, on a host or in all, whichever of its terms is there."""
+        """Add limits that count a job once, on a host or in total, for any of its terms."""
         if len(option.terms) < 2:
             return
         on_hosts: dict[tuple[int, int], list[Weighted]] = defaultdict(list)
@@ -678,13 +691,13 @@ def _parts(job: str, parts: list[tuple[Variable, float]], amount: float) -> Part
 
 
 def _spread(alternative: Alternative) -> Alternative:
-    """The alternative without what is taken on the first host only: no host needs it otherwise."""
+    """Return the alternative without the amounts of the first host, which no other host needs."""
     uses = tuple(use for use in alternative.host_uses if use.per is not Per.JOB)
     return replace(alternative, host_uses=uses)
 
 
 class TermsByProgram(TermsTogether):
-    """A term placer that shares no model with that of the CP-SAT methods."""
+    """A placer of the terms of a job that shares no model with the CP-SAT methods."""
 
     def jointly(
         self, availability: Availability, starts: Sequence[tuple[Demand, int]]

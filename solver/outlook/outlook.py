@@ -40,7 +40,7 @@ def outlook(
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Outlook:
-    """The outlook of every pending job; options as in :func:`slotwise.plan`.
+    """Return the outlook of every pending job; options as in :func:`slotwise.plan`.
 
     time_limit: wall seconds of the simulation and the plan together; without it the plan alone has
     its usual one. margin: of the plan; the scheduler has none. first: plan only so many jobs.
@@ -110,7 +110,7 @@ def outlook_of_job(
     planned: Instance | None = None,
     budget: Budget | None = None,
 ) -> JobOutlook:
-    """The outlook of one pending job, as :func:`outlook_of`.
+    """Return the outlook of one pending job, as :func:`outlook_of` does for all.
 
     found: an optimal plan of it and the jobs before it, None if none was made; planned: the
     instance with these alone. What waits behind it is in no such plan, and may still touch it: then
@@ -155,7 +155,8 @@ def plan_states(
 
 
 def words_of(plan: Plan, states: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """The jobs for which a plan has no start, each with its state, else with the plan's word.
+    """Return the jobs without a planned start, each with its state, else with the status that the
+    plan gives.
 
     states: with what must happen, of the jobs of which they are known. They do not stand for a
     place that a longer search may still find.
@@ -266,7 +267,7 @@ def _possible(item: PlannedJob) -> dict[str, Any]:
 
 
 def _unplaced(found: Plan | None) -> dict[str, str]:
-    """Why jobs have no place in a plan, by job."""
+    """Return why jobs have no start in a plan, by job."""
     return {} if found is None else {entry.job: entry.reason for entry in found.unplaced}
 
 

@@ -56,7 +56,7 @@ class JobOutlook:
     #: The start that the simulated scheduler reaches as the cluster is configured; None if the
     #: state is another than "starts".
     as_configured: int | None
-    #: When it then ends at its limit; None if nothing says so.
+    #: End of the job at its limit after this start, None if there is no limit.
     as_configured_end: int | None = None
     #: Host to slots as configured, in allocation order.
     as_configured_on: Mapping[str, int] = field(default_factory=dict)
@@ -94,7 +94,8 @@ class JobOutlook:
 
     @property
     def sooner_by(self) -> int | None:
-        """Seconds from the start as configured to the possible one; negative where that is later.
+        """Return the seconds from the possible start to the start as configured; negative if the
+        possible one is later.
 
         None if one of them is not known.
         """
@@ -160,11 +161,11 @@ class Outlook:
         return found
 
     def get(self, job: str) -> JobOutlook | None:
-        """The outlook of a job, or None."""
+        """Return the outlook of a job, or None."""
         return next((item for item in self.jobs if item.job == job), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON."""
+        """Return plain data, fit for JSON."""
         return {
             "now": self.now,
             "origin": self.origin,
@@ -219,7 +220,7 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class Reasons:
-    """Tells apart why jobs of one instance have no start."""
+    """A classifier of the reasons why jobs of one instance have no start."""
 
     instance: Instance
     #: The instance resolved, with its windows and advance reservations.
@@ -231,13 +232,15 @@ class Reasons:
     _known: dict[str, Stated] = field(default_factory=dict)
 
     def of(self, job: Job) -> Stated:
-        """The state of a job that does not start as configured, and what must happen first."""
+        """Return the state of a job that does not start as configured, and what must happen
+        first.
+        """
         if job.id not in self._known:
             self._known[job.id] = self._found(job, self._awaited.get(job.id, _HOLDS))
         return self._known[job.id]
 
     def awaits(self, job: Job) -> bool:
-        """Whether its start condition does not come to hold as far as is known."""
+        """Whether the start condition of a job is not expected to be satisfied."""
         return self._awaited.get(job.id, _HOLDS).state != "starts"
 
     def _found(self, job: Job, awaited: Stated) -> Stated:
@@ -284,7 +287,7 @@ class Reasons:
 
     @staticmethod
     def _fits(problem: PlanningProblem, demand: Demand) -> bool:
-        """Whether a job has a place where nothing runs, whatever it waits for."""
+        """Whether a job fits on the idle cluster, regardless of its dependencies."""
         if demand.impossible:
             return False
         demand = on_loans(problem.resolver, replace(demand, after=None))

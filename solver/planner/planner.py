@@ -46,7 +46,7 @@ from .stable import PlanContext, grounds_of_cycle, grounds_of_search, nearest_pl
 
 
 class LiveInstance:
-    """The instance as it is now, and what runs in it, entered.
+    """The current instance, with its running jobs loaded.
 
     The place of a running job in the instance is nobody's business: the last one takes the place of
     one that is gone.
@@ -61,12 +61,12 @@ class LiveInstance:
         self._kept: LoadedRunningJobs | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is entered: it is again when it is asked for."""
+        """Return the state without the loaded jobs, which are loaded again on demand."""
         return {**self.__dict__, "_kept": None}
 
     @property
     def loaded_jobs(self) -> LoadedRunningJobs:
-        """The simulated state with the running jobs."""
+        """Return the loaded running jobs."""
         seen = self._as_entered()
         reserved = seen.advance_reservations
         if self._kept is None or self._kept.requests.instance.advance_reservations != reserved:
@@ -86,7 +86,7 @@ class LiveInstance:
         return job in self._where
 
     def submit(self, job: Job) -> None:
-        """A job joins the pending ones, or those to come where it is submitted later."""
+        """Submit a job, now or later at its `submit` time."""
         now = self.instance.now
         if isinstance(job, Job) and type(job.submit) is int and job.submit < now:
             job = replace(job, submit=now)
@@ -97,7 +97,7 @@ class LiveInstance:
         self._set(**{name: (*getattr(self.instance, name), job)})
 
     def end(self, job: str) -> None:
-        """A running job has ended."""
+        """Remove a running job that has ended."""
         self._check(EarlyEnd(self.instance.now, job))
         if job not in self._where:
             raise InputError(
@@ -106,7 +106,7 @@ class LiveInstance:
         self._leave([job])
 
     def cancel(self, job: str) -> None:
-        """A job is killed, wherever it stands."""
+        """Kill a pending, running or future job."""
         now = self.instance.now
         coming = {item.id for item in self.instance.future}
         if job not in coming:
@@ -117,7 +117,7 @@ class LiveInstance:
             self._withdraw({job})
 
     def host(self, name: str, status: str) -> None:
-        """A host goes down (its jobs wait again), comes up, is closed or opened."""
+        """Set a host down (its jobs are requeued), up, closed or open."""
         self._check(HostStatus(self.instance.now, name, status))
         cluster = self.instance.cluster
         at = cluster.host_index()[name]
@@ -137,7 +137,7 @@ class LiveInstance:
             self._set(pending=(*self.instance.pending, *lost))
 
     def start(self, running: Iterable[RunningJob]) -> None:
-        """Pending jobs run; nobody looks at whether they may."""
+        """Start pending jobs, without a check whether they are eligible."""
         more = tuple(running)
         if not more:
             return
@@ -169,9 +169,7 @@ class LiveInstance:
         self.instance = replace(self.instance, **parts)  # type: ignore[arg-type]
 
     def _keep_to_limits(self, jobs: Iterable[Job]) -> None:
-        """Enter running jobs again if arriving jobs state how many of them may run at a time
-        (``%N``).
-        """
+        """Reload running jobs if arriving jobs state a limit on running elements (``%N``)."""
         limited = [job for job in jobs if job.array_limit is not None]
         if self._kept is None or not limited:
             return
@@ -203,7 +201,7 @@ class LiveInstance:
         self._set(pending=pending, future=future)
 
     def _fits(self, job: Job) -> bool:
-        """Whether a job is right by itself and beside the others: all that it could be refused for.
+        """Whether a job is valid by itself and together with the other jobs, by every check.
 
         The look at a whole instance, which says what is wrong, takes in every host.
         """
@@ -215,7 +213,9 @@ class LiveInstance:
         return not any(refusals(self.instance, job))
 
     def _check(self, change: Change) -> None:
-        """The rules of files of changes for one of them; paths lead into the change."""
+        """Check one change by the rules of files of changes; paths in messages lead into the
+        change.
+        """
         try:
             require_sound_changes([change], self.instance)
         except InputError as error:
@@ -230,7 +230,7 @@ def _with_status(host: Host, status: str) -> Host:
 
 
 class Planner:
-    """The plan of an instance as it goes on; `instance` is what it has come to.
+    """A planner that keeps the plan of an instance up to date; `instance` is the present state.
 
     The plan is that of :func:`slotwise.plan` for `instance`, start by start. Of the plans with
     these starts it is one near the last: a job stays on its hosts where it can. With a tolerance a
@@ -250,7 +250,8 @@ class Planner:
         time_limit: float | None = None,
         effort: float | None = None,
     ) -> None:
-        """tolerance: seconds, None for none; not with fairshare, whose order is its own.
+        """tolerance: seconds, or None for no tolerance; not accepted with fairshare, which has its
+        own order.
 
         The others as in :func:`slotwise.plan`; time_limit and effort are of the exact methods.
         """
@@ -274,11 +275,13 @@ class Planner:
         self._published: dict[str, int] = {}
         self._together: list[str] | None = None
         self._plan: Plan | None = None
-        #: The time-based cycle behind the plan: it is asked about one more job.
+        #: The time-based cycle behind the plan, which also answers for one additional job.
         self._asked: NextCycle | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is quickly made again, so that it can be sent to other processes."""
+        """Return the state without data that is quickly recomputed, so that it can be sent to other
+        processes.
+        """
         return {**self.__dict__, "_asked": None}
 
     @property
@@ -287,7 +290,7 @@ class Planner:
         return self._living.instance
 
     def submit(self, job: Job | str, *, user: str = "user") -> str:
-        """A job, or a bsub line, is submitted: now, or at its `submit` where that is later.
+        """Submit a job, or the job of a bsub line, now or later at its `submit` time.
 
         Returns its id. user: who submits a line.
         """
@@ -298,12 +301,12 @@ class Planner:
         return job.id
 
     def end(self, job: str) -> None:
-        """A running job has ended."""
+        """Remove a running job that has ended."""
         with self._event(f"job {job} ended"):
             self._living.end(job)
 
     def cancel(self, job: str) -> None:
-        """A job is killed: it runs, or waits, no more."""
+        """Kill a job, so that it neither runs nor waits any more."""
         with self._event(f"job {job} cancelled"):
             self._living.cancel(job)
 
@@ -313,7 +316,8 @@ class Planner:
             self._living.host(name, status)
 
     def advance(self, now: int) -> None:
-        """Time goes on to `now` (seconds from the origin), and everything went as planned.
+        """Advance the time to `now` (seconds from the origin); all planned events happen until
+        then.
 
         Jobs whose start was before `now` have started, where the plan has them; jobs that were to
         end by now have ended; jobs to come by now are pending. A job that starts at `now` itself
@@ -336,7 +340,9 @@ class Planner:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Events that are one: no plan is made between them, and changes are due to all of them."""
+        """Group events: the planner makes no plan between them, and attributes changes to all of
+        them.
+        """
         if self._together is not None:
             yield
             return
@@ -361,12 +367,12 @@ class Planner:
 
     @contextmanager
     def _lasting(self) -> Iterator[None]:
-        """The plan before is known, so that what changes is."""
+        """Keep the previous plan, so that the next plan can list its changes."""
         self._current()
         yield
 
     def plan(self) -> Plan:
-        """The plan now; its `changes` are those since this was last asked."""
+        """Return the current plan; its `changes` are those since the previous call."""
         changes, self._changes = tuple(self._changes), []
         return replace(self._current(), changes=changes)
 
@@ -450,7 +456,7 @@ class Planner:
         )
 
     def _made(self, last: Mapping[str, PlannedJob]) -> Plan:
-        """A plan from what is, near the last one."""
+        """Return a plan of the present state that stays near the last plan."""
         instance = self.instance
         if self.method in ESTIMATES and self._options["objective"] == "lexicographic":
             with no_collection():
@@ -479,7 +485,9 @@ class Planner:
     def _as_published(
         self, found: Plan, grounds: PlanContext, last: Mapping[str, PlannedJob]
     ) -> Plan:
-        """The plan itself, or one that keeps what was told where this one moves a start too far."""
+        """Return the plan, or one that keeps the published starts if this plan moves a start too
+        far.
+        """
         assert self._tolerance is not None
         published = {job: self._published[job] for job in last if job in self._published}
         late = [

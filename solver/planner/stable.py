@@ -1,4 +1,4 @@
-"""A plan made to stay near the last one, if the judge agrees; else the plan as it is."""
+"""A plan that stays near the previous one and passes the validator, else the unchanged plan."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class PlannedPlacement:
     job: str
     demand: Demand
     start: Start
-    #: Whether others of its hosts would do too.
+    #: Whether other hosts would serve the job too.
     movable: bool = True
-    #: Adds the commitment of a start to a profile.
+    #: Function that adds the commitment of a start to a profile.
     protection: Hold | None = None
-    #: Whether it may use what others keep, if it is gone by their starts.
+    #: Whether the job may use slots that others reserve, if it ends by their starts.
     backfilled: bool = True
 
 
 def closest_placements(
     base: Profile, placed: Sequence[PlannedPlacement], last: Mapping[str, Start]
 ) -> dict[str, Start]:
-    """The places of a plan with as many of the last ones as can be kept; no start changes.
+    """Return the placements of a plan with as many previous hosts as possible; no start changes.
 
     base: what runs. placed: in the order of planning, which goes first where two would keep the
     same place. Jobs that differ are lifted out, each goes back to its last place where that is
@@ -65,7 +65,7 @@ def closest_placements(
 
 
 def _may_go_elsewhere(item: PlannedPlacement) -> bool:
-    """Whether other hosts would do; whole units and even ones depend on what else is free."""
+    """Whether other hosts would do; whole units and balanced units depend on other free hosts."""
     terms = item.demand.terms
     return item.movable and len(terms) == 1 and terms[0].unit is None
 
@@ -90,7 +90,9 @@ def _settled(
     last: Mapping[str, Start],
     placed: Sequence[PlannedPlacement],
 ) -> dict[str, Start] | None:
-    """Places of the jobs lifted: the last one, else the own, else any; None if one has none."""
+    """Return placements of removed jobs: the previous hosts, else the present, else any; None if
+    one job has none.
+    """
     profile = base.copy()
     found: dict[str, Start] = {}
     for item in wishes:
@@ -116,7 +118,7 @@ def _settled(
 def _is_free(
     profile: Profile, item: PlannedPlacement, start: Start, placed: Sequence[PlannedPlacement]
 ) -> bool:
-    """Whether a place is free, for a job to which nothing is lent beside all that is kept too."""
+    """Whether an allocation is free, also given all reservations if the job may not backfill."""
     if item.backfilled:
         return still_free(profile, item.demand, start)
     beside = profile.copy()
@@ -129,7 +131,7 @@ def _is_free(
 def keep_published(
     base: Profile, demands: Sequence[Demand], published: Mapping[str, Start]
 ) -> dict[str, Start]:
-    """Starts of all jobs, those that were told one before all others.
+    """Return starts of all jobs, with previously published starts placed first.
 
     Each of them holds the place that it was told, where that is free beside what runs; else it
     starts at the same time elsewhere, else as early as it can after that. Then every job in its
@@ -168,7 +170,7 @@ def _as_published(profile: Profile, demand: Demand, start: Start) -> Start | Non
 def _forward(
     base: Profile, demands: Sequence[Demand], pins: Mapping[str, Start]
 ) -> dict[str, Start]:
-    """Each job in its turn at the earliest instant that the places of the others leave."""
+    """Move each job, in order, to the earliest instant that the other allocations allow."""
     starts = dict(pins)
     by_job = {demand.job.id: demand for demand in demands}
     for demand in demands:
@@ -191,7 +193,7 @@ class PlanContext:
     base: Callable[[], Profile]
     #: Adds the reservations of jobs without a planned start to a profile.
     held: Callable[[Profile], None]
-    #: The jobs that have a place, in the order of planning.
+    #: The jobs with an allocation, in the order of planning.
     placed: Callable[[], list[PlannedPlacement]]
     #: Demands of all jobs, in priority order.
     demands: Callable[[], list[Demand]]
@@ -261,7 +263,7 @@ def grounds_of_search(instance: Instance, margin: int, found: Plan) -> PlanConte
 
 
 def _each_start_counts(instance: Instance) -> bool:
-    """Whether where a job goes decides by more than what it takes whether another may follow."""
+    """Whether the hosts of a job affect later jobs by more than the amounts that the job takes."""
     cluster = instance.cluster
     return (
         bool(instance.partitions)
@@ -274,7 +276,7 @@ def _each_start_counts(instance: Instance) -> bool:
 def nearest_plan(
     instance: Instance, found: Plan, grounds: PlanContext, last: Mapping[str, PlannedJob]
 ) -> Plan:
-    """The plan with the jobs on their last hosts where they can be, all starts as they are."""
+    """Return the plan with jobs on their previous hosts if possible, and unchanged starts."""
     before = {item.job: item for item in found}
     stays = {
         job
@@ -299,7 +301,7 @@ def nearest_plan(
 def stable_plan(
     instance: Instance, found: Plan, grounds: PlanContext, last: Mapping[str, PlannedJob]
 ) -> Plan | None:
-    """A plan in which what the jobs were told last comes first; None if there is none."""
+    """Return a plan that places jobs with published starts first, or None if there is none."""
     index = instance.cluster.host_index()
     published = {job: start for job, item in last.items() if (start := _start_of(item, index))}
     demands = [demand for demand in grounds.demands() if not demand.impossible]
@@ -326,7 +328,7 @@ def stable_plan(
     return None if judged is found else judged
 
 
-#: Said of a plan that keeps what jobs were told.
+#: Note on a plan that keeps published starts.
 NO_PLACE = "the starts promised to other jobs leave it no place"
 KEPT = "promised starts come first: by the order alone some would move later than tolerated"
 
@@ -383,13 +385,15 @@ def _with(instance: Instance, found: Plan, changed: Mapping[str, Start]) -> Plan
 
 
 def _judged(instance: Instance, found: Plan, other: Plan, as_lsf: bool) -> Plan:
-    """The other plan, with what it holds now, where the judge finds nothing in it."""
+    """Return the other plan, with its current reservations, if the validator accepts it."""
     other = _holding(instance, other)
     return other if holds(instance, other, as_lsf=as_lsf) else found
 
 
 def _holding(instance: Instance, plan: Plan) -> Plan:
-    """The plan with what each job that waits holds now of its place: what of it is free."""
+    """Return the plan with the currently reserved slots of each waiting job: the free part of its
+    allocation.
+    """
     left = {host.name: host.slots for host in instance.cluster.hosts}
     for running in instance.running:
         for host, slots in running.allocation.items():

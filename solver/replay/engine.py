@@ -16,12 +16,12 @@ ScheduleAfter = Literal["event", "timestamp"]
 
 
 class _Precedence:
-    """Precedence of jobs: SWF columns 17 and 18."""
+    """The precedence of jobs, from columns 17 and 18 of SWF."""
 
     def __init__(self, workload: Workload) -> None:
-        #: The job that each follows, -1 for none.
+        #: The job that each job follows, -1 for none.
         self.before: list[int] = predecessors(workload).tolist()
-        #: Seconds that each waits after the one before it.
+        #: Seconds of think time of each job after the job that it follows.
         self.think: list[int] = [] if workload.think is None else workload.think.tolist()
         #: Numbers of the jobs that follow a job.
         self.behind: dict[int, list[int]] = {}
@@ -54,7 +54,7 @@ class Engine(ABC):
     def __init__(self, workload: Workload, procs: int, schedule_after: ScheduleAfter) -> None:
         self.submit: list[int] = workload.submit.tolist()
         self._order = _Precedence(workload)
-        #: When jobs that follow others came after all, by job.
+        #: Submission instant of each job that follows another job, by job.
         self.submitted_at: dict[int, int] = {}
         self.run: list[int] = workload.run_time.tolist()
         self.request: list[int] = workload.req_time.tolist()
@@ -70,19 +70,21 @@ class Engine(ABC):
 
     @abstractmethod
     def hold(self, job: int, end: int) -> None:
-        """A job holds its processors from before this engine begins, as planned until `end`."""
+        """Record that a job uses its processors from before this engine begins until the planned
+        `end`.
+        """
 
     @abstractmethod
     def submitted(self, job: int, now: int) -> None:
-        """A job has arrived."""
+        """Process the arrival of a job."""
 
     @abstractmethod
     def ended(self, job: int, now: int) -> None:
-        """A job has ended, perhaps before its requested time is over."""
+        """Process the end of a job, perhaps before its requested time expires."""
 
     @abstractmethod
     def schedule(self, now: int) -> None:
-        """Decide which waiting jobs start."""
+        """Decide which waiting jobs start now."""
 
     #: The dataclass that says what `policy_state` returns.
     state_shape: ClassVar[Any]
@@ -93,15 +95,18 @@ class Engine(ABC):
 
     @abstractmethod
     def restore_policy(self, state: dict[str, Any]) -> None:
-        """Take over what `policy_state` returned."""
+        """Restore the state that `policy_state` returned."""
 
     def carry_on(self, job: int, started: int) -> None:
-        """A job runs since `started`, before this engine begins; then call `begin_with`."""
+        """Add a job that runs since `started`, before this engine begins; call `begin_with`
+        afterwards.
+        """
         self.start[job] = started
         self.hold(job, started + self.request[job])
 
     def begin_with(self, first: int, coming: int) -> None:
-        """Begin with jobs that run already, all before `first`, and jobs that wait from it on.
+        """Begin with already running jobs, all numbered below `first`, and waiting jobs from
+        `first` on.
 
         Submissions are those from `coming` on. Who waits is looked at together, as the last of them
         arrives: one by one they would be offered what a newcomer of that very second is offered
@@ -119,14 +124,14 @@ class Engine(ABC):
     def begin(self, job: int, time: int) -> None:
         """Set `job` to start at `time`; an earlier time given later replaces it."""
         self.start[job] = time
-        # Without plans nothing comes between: all that happens now happens before starts.
+        # Without planned starts, all events of this instant are processed before the starts.
         if time == self.now and not self.plans_ahead:
             self.queue.push(time + self.run[job], EventKind.END, job)
         else:
             self.queue.push(time, EventKind.START, job)
 
     def advance(self, events: int) -> bool:
-        """Handle up to `events` further events; whether any is left."""
+        """Process up to `events` further events; return whether any event is left."""
         queue, start, run = self.queue, self.start, self.run
         each_event = self.schedule_after == "event"
         submission, beginning = EventKind.SUBMIT, EventKind.START
@@ -136,7 +141,7 @@ class Engine(ABC):
                 return False
             now, kind, _, job = event
             if kind == beginning:
-                if start[job] == now:  # else the job was moved to an earlier time
+                if start[job] == now:  # Otherwise the job was moved to an earlier instant.
                     queue.push(now + run[job], EventKind.END, job)
                 continue
             self.now = now
@@ -157,7 +162,7 @@ class Engine(ABC):
         return bool(queue)
 
     def _may_submit(self, job: int, now: int) -> bool:
-        """Whether the job that another follows has ended, and its think time is over.
+        """Whether the job that another follows has ended, and the think time has passed.
 
         If it has ended the other comes when that time is over, else when the end comes: at one time
         stamp ends come last.
@@ -172,19 +177,19 @@ class Engine(ABC):
         return False
 
     def _submit(self, job: int, time: int) -> None:
-        """A job that follows another is submitted then."""
+        """Submit a job that follows another job."""
         self.submitted_at[job] = time
         self.queue.push(time, EventKind.SUBMIT, job)
 
     def _more_now(self, now: int) -> bool:
-        """Whether another submission or end happens at this very time stamp."""
+        """Whether another submission or end happens at this instant."""
         if not self.queue:
             return False
         time, kind, _, _ = self.queue.peek()
         return time == now and kind != EventKind.START
 
     def state(self) -> dict[str, Any]:
-        """Everything that has changed since the beginning, as plain data."""
+        """Return everything that has changed since the beginning, as plain data."""
         events, sequence = self.queue.state()
         return {
             "now": self.now,
@@ -197,7 +202,7 @@ class Engine(ABC):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from `state`, which must come from the same workload, size and policy."""
+        """Continue from `state`, which must come from an equal workload, size and policy."""
         self.now = state["now"]
         self.finished = state["finished"]
         self.start = list(state["start"])
@@ -208,7 +213,7 @@ class Engine(ABC):
 
 
 class ProcessorProfile:
-    """`free[i]` processors are free over [times[i], times[i+1]), the last value indefinitely.
+    """Free processors over time: `free[i]` over [times[i], times[i+1]), the last value without end.
 
     Neighbouring steps differ, so the lists are as short as they can be.
     """
@@ -227,7 +232,7 @@ class ProcessorProfile:
             del self.free[:past]
 
     def take(self, start: int, end: int, procs: int) -> None:
-        """Occupy `procs` processors over [start, end); a negative number gives them back."""
+        """Occupy `procs` processors over [start, end); a negative number releases processors."""
         times, free = self.times, self.free
         first = bisect_left(times, start)
         if first == len(times) or times[first] != start:
@@ -246,7 +251,7 @@ class ProcessorProfile:
             del times[first], free[first]
 
     def earliest(self, procs: int, duration: int, after: int) -> int:
-        """First t >= `after` with `procs` processors free over [t, t + duration).
+        """Return the first t >= `after` with `procs` processors free over [t, t + duration).
 
         `procs` must not exceed the machine, which is all free in the end.
         """
@@ -299,7 +304,7 @@ class ProcessorProfile:
 
 
 class WaitingBySize:
-    """Jobs by number, in the order of their arrival; those of one size by their requests.
+    """Waiting jobs by number in the order of arrival, and the jobs of each size by request.
 
     size: processors of each job. request: its planned run time (seconds).
     """
@@ -310,7 +315,7 @@ class WaitingBySize:
         self._of_size: dict[int, list[tuple[int, int]]] = {}  # (request, job), sorted
 
     def add(self, job: int) -> None:
-        """A job waits."""
+        """Add a waiting job."""
         size = self._size[job]
         jobs = self._of_size.get(size)
         if jobs is None:
@@ -319,7 +324,7 @@ class WaitingBySize:
         insort(jobs, (self._request[job], job))
 
     def remove(self, job: int) -> None:
-        """A job that waits does so no longer."""
+        """Remove a job that no longer waits."""
         size = self._size[job]
         jobs = self._of_size[size]
         if len(jobs) == 1:
@@ -329,7 +334,8 @@ class WaitingBySize:
             del jobs[bisect_left(jobs, (self._request[job], job))]
 
     def fitting(self, free: int, extra: int, window: int) -> list[int]:
-        """Jobs of at most `free` processors that ask for at most `window` seconds, or for `extra`.
+        """Return the jobs of at most `free` processors that request at most `window` seconds, or at
+        most `extra` processors.
 
         In the order of their arrival.
         """
@@ -347,7 +353,8 @@ class WaitingBySize:
 
 
 def synthetic(jobs: int, procs: int, *, load: float = 0.8, seed: int = 0) -> Workload:
-    """`jobs` jobs for a machine of `procs` processors, about `load` of it asked for on average.
+    """Return `jobs` synthetic jobs for a machine of `procs` processors with about `load` of it
+    requested on average.
 
     Sizes are log-uniform up to half the machine, run times log-uniform from a minute to a day,
     requests 1 to 5 times the run time in full minutes, submissions a Poisson process. The same

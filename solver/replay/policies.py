@@ -18,15 +18,15 @@ class _FcfsState:
 
 
 class Fcfs(Engine):
-    """Strictly in order of arrival: nobody starts before the head of the queue does."""
+    """First come, first served: no job starts before the head of the queue."""
 
     state_shape: ClassVar[Any] = _FcfsState
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.waiting: list[int] = []  # in order of arrival
+        self.waiting: list[int] = []  # Waiting jobs in order of arrival.
         self.free = self.procs
-        self.running: list[tuple[int, int]] = []  # (planned end, job), sorted
+        self.running: list[tuple[int, int]] = []  # Running jobs as (planned end, job), sorted.
         # Waiting jobs before this place were refused and nothing was freed since, so they are
         # refused still: with time, what a job may use only shrinks.
         self.refused = 0
@@ -68,12 +68,12 @@ class Fcfs(Engine):
         del self.waiting[:started]
 
     def occupy(self, job: int, now: int) -> None:
-        """Start `job`, which fits."""
+        """Start `job`, which must fit."""
         self.hold(job, now + self.request[job])
         self.begin(job, now)
 
     def backfill(self, now: int) -> None:
-        """Nobody overtakes under FCFS."""
+        """Do nothing, because FCFS lets no job overtake another."""
 
     def policy_state(self) -> dict[str, Any]:
         return {
@@ -97,7 +97,8 @@ class _EasyState(_FcfsState):
 
 
 class Easy(Fcfs):
-    """The head of the queue has a reservation; others may start if they do not delay it.
+    """EASY backfilling: the head of the queue has a reservation, and other jobs start if they do
+    not delay the head.
 
     The shadow is the time at which the head can start by the planned ends of running jobs; `extra`
     is what is free then beyond the head's need. A later job may start if it fits now and ends by
@@ -142,9 +143,13 @@ class Easy(Fcfs):
         self.extra = extra
 
     def _candidates(self, free: int, extra: int, window: int) -> list[int]:
-        """Jobs behind the head that may start, each if it were alone, in the order of arrival."""
+        """Return jobs behind the head that could start, each considered alone, in order of
+        arrival.
+        """
         if self.refused == 0:
-            return self.by_size.fitting(free, extra, window)  # not the head: it does not fit
+            return self.by_size.fitting(
+                free, extra, window
+            )  # The head of the queue is excluded, because it does not fit.
         size, request = self.size, self.request
         return [
             job
@@ -153,7 +158,7 @@ class Easy(Fcfs):
         ]
 
     def in_order(self, candidates: list[int]) -> list[int]:
-        """The order in which candidates are tried: that of arrival."""
+        """Return the candidates in the order of attempts, here the order of arrival."""
         return candidates
 
     def reserve_head(self, head: int) -> None:
@@ -196,7 +201,8 @@ class _ConservativeState:
 
 
 class Conservative(Engine):
-    """A reservation at arrival; at each end, reservations move earlier in order of arrival.
+    """Conservative backfilling: each job gets a reservation at arrival; at each end, reservations
+    move earlier in order of arrival.
 
     A reservation is the earliest start that disturbs no other reservation. It never moves later
     (Mu'alem and Feitelson 2001, with compression).
@@ -209,8 +215,10 @@ class Conservative(Engine):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.profile = ProcessorProfile([self.now], [self.procs])
-        self.waiting: list[int] = []  # reserved or just begun, in order of arrival
-        self.arrived: list[int] = []  # not yet reserved
+        self.waiting: list[
+            int
+        ] = []  # Jobs with a reservation, or just started, in order of arrival.
+        self.arrived: list[int] = []  # Jobs without a reservation.
         self.compress_due = False
         # Whether a pass could still move something: a freed tail or a moved job leaves room.
         self.loose = False
@@ -287,7 +295,7 @@ class _ReplanState:
 
 
 class Replan(Engine):
-    """All reservations are dropped and planned anew, first come first served.
+    """A policy that drops all reservations and plans all jobs again, first come, first served.
 
     A job may thus be moved later than it was once promised. Planning anew is skipped where it
     cannot change anything: while no job ends before its planned end, the plan stays what it was
@@ -301,9 +309,9 @@ class Replan(Engine):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.profile = ProcessorProfile([self.now], [self.procs])
-        self.waiting: list[int] = []  # in order of arrival
-        self.planned: list[int] = []  # planned start of each waiting job, where it has one
-        self.running: dict[int, int] = {}  # job to planned end
+        self.waiting: list[int] = []  # Waiting jobs in order of arrival.
+        self.planned: list[int] = []  # Planned start of each waiting job that has one.
+        self.running: dict[int, int] = {}  # Planned end of each running job.
         self.stale = False
 
     def hold(self, job: int, end: int) -> None:

@@ -1,4 +1,4 @@
-"""Replay policies of one's own: an order of the queue, and who may be backfilled.
+"""User-defined replay policies: an order of the queue, and a choice of jobs that may be backfilled.
 
 A policy is one class with :meth:`QueuePolicy.order`. Everything else is EASY: jobs start in that
 order while they fit; the first that does not fit has a reservation; behind it, in the same order,
@@ -29,19 +29,19 @@ from .policies import Fcfs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueueView:
-    """The jobs that wait, in order of arrival; arrays int64 of shape (n,), times in seconds."""
+    """The waiting jobs in order of arrival; int64 arrays of shape (n,), times in seconds."""
 
-    #: Number in the log.
+    #: Number of each job in the log.
     job: Ints
-    #: Submission; of a job that follows another, when it came.
+    #: Submission of each job; for a job that follows another, its arrival.
     submit: Ints
-    #: Requested run time, which is all that a scheduler knows of the run.
+    #: Requested run time, the only run time known to a scheduler.
     req_time: Ints
-    #: Processors.
+    #: Number of processors.
     procs: Ints
-    #: Number of the user in the log, -1 for unknown.
+    #: Number of the user in the log, -1 if unknown.
     user: Ints
-    #: Number of the queue in the log, -1 for unknown.
+    #: Number of the queue in the log, -1 if unknown.
     queue: Ints
 
     def __len__(self) -> int:
@@ -49,28 +49,30 @@ class QueueView:
 
 
 class QueuePolicy(ABC):
-    """A policy by its order of the queue. `name` stands in tables and checkpoints."""
+    """A policy defined by its order of the queue; `name` appears in tables and checkpoints."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def order(self, waiting: QueueView, now: int) -> ArrayLike:
-        """A number for each job, shape (n,): the least goes first, equal ones as they came."""
+        """Return a number per job, shape (n,): the lowest goes first, equal ones in order of
+        arrival.
+        """
 
     def may_backfill(self, waiting: QueueView, now: int) -> ArrayLike:
-        """Whether each job may be backfilled, shape (n,): by default all."""
+        """Return whether each job may be backfilled, shape (n,); by default all jobs may."""
         return np.ones(len(waiting), dtype=bool)
 
 
 class Ordered(Fcfs):
-    """EASY backfilling under a policy of one's own; the policy orders the queue at every pass."""
+    """EASY backfilling under a user-defined policy, which orders the queue at every pass."""
 
     policy: ClassVar[QueuePolicy]
 
     def __init__(self, workload: Workload, *arguments: Any) -> None:
         super().__init__(workload, *arguments)
         self._log = workload
-        #: Submissions as the policy sees them.
+        #: Submission times as the policy sees them.
         self.known_submit = workload.submit
 
     def submitted_before(self, submit: Ints) -> None:
@@ -96,7 +98,7 @@ class Ordered(Fcfs):
         self.waiting = [job for job in jobs if self.start[job] < 0]
 
     def _backfill(self, queue: list[int], now: int) -> None:
-        """The head of `queue` does not fit: those behind it start where they do not delay it."""
+        """Start jobs behind the head of `queue` that do not delay the head, which does not fit."""
         head, behind = queue[0], queue[1:]
         candidates = [job for job in behind if self.size[job] <= self.free]
         if not candidates:
@@ -138,7 +140,7 @@ class Ordered(Fcfs):
 
 
 def _one_each(policy: QueuePolicy, call: str, given: ArrayLike, count: int) -> NDArray[Any]:
-    """The values that a policy gave, one a job. Raises InputError for anything else."""
+    """Return the values of a policy, one per job. Raises InputError for any other result."""
     found = np.asarray(given)
     if found.shape != (count,) or found.dtype.kind not in "biuf" or np.isnan(found).any():
         raise InputError(
@@ -154,7 +156,7 @@ class SmallestArea(QueuePolicy):
     name = "saf"
 
     def order(self, waiting: QueueView, now: int) -> ArrayLike:
-        """The area of each."""
+        """Return the area of each job."""
         return waiting.procs * waiting.req_time
 
 
@@ -164,7 +166,7 @@ class Wfp3(QueuePolicy):
     name = "wfp3"
 
     def order(self, waiting: QueueView, now: int) -> ArrayLike:
-        """The score of each, its sign turned."""
+        """Return the negated score of each job."""
         return -(((now - waiting.submit) / waiting.req_time) ** 3) * waiting.procs
 
 
@@ -178,23 +180,23 @@ class F1(QueuePolicy):
     name = "f1"
 
     def order(self, waiting: QueueView, now: int) -> ArrayLike:
-        """The score of each."""
+        """Return the score of each job."""
         submit = np.log10(np.maximum(waiting.submit, 1))
         return np.asarray(np.log10(waiting.req_time) * waiting.procs + 870 * submit)
 
 
-#: Orders of the literature, by name.
+#: Queue orders from the literature, by name.
 OF_LITERATURE: Mapping[str, type[QueuePolicy]] = {
     policy.name: policy for policy in (SmallestArea, Wfp3, F1)
 }
 
 
-#: The group of entry points that name policies of one's own: subclasses of QueuePolicy.
+#: Name of the entry point group for user-defined policies, subclasses of QueuePolicy.
 ENTRY_POINTS = "slotwise.queue_policy"
 
 
 def ordered(policy: QueuePolicy | type[QueuePolicy]) -> type[Ordered]:
-    """The engine of a policy. Raises InputError for what is none."""
+    """Return the engine of a policy. Raises InputError if the value is not a policy."""
     made = policy() if isinstance(policy, type) else policy
     if not isinstance(made, QueuePolicy):
         raise InputError(f"a policy must be a QueuePolicy, not {type(made).__name__}")
@@ -204,5 +206,5 @@ def ordered(policy: QueuePolicy | type[QueuePolicy]) -> type[Ordered]:
 
 
 def registered() -> Mapping[str, EntryPoint]:
-    """The policies that installed packages name, by name."""
+    """Return the policies of installed packages, by name."""
     return {point.name: point for point in entry_points(group=ENTRY_POINTS)}

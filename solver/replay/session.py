@@ -29,22 +29,24 @@ POLICIES: dict[str, type[Engine]] = {
     "replan": Replan,
     **{name: ordered(policy) for name, policy in OF_LITERATURE.items()},
 }
-#: A policy by its name, or one of one's own.
+#: A policy name, or a user-defined policy.
 Policy: TypeAlias = str | QueuePolicy
 
 
 def policy_names() -> tuple[str, ...]:
-    """The names that `policy` may have: those of here, then those of installed packages."""
+    """Return the accepted names of `policy`: the built-in ones, then those of installed
+    packages.
+    """
     return (*POLICIES, *sorted(registered().keys() - POLICIES.keys()))
 
 
 def policy_name(policy: Policy) -> str:
-    """The name of a policy that :func:`engine_of` takes."""
+    """Return the name of a policy that :func:`engine_of` accepts."""
     return policy if isinstance(policy, str) else policy.name
 
 
 def engine_of(policy: Policy) -> type[Engine]:
-    """The engine of a policy. Raises UnknownNameError for a name that no policy has."""
+    """Return the engine of a policy. Raises UnknownNameError for an unknown name."""
     if not isinstance(policy, str):
         return ordered(policy)
     if policy in POLICIES:
@@ -53,39 +55,39 @@ def engine_of(policy: Policy) -> type[Engine]:
         raise UnknownNameError.among("policy", policy, policy_names())
     try:
         found = point.load()
-    except Exception as error:  # the code of a package: any error
+    except Exception as error:  # Code of another package may raise any error.
         raise InputError(f"policy {policy} ({point.value}): {error}") from error
     return ordered(found)
 
 
-_STRIDE = 256  # events between two looks at the stop flag
+_STRIDE = 256  # Number of events between two checks of the stop flag.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayResult:
-    """Starts of each job of `workload` (canonical form); arrays int64 of shape (n,), seconds."""
+    """Starts of the jobs of `workload` (canonical form); int64 arrays of shape (n,), seconds."""
 
     workload: Workload
     policy: str
     procs: int
     schedule_after: ScheduleAfter
-    #: -1 where a stopped replay had not come to it.
+    #: Start of each job, -1 if a stopped replay did not reach it.
     start: Ints
-    #: Every job has ended.
+    #: Whether every job has ended.
     complete: bool
     #: Submission times in seconds, None if they are as recorded.
     submitted_at: Ints | None = None
-    #: The policy where it is one of one's own.
+    #: The policy, if it is user-defined.
     own_policy: QueuePolicy | None = None
 
     @property
     def end(self) -> Ints:
-        """Real ends; -1 where there is no start."""
+        """Return the real end of each job, -1 without a start."""
         return np.where(self.start < 0, -1, self.start + self.workload.run_time)
 
     @property
     def wait(self) -> Ints:
-        """Seconds from submission to start, -1 where not started.
+        """Return the seconds from submission to start, -1 without a start.
 
         A job that follows another is submitted after its end.
         """
@@ -93,7 +95,7 @@ class ReplayResult:
         return np.where(self.start < 0, -1, self.start - submit)
 
     def columns(self) -> dict[str, Ints]:
-        """The per-job table by column, in the order in which files have it."""
+        """Return the job table by column, in the column order of files."""
         log = self.workload
         return {
             "job": log.job,
@@ -107,14 +109,14 @@ class ReplayResult:
         }
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame, one row a job."""
+        """Return a pandas data frame, one row per job."""
         import pandas
 
         return pandas.DataFrame(self.columns())
 
     @property
     def metrics(self) -> Metrics:
-        """Waits, slowdowns and utilisation, as :func:`measure` has them."""
+        """Return waits, slowdowns and utilisation, as :func:`measure` computes them."""
         return measure(self)
 
 
@@ -133,7 +135,7 @@ class _EngineState:
 
 @dataclass
 class _ReplayContent:
-    """Content of a checkpoint of a replay."""
+    """The content of a replay checkpoint."""
 
     policy: str
     procs: int
@@ -144,7 +146,7 @@ class _ReplayContent:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A stopped replay: which one it is, and all it needs to go on."""
+    """A stopped replay, with its identity and the state needed to continue."""
 
     policy: str
     procs: int
@@ -168,7 +170,7 @@ class Checkpoint:
 
 
 class Replay:
-    """One replay that can be advanced, looked at, stopped and resumed.
+    """A replay that a caller can advance, inspect, stop and resume.
 
     Parameters
     ----------
@@ -209,7 +211,8 @@ class Replay:
         source: str = "",
         policy: QueuePolicy | None = None,
     ) -> Replay:
-        """Go on from a checkpoint of the same workload; policy: one of one's own, given again.
+        """Continue from a checkpoint of an equal workload; policy: a user-defined policy, given
+        again.
 
         Raises InputError if the workload or the policy is another one.
         """
@@ -227,24 +230,24 @@ class Replay:
 
     @property
     def now(self) -> int:
-        """Simulated time, seconds."""
+        """Return the simulated time in seconds."""
         return self._engine.now
 
     @property
     def finished(self) -> int:
-        """Jobs that have ended."""
+        """Return the number of jobs that have ended."""
         return self._engine.finished
 
     def reservations(self) -> list[int]:
-        """Start or reserved start of each job, -1 where it has neither yet."""
+        """Return the start or reserved start of each job, -1 if it has neither yet."""
         return list(self._engine.start)
 
     def advance(self, events: int = _STRIDE) -> bool:
-        """Handle up to `events` further events; whether any is left."""
+        """Process up to `events` further events; return whether any event is left."""
         return self._engine.advance(events)
 
     def checkpoint(self) -> Checkpoint:
-        """The present state; it stays valid when the replay goes on."""
+        """Return a checkpoint of the present state, which stays valid when the replay continues."""
         state = json.loads(json.dumps(self._engine.state()))
         digest = self.workload.digest()
         return Checkpoint(self.policy, self.procs, self.schedule_after, digest, state)
@@ -298,7 +301,7 @@ SHORT = 10
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Waits and spans in seconds; percentiles interpolate linearly.
+    """Metrics of a replay; waits and spans in seconds, percentiles interpolated linearly.
 
     Bounded slowdown of a job: max(1, (wait + run) / max(run, 10 s)) (Feitelson et al. 1997).
     """
@@ -317,11 +320,12 @@ class Metrics:
     median_bounded_slowdown: float
     p95_bounded_slowdown: float
     max_bounded_slowdown: float
-    #: Busy processor-seconds over all of them from the first submission to the last end.
+    #: Used processor-seconds divided by all processor-seconds from the first submission to the last
+    #: end.
     utilisation: float
 
     def to_dict(self) -> dict[str, int | float]:
-        """Name to number, in the order of the fields."""
+        """Return the metrics by name, in the order of the fields."""
         return asdict(self)
 
 
@@ -332,7 +336,7 @@ def bounded_slowdown(result: ReplayResult, short: int = SHORT) -> NDArray[np.flo
 
 
 def measure(result: ReplayResult, short: int = SHORT) -> Metrics:
-    """The metrics of a complete replay.
+    """Return the metrics of a complete replay.
 
     Raises InputError if there is no job or the replay was stopped.
     """

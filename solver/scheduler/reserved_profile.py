@@ -1,4 +1,5 @@
-"""What a job of a cycle finds beside the reservations of others, kept up to date as these come.
+"""The profile that a job of a cycle sees given the reservations of other jobs, updated with each
+reservation.
 
 A reservation lends what it holds to jobs that end by its start (TBR-18), so each job sees others
 of them. Slots need no entries: who ends before the start needs none of them kept, who does not
@@ -50,7 +51,7 @@ from .world import World
 # reservations there are.
 
 
-#: Slots of a place by host, and when the reservation ends (seconds).
+#: Slots of an allocation by host, and the end of the reservation (seconds).
 Place = tuple[Mapping[int, int], int]
 
 
@@ -63,7 +64,8 @@ def pool_reservation_rows(
     since: int,
     before: int,
 ) -> RowList:
-    """Rows that count in a pool what is held over [since, before) in place of the whole places.
+    """Return the rows that count the reserved slots in a pool over [since, before) instead of whole
+    allocations.
 
     mask: the hosts of the pool, [H]. base: what runs and is planned.
     """
@@ -89,7 +91,7 @@ def pool_reservation_rows(
 
 
 class _PoolSlots:
-    """Slots of places that lie on the hosts of a pool."""
+    """Slots of allocations on the hosts of a pool."""
 
     def __init__(self, places: Iterable[Mapping[int, int]], mask: BoolArray) -> None:
         each = [[(h, count) for h, count in slots.items() if mask[h]] for slots in places]
@@ -98,7 +100,7 @@ class _PoolSlots:
         self._count = np.array([count for _, count in pairs], dtype=float)
         self._owner = np.repeat(np.arange(len(each)), [len(part) for part in each])
         self._size = len(each)
-        #: Free amounts of each place.
+        #: Free amounts of each allocation.
         self.whole: list[float] = self._sums(self._count)
 
     def free_at(self, base: Profile, time: int) -> list[float]:
@@ -122,10 +124,10 @@ class FixedReservation:
     until: int
     #: Limits count the whole amount, not only its reserved part.
     exact: bool
-    #: The least that these must have free all the while.
+    #: The minimum amounts that must stay free until the start.
     pools: dict[int, float] = field(default_factory=dict)
-    #: Hosts that have enough of an amount all the while, and where else to look for one if
-    #: something is taken there.
+    #: Hosts that have enough of an amount until the start, and further candidates if a later
+    #: commitment takes it.
     witnesses: list[Witness] = field(default_factory=list)
 
 
@@ -136,7 +138,7 @@ class Witness:
     host: int
     index: int
     least: float
-    #: Candidates for it.
+    #: Candidate hosts that may replace the witness.
     alternates: IntArray
 
 
@@ -152,27 +154,28 @@ class ReservedProfile:
         self.now = now
         self._all = base.copy()
         self._all.full_windows = None if base.full_windows is None else base.full_windows.extended()
-        #: Places known to be too full for jobs that may not backfill.
+        #: Allocations known to be too full for jobs that may not backfill.
         self._forever = None if base.full_windows is None else base.full_windows.extended()
         self._backfilled = Profile(base.table, base.now)
         self._steady: dict[int, FixedReservation] = {}
         self._limited: list[JobReservation] = []
         self._known_holdings = ReservationTimelineCache()
-        #: By pool what steady reservations need of it at most, and those whose part is not exact.
+        #: By pool, the maximum need of fixed reservations, and the reservations whose share is not
+        #: exact.
         self._needed: dict[int, float] = {}
         self._until = now
-        #: Numbers of reservations by the hosts that are their witnesses.
+        #: Numbers of reservations by their witness hosts.
         self._watched: dict[int, set[int]] = {}
         for reservation in reservations:
             self.add_reservation(reservation)
 
     @property
     def limit_dependent(self) -> list[JobReservation]:
-        """Reservations whose amounts depend on limits or on other resources."""
+        """Return the reservations whose amounts depend on limits or on other resources."""
         return [reservation for reservation in self._limited if reservation.start is not None]
 
     def add_reservation(self, reservation: JobReservation) -> None:
-        """A reservation is made; its place is in `plain`."""
+        """Add a reservation whose allocation is already in `plain`."""
         steady = fixed_reservation(reservation, self.plain, self.now)
         if steady is None or not reservation.is_partly_protected:
             self._release_allocation(reservation)
@@ -188,7 +191,7 @@ class ReservedProfile:
         self._hold(steady, 1)
 
     def add_planned(self, demand: Demand, start: Start) -> None:
-        """A place was planned in `plain`."""
+        """Update the profile after a planned start was added to `plain`."""
         allocate_start(self._all, demand, start)
         if self.firm is not self.plain:
             allocate_start(self.firm, demand, start)
@@ -207,7 +210,7 @@ class ReservedProfile:
                 self._make_pool_limit_dependent(pool)
 
     def _make_limit_dependent(self, number: int) -> None:
-        """A reservation may have to hold less than its place from now on."""
+        """Treat a reservation as one that may reserve less than its allocation from now on."""
         steady = self._steady.pop(number)
         self._limited.append(steady.held)
         self._hold(steady, -1)
@@ -218,7 +221,9 @@ class ReservedProfile:
                 full_windows.clear()
 
     def _release_allocation(self, reservation: JobReservation) -> None:
-        """A reservation holds its place otherwise than by what has to stay free for it."""
+        """Add the allocation of a reservation back to the free amounts, because its reserved amount
+        is computed otherwise.
+        """
         if reservation.start is None:
             return
         if self.firm is self.plain:
@@ -281,7 +286,8 @@ class ReservedProfile:
     def earliest(
         self, demand: Demand, *, since: int, until: int, hint: int | None = None
     ) -> Start | None:
-        """The earliest start from `since` on beside the reservations that start before `until`.
+        """Return the earliest start from `since` on, given the reservations that start before
+        `until`.
 
         hint: as of `earliest_start`.
         """
@@ -292,7 +298,7 @@ class ReservedProfile:
         pools = self._inexact_pools(demand, profile, since, FOREVER)
         if not pools:
             return found
-        # No less is held of other pools, and none of these.
+        # Reservations take the full amount of other pools and nothing of these pools.
         freer = earliest_start(
             profile, _without(demand, pools), finishes_only=True, not_before=since
         )
@@ -340,7 +346,9 @@ class ReservedProfile:
         return guarded
 
     def _inexact_pools(self, demand: Demand, profile: Profile, since: int, before: int) -> set[int]:
-        """Pools of the job that might have enough if only was counted what is really held."""
+        """Return the pools of the job that may suffice if the really reserved amounts are
+        counted.
+        """
         slots = sum(max(term.slots, term.max_slots) for term in demand.terms)
         enough: dict[int, float] = {}
         for term in demand.terms:
@@ -357,7 +365,7 @@ class ReservedProfile:
     def _with_exact_pools(
         self, profile: Profile, pools: set[int], since: int, until: int, before: int
     ) -> Profile:
-        """The profile where of these pools is counted as held what is held."""
+        """Return the profile with the exact reserved amounts of these pools."""
         profile = profile.copy()
         inexact = [
             steady
@@ -379,7 +387,7 @@ class ReservedProfile:
         return profile
 
     def _inexact(self, pool: int) -> bool:
-        """Whether some reservation may hold less of a pool than its whole place."""
+        """Whether some reservation may take less of a pool than its whole allocation."""
         return any(
             not steady.exact and pool in _pools(steady.alternative)
             for steady in self._steady.values()
@@ -387,7 +395,7 @@ class ReservedProfile:
 
 
 def _without(demand: Demand, pools: set[int]) -> Demand:
-    """A demand that needs nothing of some pools."""
+    """Return a demand that needs nothing of some pools."""
 
     def less(alternative: Alternative) -> Alternative:
         uses = tuple(use for use in alternative.pool_uses if use.index not in pools)
@@ -408,7 +416,7 @@ def _instants(base: Profile, now: int, until: int) -> list[int]:
 
 
 def _pools(alternative: Alternative | None) -> list[int]:
-    """Pools that count the slots held."""
+    """Return the pools that count reserved slots."""
     uses = () if alternative is None else alternative.pool_uses
     return [use.index for use in uses if counts_slots(use)]
 
@@ -416,7 +424,9 @@ def _pools(alternative: Alternative | None) -> list[int]:
 def fixed_reservation(
     reservation: JobReservation, base: Profile, now: int
 ) -> FixedReservation | None:
-    """A reservation that nothing but its place decides about, None if something else may."""
+    """Return a reservation that depends on its allocation alone, or None if other facts may change
+    it.
+    """
     until = _until(reservation)
     if reservation.start is None or reservation.demand is None:
         return FixedReservation(
@@ -446,7 +456,9 @@ def fixed_reservation(
 def _whole_memory(
     alternative: Alternative, place: dict[int, int], base: Profile
 ) -> dict[int, float] | None:
-    """Memory of the whole place, None if it depends on which host is the first."""
+    """Return the memory of the whole allocation, None if it depends on the choice of the first
+    host.
+    """
     found: dict[int, float] = {}
     for use in alternative.host_uses:
         if base.table.host_resources[use.index].name == "mem":
@@ -460,7 +472,7 @@ def _whole_memory(
 def _limits_leave_it(
     found: FixedReservation, demand: Demand, start: Start, base: Profile, now: int
 ) -> bool:
-    """Whether no limit on slots lets the job hold less than its place."""
+    """Whether no limit on slots lets the job reserve less than its allocation."""
     total = float(sum(found.slots.values()))
     for term in demand.terms:
         alternative = term.alternatives[start.alternative]
@@ -476,7 +488,7 @@ def _limits_leave_it(
 
 
 def _never_short(found: FixedReservation, demand: Demand, base: Profile, now: int) -> bool:
-    """Whether what else the job needs is there at every instant until its start (MEM-08)."""
+    """Whether the job's other resources are free at every instant until its start (MEM-08)."""
     ignored = {"slots", "mem"} if found.held.includes_memory else {"slots"}
     return all(
         any(
@@ -543,7 +555,7 @@ class PlannedProfiles:
         self._profile: Profile | None = None
         self._guard: ReservedProfile | None = None
         self._always_free: FloatArray | None = None
-        #: No place is looked for before it (seconds).
+        #: Earliest instant (seconds) at which allocations are searched.
         self.since = world.now
 
     @property
@@ -556,11 +568,11 @@ class PlannedProfiles:
         self._profile = self._guard = self._always_free = None
 
     def invalidate_reserved(self) -> None:
-        """A reservation has gone that had no place."""
+        """Discard the reserved profile after the removal of a reservation without an allocation."""
         self._guard = None
 
     def add(self, demand: Demand, start: Start) -> None:
-        """A place is planned."""
+        """Add a planned start."""
         if self._profile is not None:
             allocate_start(self._profile, demand, start)
             if self._always_free is not None:
@@ -571,12 +583,12 @@ class PlannedProfiles:
             self._guard.add_planned(demand, start)
 
     def add_reservation(self, reservation: JobReservation) -> None:
-        """A reservation is made; its place was added."""
+        """Add a reservation whose allocation was added before."""
         if self._guard is not None:
             self._guard.add_reservation(reservation)
 
     def profile(self, without: JobState | None = None) -> Profile:
-        """Running jobs and the future allocations made so far in this cycle."""
+        """Return the profile of the running jobs and the future allocations of this cycle."""
         if without is not None and self._reservations.get(without) is not None:
             return self._planned(self._reservations.others(without))
         if self._profile is None:
@@ -586,7 +598,7 @@ class PlannedProfiles:
     def _planned(self, reservations: Iterable[JobReservation]) -> Profile:
         profile = self._world.running_profile.copy()
         profile.full_windows, profile.accepted = FullWindows(), self._eligibility.acceptances()
-        if profile.table.unreserved != SLOTS:  # there are reservations that jobs are in
+        if profile.table.unreserved != SLOTS:  # There are advance reservations with jobs inside.
             block_advance_reservations(self._world.instance, profile)
         for reservation in reservations:
             if reservation.start is not None and reservation.demand is not None:
@@ -618,8 +630,8 @@ class PlannedProfiles:
         return self._shared_guard()
 
     def limited_by_more(self) -> frozenset[int]:
-        """Jobs, by number, whose places :meth:`slots_needed_before` leaves out: more decides of
-        them.
+        """Return numbers of jobs whose allocations :meth:`slots_needed_before` omits because more
+        facts decide about them.
         """
         return frozenset(
             reservation.state.number for reservation in self._shared_guard().limit_dependent

@@ -1,4 +1,6 @@
-"""Jobs that may reserve in a cycle, amounts, and durations (GRD-06, MEM-04, TBR-01, TBR-12)."""
+"""Rules for reservations in a cycle: eligible jobs, amounts and durations (GRD-06, MEM-04, TBR-01,
+TBR-12).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from .job_state import JobState, without_hosts
 
 
 def may_reserve(cycle: CycleState, state: JobState) -> bool:
-    """Whether the job may hold anything in this cycle (GRD-06, MEM-04, MEM-06)."""
+    """Whether the job may make a reservation in this cycle (GRD-06, MEM-04, MEM-06)."""
     if cycle.settings.planning:
         return True
     cycles = cycle.queues[state.job.queue].reserve_cycles
@@ -40,12 +42,13 @@ def may_reserve(cycle: CycleState, state: JobState) -> bool:
     if not (cycle.reserve_plugin if state.job.slots == 1 else cycle.parallel_plugin):
         return False
     length = cycles * cycle.instance.params.mbd_sleep_time
-    # Once the time is over: one session without anything, then again.
+    # After the reservation time expires, one session passes without a reservation; then it starts
+    # again.
     return state.holding.can_reserve(cycle.world.now, length, max(1, cycle.settings.cycle))
 
 
 def runs_out(cycle: CycleState, state: JobState) -> bool:
-    """Whether :func:`may_reserve` would end or renew the time that the job may hold something."""
+    """Whether :func:`may_reserve` would end or restart the reservation time of the job."""
     cycles = cycle.queues[state.job.queue].reserve_cycles
     if cycles is None:
         return False
@@ -62,7 +65,7 @@ def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> D
 def earlier_of_its_own(
     cycle: CycleState, state: JobState, time: int | None
 ) -> JobReservation | None:
-    """A reservation made earlier in this cycle, for another partition, that is as early."""
+    """Return an equally early reservation of the job in another partition of this cycle."""
     reservation = cycle.reservation_table.get(state)
     if reservation is not None and (time is None or (reservation.estimate or time + 1) <= time):
         return reservation
@@ -70,7 +73,7 @@ def earlier_of_its_own(
 
 
 def place_of_its_own(cycle: CycleState, state: JobState) -> JobReservation | None:
-    """A future allocation made earlier in this cycle, for another partition."""
+    """Return the future allocation of the job made earlier in this cycle in another partition."""
     reservation = cycle.reservation_table.get(state)
     return None if reservation is None or reservation.start is None else reservation
 
@@ -91,7 +94,8 @@ def expiries(cycle: CycleState) -> list[int]:
 
 
 def too_late(cycle: CycleState) -> list[int]:
-    """From when on a run of a job that holds something would last too long for it to start.
+    """Return the instant from which a job with a reservation cannot start because its run would end
+    too late.
 
     It would meet an advance reservation, or the end of its queue's run window: what is held is
     another's from then on (TBR-19).
@@ -128,15 +132,15 @@ class Greedy:
     looks_ahead = False
 
     def before(self, cycle: CycleState) -> None:
-        """Nothing is planned ahead."""
+        """Do nothing, because greedy reservation does not plan ahead."""
 
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
-        """A greedy reservation (GRD-01), None if there is nothing to hold."""
+        """Return a greedy reservation (GRD-01), or None if no resource can be reserved."""
         if state.reserved is not None:
-            # Resources that the job waits for are reserved for it already, in use or from a known
-            # second on.
+            # The resources that the job waits for are already reserved for it, in use, or released
+            # at a known second.
             found = future_allocation(cycle, state, closed)
             if found is None or found.start is None or not cycle.waits_for_estimates(state.job):
                 return found
@@ -147,7 +151,7 @@ class Greedy:
             return None
         reservation = self._reserve(cycle, state, closed, backfilled)
         if reservation is None:
-            # Less and less is free while jobs have their turns; partitions leave each its own.
+            # Free resources only shrink in a cycle; with partitions, each partition has its own.
             if not backfilled and not cycle.instance.partitions:
                 cycle.progress.unreservable_kinds.add(kind)
             return None
@@ -193,7 +197,7 @@ def reserve_greedily(
     backfilled_slots: BackfilledSlots | None = None,
     lava: bool = False,
 ) -> JobReservation | None:
-    """Slots that are free now, up to the minimum, and memory where `memory` (GRD-01 … GRD-03).
+    """Reserve free slots up to the minimum, and free memory if `memory` is set (GRD-01 … GRD-03).
 
     by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
     the one with most slots, free or lent by the job (GRD-02). backfilled_slots: slots that backfill
@@ -276,19 +280,19 @@ def _of_group(
 
 
 def _slot_room(demand: Demand, residual: Residual, now: int) -> tuple[FloatArray, int]:
-    """Slots that the job may hold on each host, [H], and in all, as limits leave them (TBR-10)."""
+    """Return the slots that limits let the job reserve on each host, [H], and in total (TBR-10)."""
     free, most = slot_capacity(demand.terms[0].alternatives[0], residual, now)
     if residual.closed is not None:
         free = np.where(residual.closed, 0, free)
     tiles = [term.ptile for term in demand.terms]
     if all(tile is not None for tile in tiles) and not demand.exclusive:
-        # More than a block of a host would be of no use to the job.
+        # More than one block of a host is useless to the job.
         free = np.minimum(free, np.max([tile for tile in tiles if tile is not None], axis=0))
     return free, min(most, demand.slots)
 
 
 def _has_the_rest(demand: Demand, residual: Residual, now: int, *, memory_may: bool) -> BoolArray:
-    """Hosts that have, beside slots, what one slot of the job needs now, [H].
+    """Return the hosts with the non-slot resources that one slot of the job needs now, [H].
 
     memory_may: memory may be short there, for it is gathered too.
     """
@@ -305,7 +309,9 @@ def _has_the_rest(demand: Demand, residual: Residual, now: int, *, memory_may: b
 
 
 def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArray]:
-    """Candidate groups; of single hosts only the one with most free slots, unless all count."""
+    """Return the candidate groups; of single hosts only the host with most free slots, unless all
+    count.
+    """
     term = demand.terms[0]
     if not term.one_host or all_of_them:
         return candidate_groups(demand, len(free))
@@ -319,7 +325,9 @@ def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArr
 
 
 def _sticky(demand: Demand, before: tuple[int, ...], hosts: int) -> Demand:
-    """Hosts held in the last cycle first, so that a reservation grows where it is (MEM-01)."""
+    """Return the hosts with those reserved in the last cycle first, so that a reservation grows
+    there (MEM-01).
+    """
     if not before:
         return demand
     own = np.array(before, dtype=np.int64)
@@ -337,7 +345,8 @@ def _sticky(demand: Demand, before: tuple[int, ...], hosts: int) -> Demand:
 def _first_host(
     demand: Demand, group: BoolArray, free: FloatArray, backfilled: Mapping[int, int]
 ) -> list[int] | None:
-    """The host to hold first, [] for any; None if no first execution host has a slot.
+    """Return the host to reserve first, [] if any host will do, None if no first execution host has
+    a slot.
 
     Nothing is held elsewhere then: the job could not begin there.
     """
@@ -359,7 +368,7 @@ def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
 
 
 def _large_enough(demand: Demand, residual: Residual) -> BoolArray:
-    """Hosts that could give one slot's worth of everything if they were empty."""
+    """Return the hosts that, when idle, have the resources for one slot."""
     found = np.zeros(residual.hosts, dtype=bool)
     for term in demand.terms:
         for alternative in term.alternatives:
@@ -445,7 +454,8 @@ def _when(finish: IntArray, amounts: FloatArray, needed: float) -> int | None:
 
 
 def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
-    """Sets of hosts of which a job may use only one, as masks [H]; all candidates where it may mix.
+    """Return the sets of hosts of which a job may use only one, as masks [H]; all candidates if the
+    job may mix them.
 
     Groups are exclusive where the job may not mix them: single hosts under span[hosts=1], the
     classes of same[] (GRD-02).
@@ -481,7 +491,7 @@ def free_slots_in_order(
     order = np.concatenate([leading, *(term.candidates for term in demand.terms)])
     if len(demand.terms) > 1 or leading.size:
         order = order[np.sort(np.unique(order, return_index=True)[1])]
-    # In a full cluster few hosts have any.
+    # In a full cluster, few hosts have free slots.
     hosts = order[(group & (free >= 1))[order]]
     there = free[hosts].astype(np.int64)
     taken = np.clip(wanted - (np.cumsum(there) - there), 0, there)
@@ -490,19 +500,19 @@ def free_slots_in_order(
 
 
 class NoReservation:
-    """Nothing is held: large jobs may starve."""
+    """The method without reservations, under which large jobs may starve."""
 
     name = "none"
     summary = "nothing is held for jobs that wait"
     looks_ahead = False
 
     def before(self, cycle: CycleState) -> None:
-        """Nothing is planned ahead."""
+        """Do nothing, because this method does not plan ahead."""
 
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
-        """Nothing."""
+        """Return None, because this method reserves nothing."""
         return None
 
 
@@ -522,12 +532,12 @@ class TimeBased:
     looks_ahead = True
 
     def before(self, cycle: CycleState) -> None:
-        """Nothing is planned before the jobs have their turns."""
+        """Do nothing, because jobs are planned one by one."""
 
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
-        """A future allocation, else a greedy reservation, marked with the reason (TBR-04)."""
+        """Return a future allocation, else a greedy reservation marked with the reason (TBR-04)."""
         fallback = ""
         if cycle.budget.stopped():
             cycle.progress.search_cut = True
@@ -552,7 +562,7 @@ class TimeBased:
 def future_allocation(
     cycle: CycleState, state: JobState, closed: BoolArray | None
 ) -> JobReservation | None:
-    """A place at the earliest finish at which everything holds (TBR-02), None if there is none."""
+    """Return an allocation at the earliest feasible finish of running jobs (TBR-02), or None."""
     now = cycle.world.now
     demand = open_part(cycle, state, closed)
     if not all(term.candidates.size for term in demand.terms):
@@ -586,7 +596,7 @@ def future_allocation(
 
 
 def _equal_right_before(cycle: CycleState, state: JobState, demand: Demand) -> int | None:
-    """The start of an equal job that got its place right before, than which none is earlier now.
+    """Return the start of an equal job planned immediately before, a lower bound of this start.
 
     Only more has been taken since, and no instant to start at has come in between. Jobs of another
     run limit may use other slots that are held (TBR-18).
@@ -616,7 +626,9 @@ def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | No
 def previous_place(
     cycle: CycleState, state: JobState, closed: BoolArray | None
 ) -> JobReservation | None:
-    """The place that the cycle before this one gave, if it is still free: a search costs more."""
+    """Return the allocation of the previous cycle if it is still free, which is cheaper than a
+    search.
+    """
     start = cycle.progress.previous_starts.get(state.number)
     if start is None or start.time <= cycle.world.now:
         return None
@@ -658,7 +670,8 @@ def earliest_unreserved_start(
     not_before: int | None = None,
     hint: int | None = None,
 ) -> Start | None:
-    """The earliest start beside the places of the jobs before it and what they hold until then.
+    """Return the earliest start that leaves the allocations and reservations of earlier jobs
+    unchanged.
 
     A job of a BACKFILL queue with a run limit may use what is held for jobs that start no earlier
     than it ends (TBR-18); any other job may use nothing that is held.
@@ -670,8 +683,8 @@ def earliest_unreserved_start(
     start = earliest_start(
         cycle.planned.profile(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
-    heeded = 0  # the reservations that start before it
-    # The slots of an advance reservation are held for none but its own jobs.
+    heeded = 0  # The profile contains the reservations that start before the job.
+    # The slots of an advance reservation are reserved for its own jobs.
     while start is not None and state.reserved is None:
         until = FOREVER + 1 if limit is None else start.time + limit
         if not cycle.reservation_table.has_estimate_between(
@@ -688,7 +701,8 @@ def earliest_unreserved_start(
 def _on_what_nobody_holds(
     cycle: CycleState, state: JobState, demand: Demand, start: Start
 ) -> Start:
-    """The start, where a job comes only then, on slots that nobody holds then if there are enough.
+    """Return the start on slots that no job reserves at that instant if these suffice, else the
+    given start.
 
     In its turn it looks at those alone; what is held it may use when every job has had its turn.
     """

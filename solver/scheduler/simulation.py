@@ -81,12 +81,12 @@ from .world import World
 _HAS_SLOTS = (RUNNING, SUSPENDED, PREEMPTED)
 #: Options of a running job that bmod may change.
 _OF_RUNNING = frozenset({"run_limit"})
-#: Said of bmod -J "a%5", which no simulation follows.
+#: Note on bmod -J "a%5", which no simulation obeys.
 _SAME_LIMIT = "how many elements of its array may run at once stays as it is"
 
 
 def resize(cycle: CycleState, change: Resize | Release) -> str:
-    """Give a running job other slots; the note where that cannot be, "" if it is done."""
+    """Give a running job other slots; return a note if this is impossible, else ""."""
     world = cycle.world
     state = world.states.find(change.job)
     if state is None or state.status != RUNNING or len(state.terms) != 1:
@@ -109,7 +109,7 @@ def resize(cycle: CycleState, change: Resize | Release) -> str:
 
 
 def apply_command(cycle: CycleState, command: JobCommand) -> str:
-    """Do one command now; the note where it means nothing, "" if it is done."""
+    """Apply one command now; return a note if the command has no effect, else ""."""
     state = cycle.world.states.find(command.job)
     if state is None:
         return "there is no such job"
@@ -178,7 +178,9 @@ def _modify(cycle: CycleState, state: JobState, job: Job) -> str:
 
 
 def _move(cycle: CycleState, state: JobState, to: str) -> str:
-    """Before or behind the pending jobs of its queue and priority; the others stay in order."""
+    """Move a job before or behind the pending jobs of its queue and priority; the other jobs keep
+    their order.
+    """
     world, job = cycle.world, state.job
     if state.status != PENDING:
         return "it does not wait then"
@@ -202,12 +204,12 @@ def _move(cycle: CycleState, state: JobState, to: str) -> str:
 
 
 Recorder = Callable[[CycleRecord, World], None]
-#: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).
+#: Interval in seconds at which a decaying reservation is examined if cycles follow events only.
 FALL_STEP = 60
-#: Cycles between two runs of the garbage collector: objects of a cycle contain no reference
-#: circles.
+#: Number of cycles between two runs of the garbage collector; objects of a cycle contain no
+#: reference circles.
 CYCLES_AT_ONCE = 64
-#: How notes call changes of jobs.
+#: Names of job changes in notes.
 _WORDS = {
     "Resize": "resize",
     "Release": "release",
@@ -223,26 +225,26 @@ class SimulationProgress:
     """Progress of a running simulation."""
 
     def __init__(self, now: int) -> None:
-        #: How many were run.
+        #: Number of cycles that were run.
         self.cycles = 0
-        #: How many jobs have started.
+        #: Number of jobs that have started.
         self.started = 0
-        #: The second at which something last happened that may let a job start.
+        #: Second of the last event that may let a job start.
         self.last_progress = now
         #: Records of the cycles, if requested.
         self.log: list[dict[str, Any]] = []
-        #: Changes that were left out, and why.
+        #: Notes on changes that were not applied, with the reason.
         self.notes: list[str] = []
         #: Record of each cycle run by :meth:`Session.run_until_stable`.
         self.settled: list[CycleRecord] = []
         #: Numbers of the jobs that the limit of a plan kept from joining the pending ones.
         self.unentered: set[int] = set()
-        #: Nothing is left to happen.
+        #: Whether no event is left.
         self.complete = False
 
 
 class Session:
-    """A simulation that can be advanced cycle by cycle, stopped, saved and gone on with."""
+    """A simulation that a caller can advance cycle by cycle, stop, save and continue."""
 
     def __init__(
         self,
@@ -277,7 +279,7 @@ class Session:
         hosts = tuple(h if h.status == OK else replace(h, status=OK) for h in cluster.hosts)
         self.instance = replace(instance, cluster=replace(cluster, hosts=hosts))
         running = tuple(item.job for item in instance.running)
-        #: The jobs as they were given, by number.
+        #: The input jobs by number.
         self.given: Sequence[Job] = Joined(running, instance.pending, instance.future)
         requests = kept.requests if kept else ShapeTable(self.instance, margin=settings.margin)
         requests.instance = requests.resolver.instance = self.instance
@@ -298,7 +300,7 @@ class Session:
         self._announce_jobs()
 
     def begin(self, *, pending_only: bool = False) -> None:
-        """Enter the jobs and the changes: once, before the first `advance`.
+        """Enter the jobs and the changes; called once, before the first `advance`.
 
         pending_only: nobody will ask for the records of the jobs that run already.
         Raises OutOfTime where the budget of a run is over. That of a plan does not cut this short,
@@ -326,7 +328,9 @@ class Session:
         self.world.add_all_running(with_events=not self.settings.planning)
 
     def _announce_jobs(self) -> None:
-        """Look at every job once; those that do not run come at their times, for a plan at once."""
+        """Announce every job; jobs that do not run arrive at their submission times, for a plan
+        immediately.
+        """
         queues = {queue.name for queue in self.instance.queues}
 
         any_waits = any(
@@ -376,11 +380,11 @@ class Session:
 
     @property
     def requests(self) -> ShapeTable:
-        """The demands of the jobs."""
+        """Return the table of job demands."""
         return self.world.requests
 
     def advance(self, *, pass_over: bool = False) -> bool:
-        """Go on to the next cycle and run it; False when nothing is left to do.
+        """Advance to the next cycle and run it; return False if no event is left.
 
         pass_over: leave it out where no job could start (:meth:`.cycle.Cycle.skip_if_idle`).
         """
@@ -403,7 +407,7 @@ class Session:
         record = self.cycle.run(only_submissions=self._only_submissions)
         self.progress.cycles += 1
         self.progress.started += len(record.started)
-        # A job without an end that a run window stops and lets go on brings nothing to an end.
+        # An endless job that a run window suspends and resumes cannot let the simulation end.
         resumed = map(self.world.states.get, record.resumed)
         if record.started or any(state.real_end() is not None for state in resumed):
             self.progress.last_progress = time
@@ -414,7 +418,7 @@ class Session:
         return True
 
     def run_until_stable(self) -> None:
-        """The first cycle, and again at the same instant until no more job starts.
+        """Run the first cycle, repeatedly at one instant until no further job starts.
 
         A job that backfills late in a cycle moves what was reserved before it: the next cycle says
         so, and here it is at once.
@@ -426,7 +430,7 @@ class Session:
             self.progress.settled.append(self.cycle.run())
 
     def _process_events(self, time: int) -> bool:
-        """Everything up to `time`, each at its own time; whether anything happened.
+        """Process all events up to `time`, each at its own time; return whether there was any.
 
         Raises OutOfTime where the budget of a run is over; what came before has happened.
         """
@@ -437,7 +441,7 @@ class Session:
             if not planning:
                 self.budget.check()
             at, kind, _, number = world.events.pop()
-            if planning and self.budget.late():  # from now on no job has a turn
+            if planning and self.budget.late():  # From now on no job is examined.
                 self.progress.unentered.add(number)
                 continue
             world.advance_clock(at)
@@ -451,12 +455,12 @@ class Session:
                 continue
             if kind == Event.SUBMIT:
                 state = world.states.activate(number)
-                # bmod may have put its begin off; a plan looks at all jobs at once.
+                # bmod may have deferred the begin time; a plan examines all jobs at once.
                 begins = self.settings.planning or (state.job.begin or at) <= at
                 if state.status == FUTURE and begins:
                     if not world.wait_for_others(state):
                         world.submit(state)
-                else:  # one that waits already may begin now
+                else:  # A job that already waits may have become eligible.
                     self._only_submissions = False
                 any_event = True
                 continue
@@ -478,7 +482,8 @@ class Session:
         return any_event
 
     def _abort(self, number: int) -> bool:
-        """End a job that waits and cannot run for its limit before -t any more; whether it was so.
+        """Abort a pending job that cannot run up to its limit before -t; return whether the job was
+        aborted.
 
         In a plan no job is gone: each gets an answer.
         """
@@ -492,7 +497,7 @@ class Session:
         return True
 
     def _process_to_horizon(self, until: int | None) -> None:
-        """Events up to the horizon still count; no cycle follows them."""
+        """Process the events up to the horizon, without another cycle."""
         if until is not None:
             self._process_events(until)
             self.world.advance(max(until, self.world.now))
@@ -521,7 +526,7 @@ class Session:
             self.progress.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
 
     def grid(self, time: int) -> int:
-        """The first cycle at or after `time`."""
+        """Return the instant of the first cycle at or after `time`."""
         step = self.settings.cycle
         first = self.instance.now
         if step == 0 or time <= first:
@@ -545,7 +550,7 @@ class Session:
         return time
 
     def _wake_times(self) -> list[int]:
-        """Instants after the last cycle at which another may change something."""
+        """Return instants after the last cycle at which another cycle may have a new result."""
         world, now, step = self.world, self.world.now, self.settings.cycle
         found: list[int] = []
         if step and (world.changed or not self.settings.skip_idle):
@@ -587,7 +592,7 @@ class Session:
 
     @property
     def _patience(self) -> int:
-        """Seconds after which whatever could happen by itself has happened."""
+        """Return the seconds after which every change caused by time alone has happened."""
         patience = max(self.eligibility.stall, self.cycle.stall_timeout)
         return patience + 2 * max(1, self.settings.cycle)
 
@@ -607,7 +612,7 @@ class Session:
 
 
 def _hosts_of(change: Change) -> list[str]:
-    """The hosts that a change names."""
+    """Return the hosts that a change names."""
     match change:
         case HostStatus() | LoadReport():
             return [change.host]
@@ -619,7 +624,8 @@ def _hosts_of(change: Change) -> list[str]:
 
 
 def horizon(instance: Instance, until: int | str | None) -> int | None:
-    """The last second of a simulation: `until` as it is, or a text: a second, or "7d" from now on.
+    """Return the last second of a simulation: `until` itself, or the second that a text such as
+    "7d" gives from now on.
 
     Raises InputError for what is neither, and for a second before the instance's now.
     """

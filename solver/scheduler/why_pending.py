@@ -1,4 +1,5 @@
-"""Why a pending job does not start now, in LSF's words and host by host (LOP-01, VEW-01, RSV-12).
+"""Reasons why a pending job does not start now, in LSF's words and host by host (LOP-01, VEW-01,
+RSV-12).
 
 What keeps the job, its queue or its user from starting anywhere is said alone. Else every host has
 one reason, the first that holds in the order in which LSF looks: not usable, closed, beyond a
@@ -42,31 +43,31 @@ from .cycle_state import CycleState
 from .dependents import ConditionState
 from .job_state import FUTURE, PREEMPTED, JobState
 
-#: States of a host that are not its administrator's doing.
+#: Host states that no administrator has set.
 _NO_LOAD = ("unavail", "down", "unlicensed", "closed_lim")
 _LOCKED = ("locku", "lockw", "closed_lock")
-#: Message for a job of which a part would still fit a limit of the queue or the user.
+#: Message for a job of which a part still fits under a limit of the queue or user.
 _PARALLEL = {
     Pending.QUEUE_SLOTS: Pending.QUEUE_SLOTS_PARALLEL,
     Pending.QUEUE_USER_SLOTS: Pending.QUEUE_USER_SLOTS_PARALLEL,
     Pending.USER_SLOTS: Pending.USER_SLOTS_PARALLEL,
     Pending.GROUP_SLOTS: Pending.GROUP_SLOTS_PARALLEL,
 }
-#: Reasons that say something of a shared amount on the hosts that share it.
+#: Reasons about a shared amount, printed for the hosts that share the amount.
 _OF_HOSTS = (Pending.RUSAGE, Pending.LIMIT_HOST, Pending.JOBS_HOST)
 
 
 class PendingReasons:
-    """The reasons of pending jobs at the end of a cycle; equal jobs are looked at once."""
+    """The reasons of pending jobs at the end of a cycle, computed once for equal jobs."""
 
     def __init__(self, state: CycleState, *, considered: bool = True) -> None:
-        """considered: whether a cycle has looked at the jobs."""
+        """considered: whether a cycle has examined the jobs."""
         self._state = state
         self._considered = considered
         self._known: dict[tuple[object, ...], tuple[Reason, ...]] = {}
 
     def of(self, job: JobState) -> tuple[Reason, ...]:
-        """All reasons of one pending job, at least one."""
+        """Return all reasons of one pending job, at least one."""
         state, begin = self._state, job.job.begin
         if begin is not None and begin > state.world.now:
             return (Reason(Pending.START_TIME),)
@@ -90,7 +91,7 @@ class PendingReasons:
 
 
 def _waits_for_others(state: CycleState, job: JobState) -> Pending | None:
-    """The reason of a job whose dependency condition (-w) does not hold, None if it does."""
+    """Return the reason of a job whose dependency condition (-w) is not satisfied, else None."""
     dependents = state.world.dependents
     if job.status != FUTURE or dependents is None or not job.job.dependency:
         return None
@@ -101,7 +102,9 @@ def _waits_for_others(state: CycleState, job: JobState) -> Pending | None:
 
 
 def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[Reason]:
-    """Windows of the queue, its PROCLIMIT, shares and slot pools."""
+    """Yield reasons from the windows and PROCLIMIT of the queue, from shares and from slot
+    pools.
+    """
     queue = state.queues[job.job.queue]
     rules = state.eligibility
     if not queue.active:
@@ -129,7 +132,7 @@ def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[Reason]:
 
 
 class _Hosts:
-    """The hosts of one job, each with the first reason that holds there."""
+    """The hosts of one job, each with its first reason."""
 
     def __init__(self, state: CycleState, job: JobState, demand: Demand) -> None:
         self.state = state
@@ -144,7 +147,9 @@ class _Hosts:
         self.found: dict[tuple[Pending, str], BoolArray] = {}
 
     def reasons(self) -> list[Reason]:
-        """The reasons of the queue or user alone, else those of hosts, else those of the shape."""
+        """Return the reasons of the queue or user, else the reasons of hosts, else the reasons of
+        the shape.
+        """
         limits = list(dict.fromkeys(self._cluster_wide()))
         if limits:
             return limits
@@ -167,7 +172,7 @@ class _Hosts:
         return [*self._first_host(), *hosts, *shape]
 
     def _mark(self, kind: Pending, mask: BoolArray, resource: str = "") -> None:
-        """The hosts of `mask` without a reason yet have this one."""
+        """Set this reason on the hosts of `mask` without a reason."""
         new = mask & self.free
         if new.any():
             key = (kind, resource)
@@ -189,7 +194,9 @@ class _Hosts:
         return requirement_options(self.instance.params, vocabulary)
 
     def _cluster_wide(self) -> Iterator[Reason]:
-        """Limits of the queue, the user and Limit sections that leave too little everywhere."""
+        """Yield the limits of the queue, the user and Limit sections that leave too little on all
+        hosts.
+        """
         slots: Counter[int] = Counter()
         for term in self.demand.terms:
             uses = term.alternatives[0].pool_uses
@@ -202,7 +209,7 @@ class _Hosts:
     def _short_pools(
         self, alternative: Alternative, term: TermDemand, slots: Counter[int]
     ) -> Iterator[Reason]:
-        """slots: that all terms together take of each pool that counts slots."""
+        """slots: number of slots that all terms together take of each pool of slots."""
         for use in alternative.pool_uses:
             pool = self.view.table.pools[use.index]
             if pool.short in _OF_HOSTS or not pool.mask[term.candidates].all():
@@ -221,7 +228,7 @@ class _Hosts:
         return max(0, int(left)), term.slots if use.per is Per.SLOT else 1
 
     def _not_usable(self, term: TermDemand, simple: Simple | None) -> None:
-        """Hosts on which no such job starts whatever runs."""
+        """Mark the hosts on which no job of the shape starts, regardless of running jobs."""
         cluster, job = self.instance.cluster, self.job.job
         self._mark(Pending.NOT_OF_QUEUE, ~self._inside(queue_hosts(cluster, self.queue)))
         if job.hosts and not any(item.name == OTHERS for item in job.hosts):
@@ -249,7 +256,7 @@ class _Hosts:
             self._mark(Pending.NO_UNIT, term.unit.unit_of < 0)
 
     def _sharing(self, name: str) -> BoolArray:
-        """Hosts that share an instance of a resource."""
+        """Return the hosts that share an instance of a resource."""
         found = np.zeros(len(self.names), dtype=bool)
         for pool in self.view.table.pools:
             if pool.name == name:
@@ -257,7 +264,7 @@ class _Hosts:
         return found
 
     def _outside_partitions(self) -> None:
-        """Hosts of partitions in which the user has no share (FSH-08)."""
+        """Return the hosts of partitions in which the user has no share (FSH-08)."""
         order = self.world.order
         if not isinstance(order, DispatchOrder):
             return
@@ -266,7 +273,7 @@ class _Hosts:
                 self._mark(Pending.PARTITION, self._inside(hosts))
 
     def _not_selected(self, simple: Simple) -> None:
-        """Hosts that the selection leaves out: the queue's part of it, or the job's."""
+        """Mark the hosts that the selection string of the queue or of the job excludes."""
         resolver = self.world.requests.resolver
         table = resolver.hosts
         if resolver.selects_by_load(self.job.job):
@@ -292,7 +299,9 @@ class _Hosts:
         self._mark(Pending.REQUIREMENT, missed)
 
     def _closed(self) -> None:
-        """Hosts that take no job now, by their state, their window or JOB_ACCEPT_INTERVAL."""
+        """Mark the hosts that accept no job now because of their state, their window or
+        JOB_ACCEPT_INTERVAL.
+        """
         rules, now = self.state.eligibility, self.world.now
         states = np.array([status.lower() for status in rules.status])
         self._mark(Pending.NO_LOAD, np.isin(states, _NO_LOAD))
@@ -312,7 +321,9 @@ class _Hosts:
             self._mark(Pending.JUST_ACCEPTED, now < self.world.last_accepted + interval)
 
     def _beyond_load(self) -> None:
-        """Hosts beyond loadSched; the index is not told where only RES_REQ is set (RSV-12)."""
+        """Mark the hosts beyond loadSched; the index is omitted if only RES_REQ sets the threshold
+        (RSV-12).
+        """
         rules, limits = self.state.eligibility, self.queue.thresholds
         hosts = self.instance.cluster.hosts
         told = bool(limits.sched) or not self.queue.res_req
@@ -321,7 +332,7 @@ class _Hosts:
             self._mark(Pending.LOAD, rules.beyond_one(limits, name), name if told else "")
 
     def _occupied(self, term: TermDemand) -> None:
-        """Hosts that exclusive jobs have, or that this one cannot have for itself."""
+        """Mark the hosts that exclusive jobs use, and the hosts in use if this job is exclusive."""
         running = [s for s in self.world.running.values() if s.status != PREEMPTED]
         alone = np.zeros(len(self.names), dtype=bool)
         owned = np.zeros(len(self.names), dtype=bool)
@@ -349,7 +360,7 @@ class _Hosts:
             self._mark(Pending.UNIT_OCCUPIED, (units >= 0) & busy[units])
 
     def _wanted(self, term: TermDemand) -> FloatArray:
-        """Slots that the job would take on each host, had it all of it: of a whole block, all."""
+        """Return the slots that the job takes on each idle host; of a block, the whole block."""
         capacity = self.view.table.host_resources[SLOTS].capacity
         if term.one_host:
             return np.full(len(capacity), float(term.slots))
@@ -358,7 +369,9 @@ class _Hosts:
         return np.minimum(capacity, term.slots)
 
     def _few_slots(self, term: TermDemand) -> None:
-        """Hosts without a free slot, and those with fewer than the job would take there."""
+        """Mark the hosts without a free slot, and the hosts with fewer free slots than the job
+        takes there.
+        """
         if self.demand.exclusive:
             return
         now, wanted = self.world.now, self._wanted(term)
@@ -372,7 +385,9 @@ class _Hosts:
         self._mark(Pending.FEW_SLOTS, free < wanted)
 
     def _short_of(self, term: TermDemand) -> None:
-        """Hosts at a limit, or short of an amount, under every alternative of the rusage."""
+        """Mark the hosts at a limit, or short of an amount, under every alternative of the rusage
+        string.
+        """
         wanted = self._wanted(term)
         short = [self._shortages(item, term, wanted) for item in term.alternatives]
         none = np.zeros(len(self.names), dtype=bool)
@@ -397,7 +412,7 @@ class _Hosts:
             times = np.floor(free / amount) if amount > 0 else np.full(len(free), np.inf)
             lacking = times < (wanted if use.per is Per.SLOT else 1)
             if use.per is Per.JOB and not lacking[term.candidates].all():
-                continue  # one host that has it is enough
+                continue  # One host with enough of the amount suffices.
             found.append((table.host_resources[use.index], lacking))
         for use in alternative.pool_uses:
             pool = table.pools[use.index]
@@ -408,13 +423,15 @@ class _Hosts:
         return found
 
     def _kind(self, item: HostResource | Pool) -> Pending:
-        """The reason for too little of it; of a resource that only the queue asks for, its own."""
+        """Return the kind of reason for a shortage; a resource that only the queue requests has its
+        own.
+        """
         if item.short is Pending.RUSAGE and item.subject not in self._asked_by_job():
             return Pending.QUEUE_RUSAGE
         return item.short
 
     def _asked_by_job(self) -> frozenset[str]:
-        """Resources that the job's own -R and -gpu reserve."""
+        """Return the resources that the job's own -R and -gpu reserve."""
         gpus = frozenset({PHYSICAL} if self.job.job.gpu else ())
         if not self.job.job.res_req:
             return gpus
@@ -464,7 +481,7 @@ class _Hosts:
             yield Reason(Pending.PARTITION_PRIORITY, self._named(self.free))
 
     def _span(self) -> Pending:
-        """Whose locality is not met: the queue's where the job's own -R has none."""
+        """Return the unsatisfied locality: that of the queue if the job's own -R has none."""
         job = self.job.job
         own = combine(job.res_req, self._options()).requirement if job.res_req else None
         if own is not None and (isinstance(own, Compound) or own.span or own.same or own.cu):
@@ -476,7 +493,7 @@ class _Hosts:
 
 
 def _simple(requirement: Requirement | None, position: int) -> Simple | None:
-    """The simple requirement of a term."""
+    """Return the simple requirement of a term."""
     if requirement is None or isinstance(requirement, Simple):
         return requirement
     return requirement.terms[position].requirement

@@ -36,7 +36,7 @@ YEAR = 365 * 86400
 FIRST_WINDOW, MAX_RELEASED = 30, 200
 #: Seconds within which a printed start is that of a plan.
 NEAR = 60
-#: Times that are tried for one job.
+#: Maximum number of instants tried for one job.
 MAX_TRIES = 10_000
 #: Notes on jobs without a start.
 DEPENDENT = "Slurm gives no start to a job whose dependency does not hold yet"
@@ -50,7 +50,7 @@ MANY_TERMS = "not modelled: compound requirements"
 
 @dataclass(slots=True)
 class _Occupied:
-    """A job that runs, or that this cycle has started."""
+    """A job that is running or was started by this cycle."""
 
     end: int
     #: [H].
@@ -80,13 +80,13 @@ class _BackfillCycle:
 
     @property
     def now(self) -> int:
-        """The instant of the cycle."""
+        """Return the instant of the cycle."""
         return self.problem.instance.now
 
 
 @dataclass(frozen=True, slots=True)
 class _JobAnswer:
-    """Result for one job."""
+    """The result for one job."""
 
     start: Start | None = None
     why: str = ""
@@ -504,7 +504,7 @@ def _groups(
 
 
 def _begin(cycle: _BackfillCycle, demand: Demand, start: Start, duration: int) -> Start:
-    """Start a job now: it is a running job for those behind it."""
+    """Start a job now, so that later jobs see it as a running job."""
     allocate_start(cycle.profile, demand, start)
     nodes = np.zeros(len(cycle.weights), dtype=bool)
     nodes[list(start.allocation)] = True

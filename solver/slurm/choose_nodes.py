@@ -24,7 +24,7 @@ class JobShape:
 
     @classmethod
     def of(cls, demand: Demand) -> JobShape:
-        """The shape of a job with one term."""
+        """Return the shape of a job with one term."""
         term = demand.terms[0]
         if term.one_host:
             return cls(term.slots, 1, 1)
@@ -52,7 +52,7 @@ class _NodeRun:
 def choose_nodes(
     caps: IntArray, usable: BoolArray, weights: Sequence[float], shape: JobShape
 ) -> Allocation | None:
-    """CPUs by node, or None if the usable nodes do not suffice.
+    """Return the CPUs by node, or None if the usable nodes do not suffice.
 
     caps: CPUs that the job can have on each node, [H]; usable: nodes that it may use, [H].
     """
@@ -82,7 +82,7 @@ def choose_nodes(
 
 
 def _size(cap: int, shape: JobShape) -> int:
-    """CPUs that count of a node."""
+    """Return the number of CPUs of a node that count."""
     if shape.per_node:
         return cap if cap >= shape.per_node else 0
     if shape.max_nodes == 1:

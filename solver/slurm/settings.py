@@ -54,7 +54,7 @@ class BackfillSettings:
 
     @classmethod
     def of(cls, params: Params) -> BackfillSettings:
-        """The settings of an instance."""
+        """Return the settings of an instance."""
         given = _words(params.scheduler_parameters)
         licences = "bf_licenses" in given
         omitted = [

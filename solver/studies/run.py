@@ -49,11 +49,11 @@ Ints = NDArray[np.int64]
 #: Seconds of a block where nobody says otherwise: use of a cluster repeats weekly.
 #: Resamplings.
 DRAWS = 1000
-#: The share of resamplings within an interval.
+#: Share of the resamplings within a confidence interval.
 LEVEL = 0.95
-#: With fewer blocks than this nothing can be said about chance.
+#: Minimum number of blocks for a statement about random variation.
 FEWEST = 3
-#: With fewer than this intervals are rough, mostly too narrow.
+#: Number of blocks below which intervals are rough, mostly too narrow.
 FEW = 8
 
 
@@ -67,7 +67,7 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
@@ -81,12 +81,12 @@ def draws(blocks: int, seed: int, count: int = DRAWS) -> Floats:
 
 
 def block_sums(values: Floats, block: Ints, blocks: int) -> Floats:
-    """The sum of the values in each block."""
+    """Return the sum of the values in each block."""
     return np.bincount(block, weights=values, minlength=blocks).astype(float)
 
 
 def mean(weights: Floats, values: Floats, block: Ints) -> Floats:
-    """The mean of the values under each row of weights; NaN where none is drawn."""
+    """Return the mean of the values under each row of weights; NaN if no value has a weight."""
     blocks = weights.shape[1]
     counts = np.bincount(block, minlength=blocks).astype(float)
     return ratio(weights @ block_sums(values, block, blocks), weights @ counts)
@@ -114,7 +114,7 @@ def percentile(weights: Floats, values: Floats, block: Ints, which: float) -> Fl
 
 
 def difference(today: Floats, then: Floats, blocks: int, level: float = LEVEL) -> Difference:
-    """The change of a statistic from one run to another under the same draws.
+    """Return the change of a statistic from one run to another under equal resamplings.
 
     blocks: how many hold anything that it is made of.
     """
@@ -134,7 +134,7 @@ class Stop(Protocol):
     """A stop flag of threads or of processes."""
 
     def is_set(self) -> bool:
-        """Whether it is to stop now."""
+        """Whether the work must stop now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,39 +151,39 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A simulation to be made."""
+    """A simulation to run."""
 
     instance: Instance
     options: RunOptions
     changes: Sequence[Change] = ()
     #: Seconds of a block of jobs.
     block: int = WEEK
-    #: Real starts by job.
+    #: Recorded starts by job.
     recorded: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class JobColumns:
-    """The jobs that count, a column each."""
+    """The jobs that count, one column per property."""
 
     user: tuple[str, ...]
     queue: tuple[str, ...]
     slots: Ints
-    #: In which they were submitted, from 0.
+    #: Index of the block of each job's submission, from 0.
     block: Ints
     #: Seconds, NaN for a job that did not start.
     wait: Floats
     backfilled: Floats
-    #: Whether it had an estimate and started.
+    #: Whether each job had an estimate and started.
     queued: Floats
-    #: Whether it started no later than that.
+    #: Whether each job started no later than its estimate.
     met: Floats
     pending: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """Result of a run."""
+    """The result of a run."""
 
     metrics: LoopMetrics
     jobs: JobColumns
@@ -198,7 +198,7 @@ class RunOutcome:
 
 
 def perform(run: Run, stop: Stop | None = None) -> RunOutcome | None:
-    """Make the run; None if it was stopped before its end."""
+    """Return the result of a run, None if the run was stopped before its end."""
     result = simulation(run, stop)
     return outcome(result, run.block, run.recorded) if result.complete else None
 

@@ -84,7 +84,7 @@ METRICS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Input of a cell: files by their absolute paths, or a generated instance."""
+    """The input of a cell: files by their absolute paths, or a generated instance."""
 
     name: str
     site: str | None
@@ -104,7 +104,7 @@ class Cell:
     case: Case
     policy: str
     settings: tuple[Setting, ...]
-    #: Key and value as they stand in the table.
+    #: Key and value as printed in the table.
     parameters: tuple[tuple[str, str], ...]
     seed: int | None
     until: int | str | None
@@ -113,7 +113,7 @@ class Cell:
 
     @property
     def name(self) -> dict[str, Any]:
-        """The columns that tell it from others."""
+        """Return the values that distinguish the cell from others."""
         return {
             "cell": self.number,
             "case": self.case.name,
@@ -131,7 +131,7 @@ class Sweep:
     #: Names of the cases.
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
-    #: How many cells have no row yet.
+    #: Number of cells without a row.
     unfinished: int = 0
 
     def __len__(self) -> int:
@@ -142,11 +142,11 @@ class Sweep:
 
     @property
     def failed(self) -> int:
-        """The number of cells whose result is an error."""
+        """Return the number of cells whose result is an error."""
         return sum(row["status"] == FAILED for row in self.rows)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """The tidy table as plain data."""
+        """Return the table as plain data, one row per cell."""
         return [dict(row) for row in self.rows]
 
     def to_frame(self) -> DataFrame:
@@ -157,7 +157,7 @@ class Sweep:
 
 
 def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
-    """The cells of a study in their order: cases, policies, parameters, seeds.
+    """Return the cells of a study in their order: cases, policies, parameters, seeds.
 
     Raises InputError for a study that is malformed, and for a setting that fits no case.
     """
@@ -308,7 +308,7 @@ def _wrong(setting: Setting, site: Instance) -> list[Problem]:
 
 
 def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
-    """The row of a cell: its numbers, or its error; None if it was stopped."""
+    """Return the row of a cell, its numbers or its error; None if the run was stopped."""
     try:
         result = simulation(_run(cell), stop)
         if not result.complete:
@@ -322,14 +322,14 @@ def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
 
 
 def row_of(cell: Cell, numbers: Mapping[str, Any] | None = None, error: str = "") -> dict[str, Any]:
-    """A row of the table."""
+    """Return a row of the table."""
     status = FAILED if numbers is None else DONE
     empty = dict.fromkeys(METRICS)
     return {**cell.name, "status": status, "error": error, **(numbers or empty)}
 
 
 def columns_of(cells: Iterable[Cell]) -> tuple[str, ...]:
-    """The columns of every row."""
+    """Return the columns of every row."""
     return tuple(row_of(next(iter(cells))))
 
 

@@ -67,12 +67,12 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """Its settings, as they were given."""
+        """Return the settings as they were given."""
         return " ".join(map(str, self.settings)) or TODAY
 
     @property
     def plain_settings(self) -> tuple[tuple[str, str], ...]:
-        """Key and value of each setting."""
+        """Return key and value of each setting."""
         return tuple((setting.key, setting.value) for setting in self.settings)
 
 
@@ -246,12 +246,12 @@ class WhatIf:
 
     @property
     def complete(self) -> bool:
-        """Whether every variant came to its end."""
+        """Whether every variant ran to its end."""
         return not self.unfinished
 
     @property
     def caution(self) -> str:
-        """The caution about the confidence intervals, "" if there is none."""
+        """Return the caution about the confidence intervals, "" if there is none."""
         had = f"jobs were submitted in {self.blocks} of the blocks of {duration_text(self.block)}"
         if self.blocks < FEWEST:
             return f"{had}: too few to tell a gain from noise (--block takes shorter ones)"
@@ -438,7 +438,9 @@ def _padded(values: Sequence[float], length: int) -> Floats:
 
 
 def size_class(slots: int) -> str:
-    """The class of a size: ``1``, ``2-4``, ``5-16`` and so on, the last one without an end."""
+    """Return the class of a size: ``1``, ``2-4``, ``5-16`` and so on, the last one without an
+    end.
+    """
     place = max(n for n, least in enumerate(SIZES) if slots >= least or not n)
     if place + 1 == len(SIZES):
         return f"{SIZES[-1]}+"
@@ -475,7 +477,7 @@ def _groups(today: JobColumns, then: JobColumns, weights: Floats) -> tuple[Group
 
 
 def _by_group(jobs: JobColumns, kind: str) -> dict[str, tuple[Floats, Ints]]:
-    """Waits and blocks of the jobs that started, by group."""
+    """Return waits and blocks of the jobs that started, by group."""
     labels = np.array(_LABELS[kind](jobs), dtype=object)
     started = ~np.isnan(jobs.wait)
     places: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Tasks on local processes: results as they come, whatever becomes of a process."""
+"""Tasks on local processes: results in the order of completion, also if a process dies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Work = Callable[[T, Stop | None], R | None]
 
 #: Seconds between two looks at whether to stop.
 GLANCE = 0.1
-#: A task whose process dies so often is given up.
+#: Number of deaths of its process after which a task is abandoned.
 STRIKES = 3
 
 _stop: Any = None
@@ -31,13 +31,13 @@ _stop: Any = None
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """In place of a result: the process that worked on the task died again and again."""
+    """The result of a task whose process died repeatedly."""
 
     reason: str = f"the process that ran it was killed {STRIKES} times (out of memory?)"
 
 
 def in_turn(work: Work[T, R], tasks: Sequence[T], stop: Stop) -> Iterator[tuple[int, R | Lost]]:
-    """In this very process, one after the other."""
+    """Yield the results of tasks run one after another in this process."""
     for number, task in enumerate(tasks):
         if stop.is_set():
             return
@@ -49,7 +49,7 @@ def in_turn(work: Work[T, R], tasks: Sequence[T], stop: Stop) -> Iterator[tuple[
 def on_processes(
     work: Work[T, R], tasks: Sequence[T], count: int, stop: Stop
 ) -> Iterator[tuple[int, R | Lost]]:
-    """The results with the numbers of their tasks, in the order in which they come.
+    """Yield the results with the numbers of their tasks, in the order of completion.
 
     A process that dies takes nothing with it: its task, and what waited, is done again; what may
     have killed it is tried on a process of its own, and after STRIKES times given up (Lost).
@@ -74,7 +74,7 @@ def on_processes(
 def _round(
     work: Work[T, R], tasks: Sequence[T], todo: Sequence[int], count: int, stop: Stop
 ) -> Iterator[tuple[int, R]]:
-    """Results until all are done, a process dies, or it is to stop."""
+    """Yield results until all tasks are done, a process dies, or the study must stop."""
     with WorkerPool(min(count, len(todo)), _begin) as pool:
         futures: dict[Future[R | None], int] = {
             pool.submit(_Job(work, tasks[number])): number for number in todo
@@ -105,7 +105,7 @@ def _as_completed(
 
 
 def _begin(stop: Any) -> None:
-    """In each process."""
+    """Initialise a worker process."""
     global _stop
     _stop = stop
 

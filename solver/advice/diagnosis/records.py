@@ -34,7 +34,7 @@ class WaitChange:
 
     @property
     def change(self) -> int | None:
-        """Seconds that it waits longer; None if one of the starts is never."""
+        """Return the additional seconds of waiting, or None if one of the starts is never."""
         return None if self.today is None or self.then is None else self.then - self.today
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,21 +52,21 @@ class WaitChange:
 class RemedyCost:
     """Cost of a remedy for the other pending jobs."""
 
-    #: How many others there are.
+    #: Number of other pending jobs.
     jobs: int = 0
-    #: Seconds that they wait longer on average, of those that start both today and then.
+    #: Mean additional wait in seconds of the jobs that start both before and after the change.
     mean_wait: float = 0.0
     #: Jobs that wait longer, the largest change first.
     longer: tuple[WaitChange, ...] = ()
     #: Jobs that wait less, the largest change first.
     sooner: tuple[WaitChange, ...] = ()
-    #: Hours that they wait longer in all, each times its slots.
+    #: Sum of the additional hours of waiting, each times the slots of the job.
     slot_hours: float = 0.0
     #: Jobs that start today and would never start.
     lost: tuple[str, ...] = ()
     #: Jobs that do not start today and would start.
     won: tuple[str, ...] = ()
-    #: How many start neither today nor then; they are in no mean.
+    #: Number of jobs without a start both before and after the change; no mean includes them.
     neither: int = 0
     #: Running jobs that are requeued.
     begin_anew: tuple[str, ...] = ()
@@ -106,9 +106,9 @@ class Remedy:
     setting: str
     #: Start after the change, in seconds from the origin.
     start: int
-    #: Seconds sooner, None if the job never started.
+    #: Seconds by which the job starts earlier, None if it never started.
     gain: int | None
-    #: The gain times its slots.
+    #: The gain times the slots of the job, in slot-hours.
     slot_hours: float | None
     #: Whether the job then starts as early as its slots allow.
     reaches: bool
@@ -240,7 +240,7 @@ class Diagnosis:
     #: Jobs that fit here but start neither as configured nor under any tried change: each with its
     #: state and the event it waits for.
     undated: tuple[tuple[str, State, str], ...] = ()
-    #: How many wait.
+    #: Number of pending jobs.
     pending: int = 0
     #: Changes that were simulated.
     tried: int = 0
