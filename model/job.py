@@ -96,7 +96,7 @@ class Job:
     unheeded: Annotated[tuple[str, ...], Fact("options")] = ()
     #: Job name (-J).
     name: Annotated[str, Fact("line")] = ""
-    #: Condition that must hold before it starts (-w; :mod:`.dependency`).
+    #: Condition that must hold before the job starts (-w; :mod:`.dependency`).
     dependency: Annotated[str, Fact("line")] = ""
     #: Minimum seconds between the fulfilled condition and the start.
     think_time: Annotated[int, Fact("elapsed")] = 0

@@ -19,7 +19,7 @@ from ..job import HostRequest
 MAX_NAMES = 200_000
 #: Slots and shares are fewer: nine digits, as a text of them has at most.
 MAX_COUNTED = 10**9
-#: Characters of a range whose names count once, of twice as many twice.
+#: Length of a range up to which each name counts as one; a range of twice the length counts double.
 _LONG_NAME = 100
 #: Ranges in one name.
 MAX_RANGES = 32

@@ -269,7 +269,7 @@ def _single_hosts(entries: list[dict[str, Any]], name: str) -> list[dict[str, An
 
 
 def _put(document: dict[str, Any], place: Location, setting: Setting) -> None:
-    """Set the value at a place, or take the key away where the value is nothing."""
+    """Set the value at a place, or remove the key if the value is empty."""
     inside: Any = document
     for part in place[:-1]:
         inside = inside.setdefault(part, {}) if isinstance(inside, dict) else inside[int(part)]

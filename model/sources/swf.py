@@ -108,7 +108,9 @@ class SwfLog:
         return dict(zip(jobs.tolist(), waits.tolist(), strict=True))
 
     def following(self, jobs: Ints) -> Ints:
-        """Numbers of those of `jobs` that were submitted after another had ended or started."""
+        """Return the numbers of those `jobs` that were submitted after another job started or
+        finished.
+        """
         preceding = self.workload.preceding
         return (
             jobs[:0]

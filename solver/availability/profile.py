@@ -99,9 +99,7 @@ class FullWindows:
         self._below: FullWindows | None = None
 
     def extended(self) -> FullWindows:
-        """Return full windows for a profile that also contains reservations; all recorded ones
-        remain.
-        """
+        """Return a record for a profile that also contains reservations, based on this one."""
         twin = FullWindows()
         twin._until, twin._below = MAX_INSTANT, self
         return twin

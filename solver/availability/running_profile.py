@@ -68,7 +68,7 @@ class FreeNow:
         self._pools: list[float] = []
 
     def host(self, index: int) -> FloatArray:
-        """Free amount of a host resource, [H]; not to be changed."""
+        """Return the free amount of a host resource, [H]; callers must not change it."""
         while len(self._hosts) <= index:
             new = len(self._hosts)
             self._hosts.append(self.reported(new).copy())

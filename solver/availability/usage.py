@@ -62,7 +62,7 @@ class Block:
 
     @classmethod
     def constant(cls, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> Block:
-        """One row a host for something held from start to finish."""
+        """Return one row for each host, for an amount in use from start to finish."""
         count = len(hosts)
         return cls.of_columns(
             hosts,
@@ -418,7 +418,7 @@ class RunningUsage(Usage):
         self._ascending = None
 
     def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
-        """One row a host for something held from start to finish."""
+        """Add one row for each host, for an amount in use from start to finish."""
         first, after = self._count, self._count + len(hosts)
         self._grow(after)
         for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):

@@ -427,7 +427,7 @@ class DispatchOrder:
         self._weigh(job.id, before)
 
     def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
-        """A running job ends. cpu_time: seconds it used in all, None for what was assumed."""
+        """Record the end of a running job; cpu_time: total CPU seconds, None for the estimate."""
         entry = self.ledger.entries[job]
         before = self.ledger.charged(job)
         if job in self._preempted:
@@ -650,7 +650,7 @@ class DispatchOrder:
             use.change(queue, {host: sign * slots for host, slots in allocation.items()}, now)
 
     def _weigh(self, job: str, before: Iterable[tuple[ShareTree, Account]] = ()) -> None:
-        """Bring the walk up to date with the accounts that a job is, and was, counted on."""
+        """Update the walk after the use of the accounts that count a job has changed."""
         if self._turns.stage is None:
             return
         for tree, account in (*before, *self.ledger.charged(job)):

@@ -397,7 +397,7 @@ def _counts(stock: Stock, need: Need, rules: Rules) -> list[int]:
 
 
 def fill_any(supply: Supply, slots: int) -> Allocation | None:
-    """First fit in the order of the rows, any number of slots on each host."""
+    """Return a first-fit allocation in the order of the rows, with any number of slots by host."""
     sums = supply.caps.cumsum()
     last = int(sums.searchsorted(slots))
     if last == sums.size:

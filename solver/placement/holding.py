@@ -1,4 +1,6 @@
-"""Places that are found: what they keep from others, and how they are filled or made smaller."""
+"""Reservation holdings: the resources that allocations protect, and how allocations are filled or
+reduced.
+"""
 
 from __future__ import annotations
 

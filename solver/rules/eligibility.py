@@ -267,7 +267,7 @@ class Eligibility:
         return Accepted(self.situation.last_accepted.copy()) if self._any_intervals else None
 
     def membership(self, hosts: frozenset[str]) -> BoolArray:
-        """Return whether each host is one of these, [H]."""
+        """Return whether each host is in a set of hosts, [H]."""
         if hosts not in self._inside:
             self._inside[hosts] = np.array([name in hosts for name in self.situation.names])
         return self._inside[hosts]

@@ -412,7 +412,9 @@ class RuleBook:
     def _opening(
         self, queue: Queue, name: str, beyond: BoolArray
     ) -> Iterator[tuple[BoolArray, int]]:
-        """Hosts beyond loadSched that running jobs open as they reserve less, and when."""
+        """Return hosts beyond loadSched that open when running jobs reserve less, and
+        the instants.
+        """
         for time in self.situation.load_falls(name) if beyond.any() else ():
             reserved = self.situation.reserved_load_at(name, time)
             opened = beyond & ~self.eligibility.beyond_one(queue.thresholds, name, reserved)

@@ -140,7 +140,7 @@ def _said(topic: str, reason: str, places: Iterable[str]) -> str:
 
 @dataclass(slots=True)
 class Notes:
-    """Collected while the files are read; :meth:`lines` says it in as few lines as possible."""
+    """Notes collected while the files are read; :meth:`lines` returns them as few sentences."""
 
     #: Files in it are named from there.
     root: str = ""
@@ -164,7 +164,7 @@ class Notes:
         self._differ.setdefault((topic, reason), {})[where] = concerned or Concerned()
 
     def settle(self, scopes: Mapping[str, Concerned | None]) -> None:
-        """Fill in the scopes that waited for all files; None: nothing of the kind is configured."""
+        """Fill in the scopes that need all files; None: the scope has no such configuration."""
         for (topic, reason), places in list(self._differ.items()):
             for where, concerned in list(places.items()):
                 if not concerned.only:

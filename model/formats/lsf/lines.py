@@ -72,7 +72,7 @@ class Circumstances:
 
 @dataclass(slots=True)
 class Problems:
-    """Errors so far; reading continues after each, so that one report has all."""
+    """Problems found so far; reading continues after a problem, so that one report lists all."""
 
     #: Problems in the order in which they were found.
     found: list[Problem] = field(default_factory=list)

@@ -244,7 +244,7 @@ class HostNames:
         self._found.clear()
 
     def known(self) -> list[str]:
-        """Every name there is."""
+        """Return all names of groups and units."""
         return [*self.hosts, *self._groups]
 
     def of(self, words: Iterable[str]) -> list[str]:

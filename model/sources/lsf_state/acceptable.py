@@ -47,7 +47,7 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
     remains.
     """
     fatal = _fatal(instance)
-    while fatal:  # Each round takes something away.
+    while fatal:  # Each round removes a rejected part, so the repetition ends.
         mended = _Mended(instance, notes).of(fatal)
         if mended == instance:
             break

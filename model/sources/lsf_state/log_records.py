@@ -223,7 +223,7 @@ class Controlled:
     time: int
     kind: str
     name: str
-    #: Whether it takes jobs from now on.
+    #: Whether the host or queue accepts jobs after the record.
     open: bool
 
 

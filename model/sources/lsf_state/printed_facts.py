@@ -282,7 +282,9 @@ def asked_columns() -> Iterator[str]:
 
 
 def told_columns() -> Iterator[str]:
-    """Columns of ``bjobs -json`` that nobody reads and that have a say where they say something."""
+    """Return columns of ``bjobs -json`` that are not read and that may affect a start
+    if not empty.
+    """
     for fact in JOBS:
         if fact.outcome == "told" and fact.field == "unread":
             yield from fact.cells[JSON]

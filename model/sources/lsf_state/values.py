@@ -243,7 +243,7 @@ _LIMIT_IN_A_LINE = re.compile(
 )
 
 
-#: No column of names is narrower.
+#: Minimum width in characters of a column of names.
 NARROWEST = 11
 
 
