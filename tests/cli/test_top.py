@@ -328,7 +328,7 @@ def test_the_page_lives(tmp_path: Path) -> None:
     ("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]
 )
 def test_a_signal_ends_it_and_gives_the_terminal_back(number: int, code: int) -> None:
-    with OnTerminal("top", EXAMPLE, environment={"NO_COLOR": "1"}) as page:
+    with OnTerminal("top", EXAMPLE, environment={"NO_COLOR": "1"}, fresh=True) as page:
         page.shows("reading")
         if number == signal.SIGINT:
             page.press("\x03")

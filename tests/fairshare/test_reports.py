@@ -236,10 +236,16 @@ def test_the_cycle_log_says_why_as_the_guide_prints_it(tmp_path):
         assert first["why"][job] in guide
 
 
-@pytest.mark.parametrize("arguments", [[], ["x.yaml", "--example", "fairshare-pool"]])
-def test_simulate_takes_a_file_or_an_example(arguments):
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give a log, an instance file or --example NAME"),
+        (["x.yaml", "--example", "fairshare-pool"], "--example fairshare-pool: is the instance"),
+    ],
+)
+def test_simulate_takes_a_file_or_an_example(arguments, said):
     result = CliRunner().invoke(main_app, ["simulate", *arguments])
-    assert str(result.exception).startswith("give a log, an instance file or --example NAME")
+    assert str(result.exception).startswith(said)
 
 
 @pytest.mark.parametrize(

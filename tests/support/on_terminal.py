@@ -23,10 +23,17 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class OnTerminal:
-    """`slotwise` in a child of this process, on a terminal of so many columns and lines."""
+    """`slotwise` in a child of this process, on a terminal of `size` columns and lines.
+
+    fresh: as a program of its own, which inherits no threads, locks or handlers from the tests.
+    """
 
     def __init__(
-        self, *words: object, size: tuple[int, int] = (80, 24), environment: Any = None
+        self,
+        *words: object,
+        size: tuple[int, int] = (80, 24),
+        environment: Any = None,
+        fresh: bool = False,
     ) -> None:
         from slotwise.cli import start
 
@@ -40,6 +47,10 @@ class OnTerminal:
             code = 1
             try:
                 signal.alarm(2 * LIMIT)
+                if fresh:
+                    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+                    program = [sys.executable, "-m", "slotwise", *map(str, words)]
+                    os.execv(sys.executable, program)
                 for number, mode in ((0, "r"), (1, "w"), (2, "w")):
                     stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
                     setattr(sys, ("stdin", "stdout", "stderr")[number], stream)
