@@ -408,7 +408,7 @@ def test_the_commands_are_run(path: Path) -> None:
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
     assert (path / "calls").read_text().splitlines() == [
-        *("-u all", "-l", "-gpu -l", "-r", "-s"),
+        *("-u all", "-l", "-gpu -l", "-r", "-s", "-aff"),
         "-u all",  # -aps
     ]
 
