@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from ..model.errors import InputError
@@ -19,7 +18,7 @@ from .import_slurm import slurm_files
 from .import_snapshot import SITE, print_notes, snapshot_files
 from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, read_source
 from .output import Written, keep_inputs
-from .panels import PanelledCommand
+from .panels import CommandGroup, PanelledCommand
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
@@ -545,7 +544,7 @@ class FormatReading(LogReading):
         return ReadOptions(self.hosts, cluster, self.keep_going, self.limit)
 
 
-class FormatGroup(TyperGroup):
+class FormatGroup(CommandGroup):
     """The commands that are written by hand, and one for every other format of the registry."""
 
     def list_commands(self, ctx: Any) -> list[str]:
