@@ -25,7 +25,8 @@ _NO_SUCH_OPTION = re.compile(
 #: Messages of a program that exits with an error because nothing of the kind is configured. Errors
 #: of the system begin with the same word: no such file, no route to host.
 _NONE_CONFIGURED = re.compile(
-    r"No (?!such |route |space |child |locks |buffer )|(?i:(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
+    r"No (?!such |route |space |child |locks |buffer )"
+    r"|(?i:(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
     r"(?:service class|SLA\b|guarantee|resource pool)"
     r"|(?:\w+: )?(?:the )?(?:service class|SLA|resource pool) does(?: not|n't) exist)"
 )
