@@ -297,9 +297,8 @@ def swf(
     log = canonical(found.workload, size)
     if not len(log):
         raise nothing_to_replay(log)
-    numbers = {int(number) for number in log.queue if number >= 0}
-    one = [f"the log's {len(numbers)} queues become one"] if len(numbers) > 1 else []
-    print_notes([*remarks_on(log), *one])
+    queues = len({int(number) for number in log.queue if number >= 0})
+    print_notes([*remarks_on(log), *[f"the log's {queues} queues become one"] * (queues > 1)])
     if policy == RECORDED:
         starts = {
             number: submit + found.waits[number]

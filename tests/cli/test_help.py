@@ -151,6 +151,33 @@ def test_commands_within_commands_are_named_whole(words: tuple[str, ...], said: 
     assert done.stderr.startswith(f"slotwise: {said}")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("compare x --workers 0", "--workers: must be a whole number of at least 1, not '0'"),
+        ("compare x --workers=1.5", "--workers: must be a whole number of at least 1, not '1.5'"),
+        ("compare x --time-limit soon", "--time-limit: must be a number of at least 0, not 'soon'"),
+        ("compare x --time-limit=nan", "--time-limit: must be a number of at least 0, not 'nan'"),
+        ("--max-jobs many check x", "--max-jobs: must be a number of at least 1, not 'many'"),
+        (
+            "solve x --method optimall",
+            "--method: must be one of greedy, time-based, optimal, milp, slurm, not 'optimall' "
+            "(did you mean 'optimal'?)",
+        ),
+        (
+            "backtest x --samples 1000000",
+            "--samples: must be a whole number of at least 1 and at most 100,000, not '1000000'",
+        ),
+        ("import lsf x --format xml", "--format: must be one of yaml, json, not 'xml'"),
+    ],
+)
+def test_an_invalid_value_is_one_line(words: str, said: str) -> None:
+    """The option, the values that it takes, and the value that was given."""
+    done = slotwise(*words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"slotwise: {said}\n"
+
+
 def test_no_option_that_must_be_given_is_hidden() -> None:
     """What a command cannot run without stands in its help, not behind --help-all alone."""
     root = typer.main.get_command(app)
