@@ -138,8 +138,10 @@ def _from_standard_input(stdin: bool) -> str:
 def _decoded(data: bytes, source: str) -> str:
     try:
         return data.decode()
-    except UnicodeDecodeError:
-        raise InputError(f"{source}: is no text in UTF-8") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{source}: is not UTF-8 text (byte {error.start}): save the file as UTF-8"
+        ) from None
 
 
 #: The line may begin with a minus, so unknown options are arguments and -h is none.

@@ -501,7 +501,10 @@ def _acct_time(at: str, files: list[Path]) -> int:
         last = max(last, job.end)
     if first is None:
         _refuse(bad, keep_going=False)
-        raise InputError("the log has no finished job, so no time for a snapshot follows from it")
+        raise InputError(
+            f"--at {at}: counts from the jobs of the log, which has no finished job: "
+            "give a second or a time such as 2026-03-01T08:00:00"
+        )
     return last if at == "end" else _seconds(at, first)
 
 

@@ -159,7 +159,10 @@ def register(objective: Objective) -> None:
         text = f"objective {objective.name!r} combines costs by {objective.combination!r}"
         raise ValueError(f"{text}: use one of {', '.join(get_args(Combination))}")
     if objective.name in _REGISTRY:
-        raise ValueError(f"objective {objective.name!r} is registered twice")
+        raise ValueError(
+            f"objective {objective.name!r} is registered already: choose another name, or remove "
+            "the first one with forget()"
+        )
     _REGISTRY[objective.name] = objective
 
 

@@ -309,7 +309,7 @@ def _factor_problems(instance: Instance) -> Iterator[Problem]:
         for name, value in weights.items():
             most = FACTORS.get(name, math.inf)
             if not 0 <= value <= most:
-                right = "not be negative" if most == math.inf else f"be between 0 and {most:g}"
+                right = "be 0 or more" if most == math.inf else f"be between 0 and {most:g}"
                 yield Problem(f"{name} must {right}, not {value:g}", path=f"{section}.{name}")
     name = instance.params.fairshare_adjustment
     if name and not entry_points(group=ADJUSTMENTS, name=name):
@@ -358,7 +358,7 @@ def _assignment_problems(
     seen: set[str] = set()
     for name, shares in assignments:
         if name in seen:
-            yield Problem(f"'{name}' has two share assignments: keep one", path=path)
+            yield Problem(f"{name!r} has two share assignments: keep one", path=path)
         seen.add(name)
         if shares < 1:
             yield Problem(

@@ -374,7 +374,10 @@ class _ChangeReader:
             self._found += [replace(f, place=(*where, *f.place[2:])) for f in findings]
             findings.clear()
             if known := next((job.id for job in jobs if job.id in self._jobs), None):
-                self._say((*where, "id"), f"there is a job {known} already")
+                self._say(
+                    (*where, "id"),
+                    f"there is a job {known} already: give each job an id of its own",
+                )
                 continue
             for number, job in enumerate(jobs):
                 settled = self._in_wall_clock(replace(job, submit=at), where)
@@ -612,7 +615,7 @@ def _one_of(known: Sequence[str]) -> Callable[[Any], Any]:
 def _load(values: Any) -> dict[str, float]:
     """Return load indices as numbers; sizes (MB) are not negative."""
     if not isinstance(values, Mapping) or not values:
-        raise ValueError('reports nothing: give values such as {"r1m": 2.5}')
+        raise ValueError(f'must be values such as {{"r1m": 2.5}}, not {reprlib.repr(values)}')
     read = {_NAME(name): _NUMBER(value) for name, value in values.items()}
     for name, value in read.items():
         if name in BUILTIN_AMOUNTS and not 0 <= value < math.inf:
@@ -623,7 +626,9 @@ def _load(values: Any) -> dict[str, float]:
 def _fields(given: Any) -> Any:
     """Fields of a job; their values are looked at in the job that they give."""
     if not isinstance(given, Mapping) or not given:
-        raise ValueError('changes nothing: give fields of a job such as {"slots": 4}')
+        raise ValueError(
+            f'must be fields of a job such as {{"slots": 4}}, not {reprlib.repr(given)}'
+        )
     for name in given:
         if name not in _JOB_FIELDS:
             hint = nearest(name, _JOB_FIELDS) if isinstance(name, str) else ""

@@ -263,7 +263,7 @@ def _limited(amounts: Any) -> dict[str, float]:
 def _percentages(amounts: Any) -> dict[str, float]:
     for name, value in amounts.items():
         if name not in ("mem", "swp", "tmp"):
-            raise ValueError(f"mem, swp and tmp may be percentages, not {name!r}")
+            raise ValueError(f"must have percentages of mem, swp or tmp only, not of {name!r}")
         if _AMOUNT(value) > 100:
             raise ValueError(f"must be 0% to 100%, not {value}%")
     return {name: _AMOUNT(value) for name, value in amounts.items()}
@@ -277,7 +277,8 @@ def _size(value: Any) -> Any:
 def _factors(factors: Any) -> dict[str, float]:
     for name in factors:
         if name not in _FACTORS:
-            raise ValueError(f"no factor is called {name!r}{nearest(str(name), _FACTORS)}")
+            hint = nearest(str(name), _FACTORS) or f": use {', '.join(_FACTORS)}"
+            raise ValueError(f"unknown factor {name!r}{hint}")
     return {name: _FACTORS[name](value) for name, value in factors.items()}
 
 

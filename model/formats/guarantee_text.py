@@ -74,10 +74,12 @@ def _package(inner: str, value: object) -> str:
         if name not in ("slots", "mem") or not sign or name in amounts:
             raise ValueError(f"must be {_KINDS}, not {value!r}")
         if name == "slots" and not (amount.isascii() and amount.isdigit() and int(amount) > 0):
-            raise ValueError(f"a package has a whole number of slots of 1 or more, not {amount!r}")
+            raise ValueError(
+                f"the slots of a package must be a whole number of 1 or more, not {amount!r}"
+            )
         amounts[name] = amount if name == "slots" else f"{parse_size(amount):.10g}"
         if name == "mem" and parse_size(amount) <= 0:
-            raise ValueError(f"a package has more memory than none, not {amount!r}")
+            raise ValueError(f"the memory of a package must be more than 0, not {amount!r}")
     return ":".join(f"{name}={amounts[name]}" for name in ("slots", "mem") if name in amounts)
 
 
@@ -95,7 +97,7 @@ def distribution(value: object) -> tuple[Guarantee, ...]:
     names = [item.service_class for item in found]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"guarantees something to {name} twice")
+            raise ValueError(f"has {name} twice in {value!r}: give each service class one amount")
     return tuple(found)
 
 
@@ -129,7 +131,9 @@ def loans(value: object) -> LoanPolicy:
     if not queues:
         raise ValueError(f"needs QUEUES[all] or QUEUES[names], not {value!r}")
     if found.get("CLOSE_ON_DEMAND") is not None:
-        raise ValueError("CLOSE_ON_DEMAND has nothing in brackets")
+        raise ValueError(
+            f"CLOSE_ON_DEMAND takes no value, not [{found['CLOSE_ON_DEMAND']}]: leave it out"
+        )
     listed = tuple(name for name in queues if not name.startswith("!"))
     exempt = tuple(name[1:] for name in queues if name.startswith("!"))
     retain, buffer = found.get("RETAIN"), found.get("IDLE_BUFFER")
@@ -182,12 +186,12 @@ def _parts(value: object) -> list[tuple[str, str | None]]:
         raise ValueError(f"must be words such as QUEUES[all], not {value!r}")
     for word in words:
         if words.count(word) > 1:
-            raise ValueError(f"says {word} twice")
+            raise ValueError(f"has {word} twice in {value!r}: write it once")
     return found
 
 
 def _named(part: str, names: object) -> tuple[str, ...]:
     found = tokens(names or "")
     if not found:
-        raise ValueError(f"{part}[…] needs a name")
+        raise ValueError(f"{part}[] is empty: write one name or more, such as {part}[a b]")
     return found

@@ -302,7 +302,10 @@ def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Findi
             continue
         for index, job in enumerate(jobs):
             if job.id in seen:
-                yield Finding((section, index, "id"), f"there is a job {job.id} already")
+                yield Finding(
+                    (section, index, "id"),
+                    f"there is a job {job.id} already: give each job an id of its own",
+                )
             seen.add(job.id)
 
 
@@ -549,7 +552,9 @@ def _names(instance: Instance) -> Iterator[Finding]:
         seen: set[str] = set()
         for index, name in enumerate(given):
             if name in seen:
-                yield Finding((section, index, "name"), f"{name} is already defined")
+                yield Finding(
+                    (section, index, "name"), f"{name} is already defined: give it one entry"
+                )
             seen.add(name)
     yield from _group_limits(instance)
     hosts = {host.name for host in cluster.hosts}

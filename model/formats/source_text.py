@@ -376,5 +376,6 @@ def _decoded(data: bytes, source: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        problem = Problem(f"is not UTF-8 text (byte {error.start})", source)
+        wrong = f"is not UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
+        problem = Problem(f"{wrong}; save the file as UTF-8", source)
         raise InputError([problem]) from None

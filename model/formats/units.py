@@ -110,7 +110,7 @@ def parse_size(value: object, unit: float = 1.0, base: int = 1024) -> float:
     if not math.isfinite(size):
         raise ValueError(f"{value!r} is no size")
     if size < 0:
-        raise ValueError(f"must not be negative, not {value!r}")
+        raise ValueError(f"must be 0 or more, not {value!r}")
     return size
 
 
@@ -200,12 +200,16 @@ class Clock:
         try:
             moment = now.replace(hour=hour, minute=minute, second=0, **wanted)  # type: ignore[arg-type]
         except ValueError as error:
-            raise ValueError(f"{text!r} is no time: {error}") from None
+            raise ValueError(
+                f"{text!r} is no time ({error}): write [[month:]day:]hour:minute"
+            ) from None
         try:
             if moment < now.replace(second=0):
                 moment = _later(moment, len(rest))
         except OverflowError:
-            raise ValueError(f"{text!r} does not come again") from None
+            raise ValueError(
+                f"{text!r} never comes again: give a day that its month has, such as 2:28:18:00"
+            ) from None
         return self.seconds(moment)
 
 
@@ -219,4 +223,6 @@ def _later(moment: datetime, given: int) -> datetime:
             return moment.replace(year=moment.year + months // 12, month=months % 12 + 1)
         except ValueError:
             continue
-    raise ValueError(f"{moment.day}.{moment.month}. does not come again")
+    raise ValueError(
+        f"day {moment.day} of month {moment.month} never comes again: give a day that its month has"
+    )

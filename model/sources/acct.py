@@ -209,7 +209,9 @@ def split(text: str) -> list[str]:
             continue
         found = _FIELD.match(text, at)
         if found is None:
-            raise ValueError(f"field {len(words) + 1} has a quote that does not close at its end")
+            raise ValueError(
+                f"field {len(words) + 1} has no closing quote at its end: {text[at : at + 40]!r}"
+            )
         quoted = found[1]
         words.append(found[2] if quoted is None else quoted.replace('""', '"'))
         at = found.end()
@@ -269,16 +271,16 @@ class Fields:
         """Return the next field as a whole number."""
         word = self.text(name)
         if not _WHOLE.fullmatch(word):
-            raise ValueError(f"{name} '{word}' is not a whole number (field {self._at})")
+            raise ValueError(f"{name} must be a whole number, not {word!r} (field {self._at})")
         return in_range(int(word), name, word)
 
     def time(self, name: str) -> int:
         """Return the next field as seconds since 1970; 0 or -1 if not set."""
         value = self.whole(name)
         if value < -1:
-            raise ValueError(f"{name} {value} is before 1970 (field {self._at})")
+            raise ValueError(f"{name} must be seconds since 1970, not {value} (field {self._at})")
         if value > LAST_SECOND:
-            raise ValueError(f"{name} '{value}' is no time: seconds since 1970 (field {self._at})")
+            raise ValueError(f"{name} must be seconds since 1970, not {value} (field {self._at})")
         return value
 
     def number(self, name: str) -> float:
@@ -308,7 +310,9 @@ class Fields:
 
     def _length(self, name: str, number: int) -> int:
         if not 0 <= number <= len(self._words):
-            raise ValueError(f"{name} {number} is no length of a list in this record")
+            raise ValueError(
+                f"{name} must be the length of a list, 0 to {len(self._words)}, not {number}"
+            )
         return number
 
     def skip(self, *names: str) -> None:
@@ -464,10 +468,13 @@ def _in_order(submit: int, start: int, end: int) -> tuple[int, int]:
 
 def _check(number: int, slots: int, submit: int, start: int, end: int) -> None:
     if number < 0 or slots < 0:
-        raise ValueError(f"jobId {number} with {slots} processors; neither may be negative")
+        raise ValueError(
+            f"the job number and its processors must be 0 or more, not {number} and {slots}"
+        )
     if start and not submit <= start <= end:
         raise ValueError(
-            f"submitted at {submit}, started at {start} and finished at {end}: not in this order"
+            "the job must be submitted, started and finished in this order, not at "
+            f"{submit}, {start} and {end}"
         )
 
 
@@ -482,7 +489,7 @@ def of_lava(version: str) -> bool:
 
 def _version(word: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+(\.\d+)*", word):
-        raise ValueError(f"version '{word}' is no version")
+        raise ValueError(f"version must be numbers such as 10.1, not {word!r}")
     return tuple(int(part) for part in word.split("."))
 
 

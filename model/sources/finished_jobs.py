@@ -91,7 +91,9 @@ class FinishedJobs(Sequence[FinishedJob]):
             row = array("q", [number, index, *(_NO_LIMIT if v is None else v for v in values)])
         except OverflowError:
             del self._hosts[self._first_host[-1] :], self._slots[self._first_host[-1] :]
-            raise ValueError("a number is too large to be one of a record") from None
+            raise ValueError(
+                f"job {number} has a number of more than 64 bits: no record of LSF has one"
+            ) from None
         self._numbers.append(row[0])
         self._indices.append(row[1])
         for name, value in zip(_WHOLE, row[2:], strict=True):

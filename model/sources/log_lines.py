@@ -32,7 +32,7 @@ MAX_NUMBER = 2**53
 def in_range(value: _Number, name: str, word: str) -> _Number:
     """A number of a record. ValueError where it is beyond what a log can mean."""
     if not -MAX_NUMBER <= value <= MAX_NUMBER:
-        raise ValueError(f"{name} '{word}' is out of range")
+        raise ValueError(f"{name} must be a number within ±{MAX_NUMBER}, not {word!r}")
     return value
 
 
@@ -46,7 +46,7 @@ def number_of(word: str, name: str, where: str = "") -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in word:
-        raise ValueError(f"{name} '{word}' is not a number{where}")
+        raise ValueError(f"{name} must be a number, not {word!r}{where}")
     return in_range(value, name, word)
 
 

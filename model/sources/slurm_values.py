@@ -43,7 +43,7 @@ def number(value: Any) -> float | None:
             return math.inf
         return number(value.get("number")) if value.get("set", "number" in value) else None
     if isinstance(value, bool):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"must be a number such as 4 or UNLIMITED, not {value!r}")
     if isinstance(value, (int, float)):
         if value in _INFINITE_NUMBERS:
             return math.inf
@@ -55,7 +55,7 @@ def number(value: Any) -> float | None:
         return math.inf
     if re.fullmatch(r"-?\d{1,20}(\.\d{1,9})?", word):
         return number(float(word))
-    raise ValueError(f"{word!r} is no number")
+    raise ValueError(f"must be a number such as 4 or UNLIMITED, not {word!r}")
 
 
 def whole(value: Any) -> int | None:

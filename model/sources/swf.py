@@ -268,7 +268,9 @@ class _SwfLines:
         """Places of jobs of which no part says when they were submitted, which are malformed."""
         found = [place for place in places if table["submit"][place] == _LATER_BURST]
         for place in found:
-            error = ValueError("submit time -1; no line of this job says when it was submitted")
+            error = ValueError(
+                "submit time -1 on every line of this job: one line must have a time of 0 or more"
+            )
             self._bad.add(malformed(error, self._source, self._at_line[place]))
         return found
 
@@ -301,7 +303,7 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
     ValueError says in a sentence what is malformed.
     """
     if len(words) < COLUMNS:
-        raise ValueError(f"{len(words)} columns; a record has {COLUMNS}")
+        raise ValueError(f"a record must have {COLUMNS} columns, not {len(words)}")
     record = tuple(
         _whole(words[position], name, up=position in _TIMES) for position, name in _READ.items()
     )
@@ -309,13 +311,13 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
         if position not in _READ:
             number_of(words[position], f"column {position + 1}")
     if record[0] < 0:
-        raise ValueError(f"job number {record[0]}; it must not be negative")
+        raise ValueError(f"job number must be 0 or more, not {record[0]}")
     partial = float(words[_STATUS]) in _PARTIAL
     if record[1] < 0 and not (partial and record[1] == _LATER_BURST):
-        raise ValueError(f"submit time {record[1]}; it must not be negative")
+        raise ValueError(f"submit time must be 0 or more, not {record[1]}")
     for value, name in zip(record[2:5], tuple(_READ.values())[2:5], strict=True):
         if value < -1:
-            raise ValueError(f"{name} {value}; it must be positive, or -1 for unknown")
+            raise ValueError(f"{name} must be 0 or more, or -1 for unknown, not {value}")
     if record[3] < 1:  # the log has only the allocated number for these jobs
         record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
     wait = _wait(words[2], words[1], record[1])
@@ -347,7 +349,7 @@ def _whole(word: str, name: str, *, up: bool) -> int:
     except ValueError:
         number = number_of(word, name)
         if not number.is_integer() and not up:
-            raise ValueError(f"{name} '{word}'; it must be a whole number") from None
+            raise ValueError(f"{name} must be a whole number, not {word!r}") from None
         return ceil(number)
     return in_range(value, name, word)
 

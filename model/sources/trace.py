@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -403,7 +404,9 @@ class _PoolReader:
             self._problem(f"{place}.id", f"must be a job's id, not {value!r}")
             return place
         if str(value) in self._seen:
-            self._problem(f"{place}.id", f"there is a job {value} already")
+            self._problem(
+                f"{place}.id", f"there is a job {value} already: give each job an id of its own"
+            )
         self._seen.add(str(value))
         return str(value)
 
@@ -411,7 +414,7 @@ class _PoolReader:
         """Yield the objects of a list with their places."""
         value = data.get(key)
         if not isinstance(value, list):
-            self._problem(key, "must be a list of jobs")
+            self._problem(key, f"must be a list of jobs, not {reprlib.repr(value)}")
             return []
         found: list[tuple[str, Mapping[str, Any]]] = []
         for index, entry in enumerate(value):
@@ -427,7 +430,9 @@ class _PoolReader:
             return
         free = data.get("free", processors - used)
         if used > processors:
-            self._problem("running", f"uses {used} of {processors} processors")
+            self._problem(
+                "running", f"must use at most {processors} processors (procs), not {used}"
+            )
         elif free != processors - used:
             self._problem(
                 "free", f"must be {processors - used}, what the running jobs leave, not {free!r}"

@@ -294,7 +294,7 @@ class Residual:
     def _at(self, time: int) -> None:
         """Raise an error for any instant other than now."""
         if time != self.now:
-            raise ValueError(f"what is free at {time} s is not known at {self.now} s")
+            raise ValueError(f"the residual is of second {self.now} only, not of second {time}")
 
     def free(self, index: int, time: int) -> FloatArray:
         """Return the free amount of a host resource less reservations, [H].

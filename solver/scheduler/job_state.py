@@ -753,7 +753,7 @@ class JobStates(OnDemand[JobState]):
 
         self._places = NamePlaces(names(), lambda number: self.given[number].id)
         if (name := self._places.twice()) is not None:
-            raise InputError(f"job {name} is there twice")
+            raise InputError(f"job {name} is given twice: give each job an id of its own")
         return np.frombuffer(found, dtype=np.int64) if found else np.zeros(0, dtype=np.int64)
 
     def ended_so_far(self) -> JobStates:

@@ -36,7 +36,7 @@ from ...model.changes import (
 )
 from ...model.compact import Joined, no_collection
 from ...model.duration import aborted
-from ...model.errors import InputError, Problem
+from ...model.errors import InputError, Problem, nearest
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -342,7 +342,8 @@ class Session:
             nonlocal any_waits
             any_waits = any_waits or bool(job.dependency)
             if job.queue not in queues:
-                raise InputError(f"job {job.id}: there is no queue {job.queue}")
+                hint = nearest(job.queue, queues)
+                raise InputError(f"job {job.id}: unknown queue {job.queue!r}{hint}")
             return self.world.eligible_time(job)
 
         first = len(self.instance.running)
@@ -366,15 +367,17 @@ class Session:
         for change in self.changes:
             where = f"change at {change.time} s"
             problems += [
-                Problem(f"{where}: there is no host {host}")
+                Problem(f"{where}: unknown host {host!r}{nearest(host, hosts)}")
                 for host in _hosts_of(change)
                 if host not in hosts
             ]
             if isinstance(change, HostStatus) and change.status not in STATUSES:
                 known = ", ".join(STATUSES)
-                problems.append(Problem(f"{where}: status {change.status!r}: use one of {known}"))
+                wrong = f"unknown status {change.status!r}"
+                problems.append(Problem(f"{where}: {wrong}: use one of {known}"))
             if isinstance(change, QueueSwitch) and change.queue not in queues:
-                problems.append(Problem(f"{where}: there is no queue {change.queue}"))
+                hint = nearest(change.queue, queues)
+                problems.append(Problem(f"{where}: unknown queue {change.queue!r}{hint}"))
         if problems:
             raise InputError(problems)
 

@@ -102,7 +102,8 @@ def _set(text: str, wrong: list[Problem]) -> tuple[Setting, ...]:
             wrong += error.problems
     keys = [setting.key for setting in settings]
     if len(set(keys)) < len(keys):
-        wrong.append(Problem("sets a key twice", f"--set {text}"))
+        again = next(key for key in keys if keys.count(key) > 1)
+        wrong.append(Problem(f"sets {again} twice: give each key one value", f"--set {text}"))
     return tuple(settings)
 
 
@@ -114,7 +115,8 @@ def _axis(text: str, wrong: list[Problem]) -> list[Setting]:
         return []
     values = split_values(whole.value)
     if len(set(values)) < len(values):
-        wrong.append(Problem("gives a value twice", f"--vary {text}"))
+        again = next(value for value in values if values.count(value) > 1)
+        wrong.append(Problem(f"gives {again!r} twice: give each value once", f"--vary {text}"))
     return [Setting(whole.key, value, f"--vary {whole.key}={value}") for value in values]
 
 

@@ -319,7 +319,7 @@ def test_factors_out_of_range():
         params=Params(cpu_time_factor=-1, run_job_factor=0, committed_run_time_factor=0.5),
     )
     assert messages(problem) == [
-        "params.CPU_TIME_FACTOR: CPU_TIME_FACTOR must not be negative, not -1",
+        "params.CPU_TIME_FACTOR: CPU_TIME_FACTOR must be 0 or more, not -1",
         "queues[0].COMMITTED_RUN_TIME_FACTOR: COMMITTED_RUN_TIME_FACTOR must be between 0 and 1, "
         "not 2",
     ]

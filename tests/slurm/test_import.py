@@ -477,7 +477,11 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
     ("file", "content", "message"),
     [
         ("squeue.json", '{"jobs": [', "is no JSON"),
-        ("squeue.json", '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}', "is no number"),
+        (
+            "squeue.json",
+            '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}',
+            "must be a number such as 4 or UNLIMITED, not 'x'",
+        ),
         ("topology.txt", "SwitchName=a Nodes=n[1-", "line 1: "),
         ("partition.txt", "PartitionName=p Nodes=n[1- MaxTime=3", "no list of nodes"),
     ],

@@ -221,7 +221,9 @@ def _located(
     for instance in instances:
         for host in names.of(word for word in instance.words if word not in plain):
             if host in taken and len(instances) > 1:
-                raise ValueError(f"{host} is in two instances of {name}")
+                raise ValueError(
+                    f"{host} is in two instances of {name}: name each host in one instance"
+                )
             taken[host] = None
     rest = [host for host in names.hosts if host not in taken]
     found: list[tuple[_Instance, list[str]]] = []

@@ -218,7 +218,9 @@ def _group(
 ) -> None:
     name = entry.text("GROUP_NAME")
     if name in members:
-        problems.add(entry.place, f"{name} is already defined", "HostGroup.GROUP_NAME")
+        problems.add(
+            entry.place, f"{name} is already defined: give it one line", "HostGroup.GROUP_NAME"
+        )
         return
     members[name] = internal_members(entry.values.get("GROUP_MEMBER"), notes, f"group {name}")
     note_rest(notes, entry, "host group", _GROUP, name)
@@ -231,7 +233,9 @@ def _unit(
 ) -> None:
     name = entry.text("NAME")
     if name in members:
-        problems.add(entry.place, f"{name} is already defined", "ComputeUnit.NAME")
+        problems.add(
+            entry.place, f"{name} is already defined: give it one line", "ComputeUnit.NAME"
+        )
         return
     members[name] = internal_members(entry.values.get("MEMBER"), notes, f"compute unit {name}")
     note_rest(notes, entry, "compute unit", _UNIT, name)

@@ -141,7 +141,9 @@ class _Condition:
     def _single(self) -> bool:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise ValueError("the condition is nested too deeply")
+            raise ValueError(
+                f"the condition is nested more than {_DEEPEST} levels deep: write fewer brackets"
+            )
         if self._sign("!"):
             found = not self._single()
         elif self._sign("("):
@@ -183,7 +185,10 @@ def _time(argument: str, circumstances: Circumstances) -> bool:
         raise ValueError("time() needs windows such as time(18:30-8:30)")
     periods = parse_windows(argument)
     if circumstances.at is None:
-        raise ValueError(f"time({argument.strip()}) needs to know the time")
+        raise ValueError(
+            f"time({argument.strip()}) needs the current time: give --at, or an instance with a "
+            "stamp as now"
+        )
     minute = _minute_of_week(circumstances.at)
     return any(
         first <= moment < last

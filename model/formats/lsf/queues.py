@@ -444,6 +444,8 @@ def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> N
         message = f"must be PER_JOB, PER_HOST, PER_SLOT or PER_TASK, not {entry.text('METHOD')!r}"
         problems.add(entry.at("METHOD"), message, label)
     elif name in draft.document.get("reservation_usage", {}):
-        problems.add(entry.place, f"{name} is already defined", "ReservationUsage.RESOURCE")
+        problems.add(
+            entry.place, f"{name} is already defined: give it one line", "ReservationUsage.RESOURCE"
+        )
     else:
         draft.put("reservation_usage", name, method, Mark(entry.place, "ReservationUsage.RESOURCE"))

@@ -209,14 +209,14 @@ def read_lshosts(
 def _factor(text: str) -> float | None:
     found = number(text)
     if not isinstance(found, (int, float)):
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"must be a number such as 12.5, not {text!r}")
     return float(found) if found > 0 else None
 
 
 def _processors(text: str) -> int | None:
     found = number(text)
     if not isinstance(found, int):
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"must be a whole number such as 8, not {text!r}")
     return found if found > 0 else None
 
 

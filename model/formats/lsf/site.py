@@ -286,14 +286,14 @@ def _cluster(root: Path, wanted: str) -> str:
     except NotADirectoryError as error:
         if not root.is_file():
             raise unreadable(root, error) from None
-        remedy = ": give the directory that holds lsf.conf, lsb.queues and the like"
-        raise InputError([Problem(f"is no directory{remedy}", str(root))]) from None
+        remedy = "give the directory that contains lsf.conf, lsb.queues and similar files"
+        raise InputError([Problem(f"is a file, not a directory: {remedy}", str(root))]) from None
     except (OSError, ValueError) as error:
         raise unreadable(root, error) from None
     names = cluster_names(root)
     if wanted:
         if wanted not in names and names:
-            hint = nearest(wanted, names)
+            hint = nearest(wanted, names) or f": use one of {', '.join(names)}"
             raise InputError([Problem(f"has no lsf.cluster.{wanted}{hint}", str(root))])
         return wanted
     if len(names) > 1:

@@ -430,7 +430,7 @@ def _is_so(text: str) -> bool:
     """Return the truth of ``Y``, ``yes`` or ``N``."""
     word = text.strip().lower()
     if word not in _NO and word not in ("y", "yes", "1"):
-        raise ValueError(f"{text!r} is neither Y nor N")
+        raise ValueError(f"must be Y or N, not {text!r}")
     return word not in _NO
 
 

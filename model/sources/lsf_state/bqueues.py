@@ -154,7 +154,7 @@ def columns_of_sizes(which: str) -> tuple[str, ...]:
 
 def _host_status(text: str) -> str:
     if text not in HOST_STATUSES and not text.lower().startswith("closed") and text != "":
-        raise ValueError(f"{text!r} is no state of a host")
+        raise ValueError(f"must be a status of a host such as ok or closed_Full, not {text!r}")
     return text
 
 
@@ -548,7 +548,7 @@ _QUEUE_STATUS = re.compile(r"(open|closed)(_\w+)?:(active|inact)(_\w+)?", re.IGN
 
 def _queue_status(text: str) -> str:
     if text and not _QUEUE_STATUS.fullmatch(text):
-        raise ValueError(f"{text!r} is no state of a queue")
+        raise ValueError(f"must be a status of a queue such as Open:Active, not {text!r}")
     return text
 
 

@@ -50,8 +50,8 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
     for kind, (_, texts) in best.items():
         found.setdefault(_OPTIONS[kind], []).extend(texts)
     if not found:
-        names = "bjobs, bhosts, bqueues and the like"
-        raise InputError([Problem(f"has no file of what {names} printed", str(folder))])
+        names = "bjobs, bhosts, bqueues or a similar command: save one there, such as bjobs.txt"
+        raise InputError([Problem(f"has no file with the output of {names}", str(folder))])
     return found
 
 

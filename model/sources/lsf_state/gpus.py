@@ -92,7 +92,7 @@ def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
             reading.at(f"host {host}", number, Touched(hosts=(host,), resources=(GPUS,)))
             _take(hosts.setdefault(host, SeenGpus(host)), cells, reading)
     if not hosts:
-        raise InputError(f"{text.source}: lists no GPUs of a host")
+        raise InputError(f"{text.source}: lists no GPUs of a host: give the output of bhosts -gpu")
     reading.done()
     return list(hosts.values())
 

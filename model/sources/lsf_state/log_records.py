@@ -308,7 +308,7 @@ def _stamp(fields: Fields) -> tuple[bool, int]:
         fields.time("eventTime") if last is None else fields.known("eventTime", fields.time, last)
     )
     if time < 0:
-        raise ValueError(f"eventTime {time} is before 1970")
+        raise ValueError(f"eventTime must be seconds since 1970, not {time}")
     return lava, time
 
 
@@ -367,7 +367,9 @@ def _new(name: str, fields: Fields) -> Record:
     fields.skip("inFileSpool", "commandSpool", "jobSpoolDir")
     priority = fields.known("userPriority", fields.whole, -1)
     if number < 0 or slots < 0:
-        raise ValueError(f"jobId {number} with {slots} processors; neither may be negative")
+        raise ValueError(
+            f"the job number and its processors must be 0 or more, not {number} and {slots}"
+        )
     return Submitted(
         time,
         number,
@@ -436,7 +438,9 @@ def _elements(job_name: str) -> tuple[int, ...]:
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         count = (last - first) // step + 1 if step else 0
         if count < 1 or len(indices) + count > MAX_ELEMENTS:
-            raise ValueError(f"job array {found[0]} has no elements, or over {MAX_ELEMENTS:,}")
+            raise ValueError(
+                f"job array {found[0]} must have 1 to {MAX_ELEMENTS:,} elements, such as [1-10]"
+            )
         indices += range(first, last + 1, step)
     return tuple(dict.fromkeys(indices))
 
@@ -496,7 +500,9 @@ def _move(name: str, fields: Fields) -> Record:
     number, position = fields.whole("jobId"), fields.whole("position")
     base = fields.whole("base")  # TO_TOP 1, TO_BOTTOM 2
     if position < 1 or base not in (1, 2):
-        raise ValueError(f"position {position} from base {base} is no place in a queue")
+        raise ValueError(
+            f"position must be 1 or more and base 1 (top) or 2 (bottom), not {position} and {base}"
+        )
     index = fields.whole("idx") if fields.more else 0
     return Repositioned(time, number, index, position, base == 1)
 
@@ -506,7 +512,7 @@ def _modify(name: str, fields: Fields) -> Record:
     which = fields.text("jobIdStr")
     found = re.fullmatch(r"(\d{1,18})(\[.*\])?", which.strip('"'))
     if found is None:
-        raise ValueError(f"jobIdStr '{which}' is no job")
+        raise ValueError(f"jobIdStr must be a job such as 17 or 17[3], not {which!r}")
     options = fields.whole("options")
     fields.skip("options2")
     removed = fields.whole("delOptions")

@@ -182,14 +182,14 @@ def _once(instance: Instance, text: str) -> tuple[int, int]:
     """Seconds of ``11/12/6/0-11/12/8/0``, of a year in which that is not over."""
     edges = [_ONCE.fullmatch(edge.strip()) for edge in text.split("-")]
     if instance.origin is None or len(edges) != 2 or edges[0] is None or edges[1] is None:
-        raise ValueError(f"{text!r} is no time such as 11/12/6/0-11/12/8/0")
+        raise ValueError(f"must be a period such as 11/12/6/0-11/12/8/0, not {text!r}")
     origin = datetime.fromisoformat(instance.origin)
     now = origin + timedelta(seconds=instance.now)
     starts, ends = (_instants(edge, now) for edge in (edges[0], edges[1]))
     end = min((instant for instant in ends if instant > now), default=max(ends, default=now))
     start = max((instant for instant in starts if instant < end), default=end)
     if not start < end:
-        raise ValueError(f"{text!r} ends before it begins")
+        raise ValueError(f"must end after it begins, as 11/12/6/0-11/12/8/0 does, not {text!r}")
     seconds = [int((instant - origin).total_seconds()) for instant in (start, end)]
     return seconds[0], seconds[1]
 

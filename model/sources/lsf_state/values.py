@@ -69,7 +69,7 @@ def whole(text: str) -> int | None:
         return None
     word = text.strip()
     if not re.fullmatch(r"\d{1,12}", word):
-        raise ValueError(f"{word!r} is no whole number")
+        raise ValueError(f"must be a whole number such as 4, not {word!r}")
     return int(word)
 
 
@@ -79,10 +79,10 @@ def number(text: str) -> float | None:
         return None
     word = text.strip().strip("*").removesuffix("%")
     if not re.fullmatch(r"[+-]?\d{1,15}(\.\d*)?(e[+-]?\d{1,3})?", word, re.IGNORECASE):
-        raise ValueError(f"{text.strip()!r} is no number")
+        raise ValueError(f"must be a number such as 1.5, not {text.strip()!r}")
     found = float(word)
     if abs(found) > MOST:
-        raise ValueError(f"{text.strip()!r} is out of range")
+        raise ValueError(f"must be a number of at most {MOST:.0e}, not {text.strip()!r}")
     return found
 
 

@@ -75,8 +75,8 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
     if problems:
         raise InputError(problems)
     if not (records or seen.settings):
-        names = "squeue, sinfo, scontrol and the like"
-        raise InputError([Problem(f"has no file of what {names} printed", source)])
+        names = "squeue, sinfo, scontrol or a similar command: save one there, such as squeue.txt"
+        raise InputError([Problem(f"has no file with the output of {names}", source)])
     seen.jobs = order_of(seen.jobs)
     seen.version = seen.version or seen.settings.get("SLURM_VERSION", "")
     return seen

@@ -43,9 +43,11 @@ def json_of(text: Text) -> dict[str, Any]:
     try:
         found = json.loads(text.content)
     except (ValueError, RecursionError) as error:
-        raise InputError([Problem(f"is no JSON: {error}", text.source)]) from None
+        wrong = f"is no JSON ({error}): give the output of squeue --json or sinfo --json"
+        raise InputError([Problem(wrong, text.source)]) from None
     if not isinstance(found, dict):
-        raise InputError([Problem("is JSON without jobs or nodes", text.source)])
+        wrong = "is JSON without jobs or nodes: give the output of squeue --json or sinfo --json"
+        raise InputError([Problem(wrong, text.source)])
     return found
 
 
