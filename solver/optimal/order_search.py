@@ -271,7 +271,8 @@ def guided_plan(
 
     guides: starts in seconds by job id; a job that is missing has its earliest start. Orders with
     large blocks first are tried for the best guide only. Plans that cost
-    `most` units or more are ignored. Returns None if no plan is better. should_stop: called before each decoding.
+    `most` units or more are ignored. Returns None if no plan is better. should_stop: called
+    before each decoding.
     """
     movable = [demand for demand in problem.demands if demand.job.id in alone]
     variants = (movable, sparing_idle_hosts(problem, movable))
