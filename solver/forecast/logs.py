@@ -37,25 +37,25 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-#: When a call was cancelled that has no answer to give.
+#: End of the message of a call that was cancelled before it had an answer.
 UNANSWERED = "before the first question was answered"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedLog:
-    """The jobs of a log as numbers, with the meaning of the numbers."""
+    """Jobs of a log as columns of numbers, with the names that the numbers denote."""
 
     workload: Workload
-    #: Empty for SWF, whose jobs and queues are numbers.
+    #: Names of jobs and queues; empty for SWF, which has numbers only.
     names: JobNaming = field(default_factory=JobNaming)
-    #: Errors in the file, a sentence each.
+    #: Warnings about the file, one sentence each.
     remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.workload)
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame, one row a job; times in seconds, -1 for unknown."""
+        """Return a pandas data frame with one row per job; times in seconds, -1 for unknown."""
         import pandas
 
         log = self.workload
@@ -66,11 +66,11 @@ class RecordedLog:
 def read_log(
     path: str | Path, *, keep_going: bool = False, default_limit: str | DefaultLimit | None = None
 ) -> RecordedLog:
-    """A log of finished jobs: SWF, lsb.acct or lsb.events, gzipped or not.
+    """Return a log of finished jobs: SWF, lsb.acct or lsb.events, gzipped or not.
 
-    keep_going: leave malformed records out, with a remark each, instead of an error.
-    default_limit: of SWF, the requested time of jobs that have none, such as "12h" or "2x".
-    Raises InputError with everything that is wrong with the file.
+    keep_going: skip malformed records, with a remark each, instead of an error. default_limit:
+    requested time of SWF jobs without one, such as "12h" or "2x". Raises InputError with every
+    error in the file.
     """
     path = path if isinstance(path, Path) else Path(path)
     refuse_other(path, "swf", "acct", "events")
@@ -88,7 +88,10 @@ def read_log(
 
 
 def without_preceding(log: RecordedLog) -> RecordedLog:
-    """The log with each job submitted when it says, whichever job it follows; a remark says so."""
+    """Return the log without dependencies between jobs: each job keeps its recorded submission.
+
+    A remark states the number of such jobs.
+    """
     preceding = log.workload.preceding
     if preceding is None:
         return log
@@ -106,13 +109,13 @@ def replay(
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> ReplayResult:
-    """A log replayed on one pool of identical processors.
+    """Return a log replayed on one pool of identical processors.
 
     policy: "fcfs", "easy", "easy-sjbf", "conservative", "replan", "saf", "wfp3", "f1", a name of an
-    installed package, or a :class:`~slotwise.QueuePolicy`. procs: processors, by default what the
-    log says. schedule_after: each "event" or once a "timestamp", by default as the policy is
-    defined. cancel: set it to stop; the starts so far are returned, not `complete`.
-    on_progress: called every few hundred events.
+    installed package, or a :class:`~slotwise.QueuePolicy`. procs: number of processors; None: as
+    stated in the log. schedule_after: "event" or "timestamp": the policy runs after each of these;
+    None: the default of the policy. cancel: set it to stop; the result then has the starts so far
+    and is not `complete`. on_progress: called every few hundred events.
     """
     session = Replay(_workload(log), policy, procs, schedule_after)
     begun, total = monotonic(), len(session.workload)
@@ -136,9 +139,9 @@ class Backtest:
 
     past: PastLog
     questions: Questions
-    #: Parts of the log that do not count, a sentence each.
+    #: Remarks on parts of the log that are not used, one sentence each.
     remarks: tuple[str, ...] = ()
-    #: All questions were answered.
+    #: Whether all questions were answered.
     complete: bool = True
 
     @property
@@ -153,7 +156,9 @@ class Backtest:
 
     @property
     def reliability(self) -> list[tuple[float, float, float | None]]:
-        """Stated probability, share that had started by then, that of calibrated forecasts."""
+        """Return for each probability: itself, the share of jobs started by then, and by the
+        calibrated bound.
+        """
         return reliability(self.questions)
 
     def columns(self) -> dict[str, Any]:
@@ -200,12 +205,13 @@ def backtest(
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Backtest:
-    """How good forecasts would have been on a log, asked with what was known then.
+    """Return the accuracy of forecasts for past jobs, made with the data known at that time.
 
-    log: one that is replayed first (`policy` and `procs` as for :func:`replay`), or a complete
-    replay. questions: past jobs that are asked about. samples: simulations of each. workers:
-    processes; the answer is the same with any number. cancel: set it to stop; what is answered by
-    then is returned. Raises InputError where nothing can be asked, Cancelled before any answer.
+    log: a log to be replayed (`policy` and `procs` as for :func:`replay`), or a complete replay.
+    questions: number of past jobs to forecast. samples: number of simulations per job. workers:
+    number of processes; the answers do not depend on it. cancel: set it to stop; the result then
+    has the answers so far. Raises InputError if no job can be forecast, Cancelled if stopped before
+    the first answer.
     """
     event = cancel or threading.Event()
     names, remarks = JobNaming(), tuple[str, ...]()
