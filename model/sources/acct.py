@@ -468,9 +468,7 @@ def _in_order(submit: int, start: int, end: int) -> tuple[int, int]:
 
 def _check(number: int, slots: int, submit: int, start: int, end: int) -> None:
     if number < 0 or slots < 0:
-        raise ValueError(
-            f"the job number and its processors must be 0 or more, not {number} and {slots}"
-        )
+        raise ValueError(f"jobId and processors must be 0 or more, not {number} and {slots}")
     if start and not submit <= start <= end:
         raise ValueError(
             "the job must be submitted, started and finished in this order, not at "

@@ -72,7 +72,7 @@ def test_units_may_be_decimal() -> None:
 
 @pytest.mark.parametrize("given", ["4X", "", "-1", -1, True, "nan", float("inf"), None])
 def test_no_sizes(given: object) -> None:
-    with pytest.raises(ValueError, match=r"size|must be 0 or more, not -"):
+    with pytest.raises(ValueError, match=r"size|must be 0 or more, not"):
         parse_size(given)
 
 

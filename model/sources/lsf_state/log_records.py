@@ -367,9 +367,7 @@ def _new(name: str, fields: Fields) -> Record:
     fields.skip("inFileSpool", "commandSpool", "jobSpoolDir")
     priority = fields.known("userPriority", fields.whole, -1)
     if number < 0 or slots < 0:
-        raise ValueError(
-            f"the job number and its processors must be 0 or more, not {number} and {slots}"
-        )
+        raise ValueError(f"jobId and processors must be 0 or more, not {number} and {slots}")
     return Submitted(
         time,
         number,
