@@ -173,7 +173,7 @@ class Rises:
         self._used: FloatArray = np.zeros(0)
 
     def counting(self, block: Block, size: int) -> Rises:
-        """With rows that were not there before. size: number of hosts."""
+        """Return the rises with rows that were not there before. size: number of hosts."""
         twin = Rises()
         twin._begin, twin._where, twin._used = self._begin, self._where, self._used.copy()
         steady = np.ones(len(block.where), dtype=bool)
@@ -301,7 +301,7 @@ class Usage:
         self._added, self._known = [], {}
 
     def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]; not to be changed."""
+        """Return the amount in use at `time`, [size]; callers must not change it."""
         total = self._shared(time)
         for block in self._later():
             total = total + block.at(time, self.size)
@@ -435,7 +435,7 @@ class RunningUsage(Usage):
         end: IntArray,
         amounts: FloatArray,
     ) -> None:
-        """Rows of many owners, ascending by owner."""
+        """Add rows of many owners, by rising owner."""
         held = (amounts > 0) & (begin < end)
         columns = (where[held], begin[held], end[held], amounts[held])
         first, after = self._count, self._count + int(held.sum())
@@ -471,7 +471,7 @@ class RunningUsage(Usage):
         return range(int(self._edges[place]), int(self._edges[place + 1]))
 
     def _listed(self, owner: int) -> list[int]:
-        """The rows of one owner, to add others."""
+        """Return the list of rows of one owner, to which rows can be added."""
         if owner not in self._rows_of:
             self._rows_of[owner] = list(self._of(owner))
             self._entered.pop(owner, None)
@@ -550,7 +550,9 @@ class RunningUsage(Usage):
         self._ordered, self._ascending = (0, np.zeros(0, np.int64)), None
 
     def by_end(self) -> Block:
-        """The rows in the order of their ends; of equal ones as they came. Not to be changed."""
+        """Return the rows by rising end, equal ends in order of entry; callers must not change
+        them.
+        """
         if self._ascending is None:
             end = self._columns[2]
             seen, rows = self._ordered
@@ -570,13 +572,13 @@ class RunningUsage(Usage):
         return self._ascending
 
     def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Ends, places and amounts of rows with a known end, ascending; equal ones as they came."""
+        """Return ends, positions and amounts of the rows with a known end, by rising end."""
         block = self.by_end()
         known = int(np.searchsorted(block.end, FOREVER))
         return block.end[:known], block.where[:known], block.amount[:known]
 
     def block(self, without: Collection[int] = ()) -> Block:
-        """The rows as they are now; without: owners whose rows are left out."""
+        """Return the current rows as columns; without: owners whose rows are ignored."""
         where, begin, end, amount = (column[: self._count] for column in self._columns)
         gone = {row for owner in without for row in self._of(owner)}
         falling = sorted(self._falling.keys() - gone)
@@ -605,7 +607,7 @@ class RunningUsage(Usage):
         return twin
 
     def renumber(self, owner: int, number: int) -> None:
-        """The rows of one owner are another's, which has none."""
+        """Assign the rows of one owner to another owner without rows."""
         rows = self._known_rows().pop(owner, None)
         if rows is not None:
             self._rows_of[number] = rows
@@ -633,10 +635,10 @@ class RunningUsage(Usage):
         return self.by_end().at(time, self.size)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
-        """A usage that starts from the rows as they are now."""
+        """Return a usage that starts from the current rows."""
         return Usage.over(self.size, self.block(without) if without else self.by_end())
 
 
 def _columns(size: int) -> list[Any]:
-    """Empty columns: where, begin, end, amount."""
+    """Return empty columns: where, begin, end, amount."""
     return [np.zeros(size, np.int64) for _ in range(3)] + [np.zeros(size, float)]

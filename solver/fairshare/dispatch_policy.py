@@ -191,7 +191,9 @@ DispatchPolicy = FirstCome | DispatchOrder
 
 
 def dispatch_policy(instance: Instance, state: Mapping[str, Any] | None = None) -> DispatchPolicy:
-    """The order of an instance; state: of `to_state`, to go on from a checkpoint."""
+    """Return the dispatch policy of an instance; state: from `to_state`, to continue a
+    checkpoint.
+    """
     if has_policy(instance):
         return order_policy(instance, state=state)
     return FirstCome(instance)
