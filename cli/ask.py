@@ -247,7 +247,7 @@ def ask(
 
 
 def _report(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
-    """Return the answer and the warnings about its history."""
+    """Print the answer and the warnings about its history."""
     for remark in answer.remarks:
         print_note(remark)
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)

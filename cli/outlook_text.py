@@ -32,7 +32,7 @@ STOPPED = "the limit or Ctrl-C came first"
 def start_lines(
     clock: WrittenTimes, who: str, outlook: JobOutlook, wide: bool = False
 ) -> Iterator[str]:
-    """Return lines on the start as configured, the possible start and the estimate of LSF."""
+    """Yield lines on the start as configured, the possible start and the estimate of LSF."""
     yield f"{who} {_as_configured(clock, outlook, wide)}"
     if outlook.possible is not None:
         yield f"possible: {_possible(clock, outlook, wide)}"
@@ -43,7 +43,7 @@ def start_lines(
 
 
 def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission]) -> Iterator[str]:
-    """Return each omission of the job once: of any start, of the possible one, of another.
+    """Yield each omission of the job once: of any start, of the possible one, of another.
 
     method, omissions: how the start was found that is told, and what was not considered there.
     """

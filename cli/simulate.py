@@ -435,7 +435,7 @@ def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
 
 
 def _records(result: Simulation, recorded: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """Return one record per job; those of a log include the recorded times."""
+    """Yield one record per job; those of a log include the recorded times."""
     for job in result.jobs:
         record = job.to_dict(result.instance.origin)
         if recorded:

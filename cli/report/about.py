@@ -291,7 +291,7 @@ class About:
         return "warn", "not proved"
 
     def _notes(self, row: ComparedJob, beside: int) -> Iterator[str]:
-        """Return notes on allocations, LSF's estimate, the forecast and the possible start."""
+        """Yield notes on allocations, LSF's estimate, the forecast and the possible start."""
         if row.as_configured_on and row.as_configured_on != row.possible_on:
             yield f"As configured on {hosts_text(row.as_configured_on)}"
         if row.possible_on:

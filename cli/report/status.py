@@ -131,7 +131,7 @@ class _Concerned:
 
 
 def _by_changes(items: Sequence[WaitingJob], many: int) -> Iterator[str]:
-    """Return the effect of one change on these jobs and others; many: number of jobs in the
+    """Yield the effect of one change on these jobs and others; many: number of jobs in the
     line.
     """
     firsts = [(item, item.remedies[0]) for item in items if item.remedies]
@@ -163,7 +163,7 @@ def _of_others(concerned: set[str], remedies: Sequence[Remedy], one: bool) -> st
 
 
 def _by_planning(sooner: Sequence[ComparedJob], comparison: Comparison) -> Iterator[str]:
-    """Return the effect of planning all jobs together on some jobs, and on the others."""
+    """Yield the effect of planning all jobs together on some jobs, and on the others."""
     many = len(sooner)
     gain = duration_text(sum(row.sooner_by or 0 for row in sooner))
     yield f"{counted(many, 'job')} could start sooner"

@@ -116,7 +116,7 @@ def _cells(
     edges: Sequence[int],
     numbers: Mapping[str, int],
 ) -> Iterator[Sequence[str | int]]:
-    """Return the cells of each row: signs of its bars, and planned jobs by their number."""
+    """Yield the cells of each row: signs of its bars, and planned jobs by their number."""
     index = instance.cluster.host_index()
     slots = [host.slots for host in instance.cluster.hosts]
     levels = loads(stretches, groups, index, slots)

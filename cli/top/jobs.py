@@ -178,7 +178,7 @@ def _wait_text(wait: int | None, gap: int, doubtful: bool) -> str:
 
 
 def _lines(clock: WrittenTimes, item: JobOutlook, why: str) -> Iterator[str]:
-    """Return the sentences of `slotwise explain` that need no trial of a change."""
+    """Yield the sentences of `slotwise explain` that need no trial of a change."""
     yield from start_lines(clock, f"job {item.job}", item)
     if why and why != item.condition:
         yield f"waits for: {why}"

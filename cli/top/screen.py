@@ -238,7 +238,7 @@ def _keys_line(page: TopPage) -> str:
 
 
 def _meanings(width: int) -> Iterable[str]:
-    """Return the meaning of the columns."""
+    """Yield the meaning of the columns."""
     from textwrap import wrap
 
     texts = (

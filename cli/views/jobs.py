@@ -315,7 +315,7 @@ def by_machine(instance: Instance, amounts: Mapping[str, Number]) -> dict[str, N
 
 
 def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
-    """Return the lines on the job, its request, and its run limit or that of its queue.
+    """Yield the lines on the job, its request, and its run limit or that of its queue.
 
     status: with the queue on the first line; "" leaves both out, as bhist does.
     """
@@ -384,7 +384,7 @@ def _pending_text(
 def reserved_lines(
     instance: Instance, time: int, slots: Mapping[str, int], memory: Mapping[str, float]
 ) -> Iterator[str]:
-    """Return the resources that a pending job reserves since `time`: slots, and memory (MB)."""
+    """Yield the resources that a pending job reserves since `time`: slots, and memory (MB)."""
     slots, memory = by_machine(instance, slots), by_machine(instance, memory)
     since, count = stamp(instance, time), sum(slots.values())
     if count == 1:

@@ -481,7 +481,7 @@ class HostBuilder:
         return tuple(hosts)
 
     def _cycles(self, entries: dict[str, tuple[int, d.UnitEntry]]) -> set[str]:
-        """Yield each cycle of compute units that contain themselves, one time."""
+        """Return each cycle of compute units that contain themselves, one time."""
         cyclic: set[str] = set()
         done: set[str] = set()
 

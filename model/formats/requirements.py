@@ -70,7 +70,7 @@ _Look: TypeAlias = Callable[[Job, Queue], Iterator[Finding]]
 
 
 def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
-    """Yield findings about RES_REQ and -R; equal strings are parsed only one time."""
+    """Return findings about RES_REQ and -R; equal strings are parsed only one time."""
     reader = _RequirementReader(instance)
     found: list[Finding] = []
     for index, queue in enumerate(instance.queues):
@@ -191,7 +191,7 @@ class _RequirementReader:
             yield replace(found, message=message, place=found.place or ("res_req",))
 
     def _refusals(self, job: Job, queue: Queue) -> Iterator[Finding]:
-        """Return findings that are placed at a field of the job."""
+        """Yield findings that are placed at a field of the job."""
         for found in self._merged(job, queue):
             yield found if found.place else replace(found, place=("res_req",))
 
@@ -245,7 +245,7 @@ class _RequirementReader:
 
 
 def _disagreement(requirement: Requirement, job: Job) -> Iterator[Finding]:
-    """Return an error if the counts of a compound requirement differ from the slots of the job."""
+    """Yield an error if the counts of a compound requirement differ from the slots of the job."""
     if isinstance(requirement, Compound):
         total = sum(term.count or 0 for term in requirement.terms)
         if total != job.most_slots:

@@ -411,7 +411,7 @@ class _PoolReader:
         return str(value)
 
     def entries(self, data: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
-        """Yield the objects of a list with their places."""
+        """Return the objects of a list with their places."""
         value = data.get(key)
         if not isinstance(value, list):
             self._problem(key, f"must be a list of jobs, not {reprlib.repr(value)}")

@@ -414,7 +414,7 @@ class _OptionSearch:
         )
 
     def without_repeats(self) -> Iterator[Choice]:
-        """Return one choice for each set of changed options and start: the nearest to the line."""
+        """Yield one choice for each set of changed options and start: the nearest to the line."""
         seen = set()
         for item in self.ranked():
             sight = (tuple(item.changed), item.answer.start)

@@ -351,7 +351,7 @@ class Comparison:
         return "not examined" if self.cut else _without(row)
 
     def notes(self) -> tuple[str, ...]:
-        """Further notes on the plans, each sentence once."""
+        """Return further notes on the plans, each sentence once."""
         estimates: dict[str, list[str]] = {}
         for plan in self.plans[:-1]:
             for note in plan.notes:

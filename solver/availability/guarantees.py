@@ -283,7 +283,7 @@ def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[G
 
 
 def _loan_rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[GuaranteeRow]:
-    """Return the limit of loans; none without RETAIN and IDLE_BUFFER."""
+    """Yield the limit of loans; none without RETAIN and IDLE_BUFFER."""
     policy, name = pool.pool.loans, pool.pool.name
     if policy is None or (policy.retain is None and policy.idle_buffer is None):
         return

@@ -505,7 +505,7 @@ class ResourceTable:
         return self._pool_index[name][0]
 
     def _group_pools(self, name: str) -> Iterator[int]:
-        """Return the pools of a job group and its ancestors that have a limit (GRP-01)."""
+        """Yield the pools of a job group and its ancestors that have a limit (GRP-01)."""
         limits = {group.name: group.limit for group in self.instance.job_groups}
         for group in job_groups_of(name):
             if (most := limits.get(group)) is None:
@@ -518,7 +518,7 @@ class ResourceTable:
             yield self._pool_index[key][0]
 
     def _guarantee_slots_per_host(self, job: Job) -> Iterator[Use]:
-        """Return SLOTS_PER_HOST of pools with a guarantee for the class of a job (GUA-01)."""
+        """Yield SLOTS_PER_HOST of pools with a guarantee for the class of a job (GUA-01)."""
         assert self.guarantees is not None
         own = self.guarantees.members.of(job)
         for item in self.guarantees.pools:
@@ -571,7 +571,7 @@ class ResourceTable:
         return GuaranteedUse(pool, used, others)
 
     def guarantee_limits(self, number: int) -> Iterator[int]:
-        """Return the indices of the pools that keep a part of a guaranteed pool free."""
+        """Yield the indices of the pools that keep a part of a guaranteed pool free."""
         assert self.guarantees is not None
         name = self.guarantees.pools[number].pool.name
         for index, pool in enumerate(self.pools):
@@ -727,7 +727,7 @@ class ResourceTable:
         return found
 
     def _entries_of(self, user: str) -> Iterator[tuple[User, str, bool]]:
-        """Return the entries of lsb.users that apply to a user: owner of the limit, and whether
+        """Yield the entries of lsb.users that apply to a user: owner of the limit, and whether
         a group.
         """
         listed = any(user == entry.name for entry in self.instance.users)
@@ -823,7 +823,7 @@ def _loan_limit(row: GuaranteeRow) -> LoanLimit:
 
 
 def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
-    """Return the scopes of a Limit section other than hosts, each with the job's own value."""
+    """Yield the scopes of a Limit section other than hosts, each with the job's own value."""
     yield limit.users, job.user
     yield limit.queues, job.queue
     yield limit.projects, job.project

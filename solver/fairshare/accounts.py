@@ -347,7 +347,7 @@ class Account:
         return (*self.parent.path, self.name) if self.parent else ()
 
     def chain(self) -> Iterator[Account]:
-        """Return the account and its ancestors, the root last."""
+        """Yield the account and its ancestors, the root last."""
         at: Account | None = self
         while at is not None:
             yield at

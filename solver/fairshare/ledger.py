@@ -253,7 +253,7 @@ class Ledger:
     def _places(
         self, job: Job, allocation: Mapping[str, int], under: Under
     ) -> list[tuple[ShareTree, Account, int]]:
-        """Yield each policy that counts the job, with the account and the slots counted."""
+        """Return each policy that counts the job, with the account and the slots counted."""
         counts: dict[str, int] = {}
         if job.queue in self.tree_of_queue:
             counts[self.tree_of_queue[job.queue]] = sum(allocation.values())

@@ -176,7 +176,7 @@ def _places(order: DispatchOrder, absolute: AbsoluteOrder, now: int) -> _Absolut
 
 
 def _levels(order: DispatchOrder) -> Iterator[Level]:
-    """Return the share-tree levels at which waiting jobs compete, over all queues."""
+    """Yield the share-tree levels at which waiting jobs compete, over all queues."""
     owners = order.queued.owners()
     for tree in order.trees.values():
         below: dict[Account, dict[Account, None]] = {}

@@ -320,7 +320,7 @@ class PastUsage:
         self.counted += counted
 
     def _parts(self, job: FinishedJob, total: int) -> Iterable[tuple[ShareTree, int]]:
-        """Yield each policy that counts the job, with the slots counted."""
+        """Return each policy that counts the job, with the slots counted."""
         found: dict[str, int] = {}
         if job.queue in self._policy_of:
             found[self._policy_of[job.queue]] = total

@@ -100,7 +100,7 @@ def surplus(instance: Instance, pool: SlotPool) -> int:
 
 
 def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Return hosts and their common slot limit, for limits by hosts alone (QBF-01)."""
+    """Yield hosts and their common slot limit, for limits by hosts alone (QBF-01)."""
     hosts, params = instance.cluster.hosts, instance.params
     processors = {host.name: params.processors_of(host) for host in hosts}
     for limit in instance.limits:

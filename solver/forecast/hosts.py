@@ -71,7 +71,7 @@ class HostsWorld:
 
     @property
     def now(self) -> int:
-        """Instant of the state (seconds)."""
+        """Return the instant of the state (seconds)."""
         return self.instance.now
 
     def about(self, asked: Ints) -> HostsWorld:
@@ -322,7 +322,7 @@ class _Booking:
 
 
 def _bookings(job: Job, record: JobRecord, *, begun: bool) -> Iterator[_Booking]:
-    """Return the usage events of a job; begun: whether it runs when the simulation begins.
+    """Yield the usage events of a job; begun: whether it runs when the simulation begins.
 
     A job was preempted between two of its runs; a requeued job was requeued between them.
     """

@@ -146,12 +146,12 @@ class Backtest:
 
     @property
     def groups(self) -> tuple[GroupAccuracy, ...]:
-        """Accuracy of each estimator: over all jobs, by size and by queue."""
+        """Return the accuracy of each estimator: over all jobs, by size and by queue."""
         return accuracies(self.past, self.questions)
 
     @property
     def calibration(self) -> Calibration:
-        """Calibration for the next forecast, from all these answers."""
+        """Return the calibration for the next forecast, from all these answers."""
         return calibration_of(self.questions)
 
     @property
@@ -162,7 +162,9 @@ class Backtest:
         return reliability(self.questions)
 
     def columns(self) -> dict[str, Any]:
-        """Columns with one value per requested job; waits in seconds, infinite for no start."""
+        """Return columns with one value per requested job; waits in seconds, infinite for no
+        start.
+        """
         log, asked = self.past.log, self.questions
         return {
             "job": [self.past.names.job(number) for number in log.job[asked.row].tolist()],
@@ -185,7 +187,7 @@ class Backtest:
         return pandas.DataFrame(self.columns())
 
     def accuracy_records(self) -> list[dict[str, Any]]:
-        """Accuracy records, one per estimator and group of jobs."""
+        """Return accuracy records, one per estimator and group of jobs."""
         return [
             {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
             for group in self.groups

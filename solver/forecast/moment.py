@@ -39,15 +39,15 @@ class ForwardWorld(Protocol):
 
     @property
     def now(self) -> int:
-        """Instant of the state (seconds)."""
+        """Return the instant of the state (seconds)."""
 
     @property
     def jobs(self) -> AskedJobs:
-        """Running jobs, then waiting jobs in dispatch order."""
+        """Return the running jobs, then the waiting jobs in dispatch order."""
 
     @property
     def asked(self) -> Ints:
-        """Rows of the jobs whose starts are requested."""
+        """Return the rows of the jobs whose starts are requested."""
 
     def about(self, asked: Ints) -> ForwardWorld:
         """Return the state with only these rows as requested jobs."""

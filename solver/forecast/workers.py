@@ -91,7 +91,7 @@ class _Processes(Generic[C, T, R]):
             return
 
     def left(self, tasks: Iterator[T]) -> Iterator[T]:
-        """Return the tasks that no process has finished."""
+        """Yield the tasks that no process has finished."""
         yield from (task for task, _ in self._in_hand)
         yield from tasks
 

@@ -415,7 +415,7 @@ class PlacementModel:
         *,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """check: function called for each job; an exception from it ends the construction."""
+        """Build the model. check: called for each job; an exception from it ends the building."""
         self.base = base
         self.program = Program()
         self.options: dict[str, list[Option]] = {}

@@ -394,7 +394,7 @@ class PlacedChoice:
         return self.time <= point and (duration is None or point < self.time + duration)
 
     def held(self, shape: TermShape, point: int) -> Iterable[tuple[Use, float]]:
-        """Return the amounts that a term takes on hosts at an instant, for each of its uses."""
+        """Yield the amounts that a term takes on hosts at an instant, for each of its uses."""
         for use in shape.term.alternatives[self.number].host_uses:
             amount = use.reservation.planned_at(point - self.time)
             if amount and not (use.once and len(self.terms) > 1):

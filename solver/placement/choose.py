@@ -149,7 +149,7 @@ def at_least(stock: Stock, need: Need, least: int) -> Share | None:
 def _lower_bounds(
     stock: Stock, need: Need, least: int, ample: int, last: int
 ) -> Iterator[IntArray]:
-    """Return minimum whole blocks of each unit, one array for each choice of the exception."""
+    """Yield minimum whole blocks of each unit, one array for each choice of the exception."""
     everywhere = np.full(stock.whole.size, ample, dtype=np.int64)
     others = np.flatnonzero(np.arange(stock.whole.size) != last)
     small = others[stock.whole[others] < ample]
@@ -568,7 +568,7 @@ def combine(
 def _layouts(
     supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int
 ) -> Iterator[Layout]:
-    """Return one layout, or one for each kind of first execution host, in candidate order
+    """Yield one layout, or one for each kind of first execution host, in candidate order
     (PLC-12).
     """
     if not supply.hosts.size:

@@ -276,9 +276,9 @@ def _kind(supply: Supply, rows: IntArray, rest: int | None) -> HostKind:
 def _blocks(
     model: _Model, supply: Supply, slots: int, need: tuple[int, int] | None, *, counted: bool
 ) -> None:
-    """Return blocks of each class, their sum, and the first execution host.
+    """Add blocks of each class, their sum, and the first execution host to the model.
 
-    counted: hosts matter.
+    counted: whether the number of hosts matters.
     """
     cp = model.cp
     for number, kind in enumerate(model.kinds):

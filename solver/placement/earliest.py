@@ -472,7 +472,7 @@ def _first_start(
 def _worth_a_look(
     profile: Profile, demand: Demand, times: list[int], stretches: list[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Return the ranges without runs of them that are refuted together.
+    """Yield the ranges without runs of them that are refuted together.
 
     From the last of their instants until the first of their windows ends, every start needs the
     job's amounts at its end. Runs grow as long as they are refuted.

@@ -169,7 +169,7 @@ class LiveInstance:
         self.instance = replace(self.instance, **parts)  # type: ignore[arg-type]
 
     def _keep_to_limits(self, jobs: Iterable[Job]) -> None:
-        """Reload running jobs if arriving jobs state a limit on running elements (``%N``)."""
+        """Reload running jobs if an arriving job states a limit on running elements (``%N``)."""
         limited = [job for job in jobs if job.array_limit is not None]
         if self._kept is None or not limited:
             return
@@ -250,10 +250,11 @@ class Planner:
         time_limit: float | None = None,
         effort: float | None = None,
     ) -> None:
-        """tolerance: seconds, or None for no tolerance; not accepted with fairshare, which has its
-        own order.
+        """Initialise the planner.
 
-        The others as in :func:`slotwise.plan`; time_limit and effort are of the exact methods.
+        tolerance: seconds, None for no tolerance; rejected with fairshare, which has an order of
+        its own. Other parameters as in :func:`slotwise.plan`; time_limit and effort apply to the
+        exact methods.
         """
         require_sound(instance)
         numbers = map(without_numpy, (jobs, margin, tolerance, time_limit, effort))
@@ -311,7 +312,9 @@ class Planner:
             self._living.cancel(job)
 
     def host(self, name: str, status: str) -> None:
-        """A host goes "down" (its jobs wait again), comes "up", is "closed", "open" or "ok"."""
+        """Set the status of a host: "down" (its jobs are requeued), "up", "closed", "open" or
+        "ok".
+        """
         with self._event(f"host {name} {status}"):
             self._living.host(name, status)
 

@@ -67,7 +67,10 @@ class _FailedBackfills:
     """
 
     def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
-        """estimates: the instants until which reservations can be backfilled, ascending."""
+        """Initialise the list.
+
+        estimates: instants until which reservations can be backfilled, rising.
+        """
         self._cycle, self._now = cycle, cycle.world.now
         self._estimates = estimates
         self._ends = np.array(estimates, dtype=np.int64)

@@ -387,7 +387,7 @@ class CycleReservations:
     def releasing(
         self, state: JobState, time: int, hosts: Collection[int]
     ) -> Iterator[tuple[str, Demand, Start]]:
-        """Return other jobs with allocations on these hosts that end, or shrink, at `time` or
+        """Yield other jobs with allocations on these hosts that end, or shrink, at `time` or
         later.
         """
         found: dict[int, JobReservation] = {}
@@ -719,7 +719,7 @@ def release_allocation(profile: Profile, reservation: JobReservation) -> None:
 def reserved_intervals(
     known: ReservationTimeline, base: Profile, now: int, *, since: int, before: int
 ) -> Iterator[tuple[int, int, ReservedAmounts]]:
-    """Return starts, ends and amounts of a reservation, at least over [since, before)."""
+    """Yield starts, ends and amounts of a reservation, at least over [since, before)."""
     until = FOREVER if known.held.estimate is None else known.held.estimate
     edges = breakpoints(base.candidate_times(now), until, since=since, before=before)
     if len(edges) < 2:

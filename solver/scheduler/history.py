@@ -263,7 +263,7 @@ def _waiting(
 
 
 def _limits(session: Session) -> Iterator[LimitUse]:
-    """Return every limit counter that a job has joined so far."""
+    """Yield every limit counter that a job has joined so far."""
     world = session.world
     for row in world.table.limit_rows:
         limit = row.limit
@@ -396,8 +396,9 @@ class Historian:
     """A recorder of job histories: call :meth:`watch` after every cycle, then :meth:`histories`."""
 
     def __init__(self, session: Session, jobs: Iterable[str] = (), *, reasons: bool = True) -> None:
-        """jobs: the recorded jobs, all jobs if empty. reasons: whether to record pending
-        reasons.
+        """Initialise the recorder.
+
+        jobs: recorded jobs, all if empty. reasons: whether to record reasons.
         """
         self.session = session
         session.cycle.whole_walks = True
@@ -458,8 +459,9 @@ class Historian:
         self._states.setdefault(state.number, []).append((time, name))
 
     def _follow(self, state: JobState) -> None:
-        """Return the state changes of a job since the last call; starts happen in cycles, ends at
-        their own time.
+        """Record the state changes of a job since the last call.
+
+        Starts happen in cycles, ends at their own time.
         """
         number, world = state.number, self.session.world
         if number not in self._last:

@@ -781,7 +781,7 @@ class RunningStates(MutableMapping[int, JobState]):
     __slots__ = ("_found", "_make")
 
     def __init__(self, numbers: Iterable[int], make: Callable[[int], JobState]) -> None:
-        """make: function that makes the state of a job number, which is kept from then on."""
+        """Initialise the table. make: creates the state of a job number; each state is kept."""
         self._found: dict[int, JobState | None] = dict.fromkeys(numbers)
         self._make = make
 

@@ -116,7 +116,7 @@ def _last_end(state: JobState) -> int | None:
 
 
 def _hold_reserved(reservation: JobReservation, begin: int, end: int, profile: Profile) -> None:
-    """Return the commitment for the current amounts of a reservation, over [begin, end)."""
+    """Subtract the current amounts of a reservation from a profile over [begin, end)."""
     rows = ReservationRows(profile.table)
     rows.add(reservation.alternative, reservation.reserved, reservation.memory, begin, end)
     rows.subtract_from(profile)
@@ -144,7 +144,10 @@ class NextCycle:
         likely: Mapping[str, int] | None = None,
         wanted: str | None = None,
     ) -> None:
-        """jobs: how many get a future allocation, all if None. Raises as plan_next_cycle."""
+        """Initialise the plan.
+
+        jobs: number of future allocations, all if None. Raises as plan_next_cycle.
+        """
         self.budget = budget or Budget()
         self.margin = margin
         #: The instance with all its rules.
@@ -249,7 +252,7 @@ class NextCycle:
         return with_fit(self._answer(job), fits)
 
     def results(self) -> Iterator[PlannedJob | Unplaced]:
-        """Return the results of the cycle for its pending jobs, in priority order."""
+        """Yield the results of the cycle for its pending jobs, in priority order."""
         fits = exact_fits(
             self.profile_before_starts, self.commitments, should_stop=self._fits_too_late
         )

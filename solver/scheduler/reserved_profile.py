@@ -146,7 +146,10 @@ class ReservedProfile:
     """The profile of a cycle with its reservations subtracted."""
 
     def __init__(self, base: Profile, reservations: Iterable[JobReservation], now: int) -> None:
-        """base: profile of running and planned jobs and future allocations; kept up to date."""
+        """Initialise the view.
+
+        base: profile of running and planned jobs and future allocations, kept current.
+        """
         self.plain = base
         #: Profile without the allocations whose reserved amounts depend on more than the free
         #: amounts.
@@ -210,7 +213,7 @@ class ReservedProfile:
                 self._make_pool_limit_dependent(pool)
 
     def _make_limit_dependent(self, number: int) -> None:
-        """Treat a reservation as one that may reserve less than its allocation from now on."""
+        """Mark a reservation as one that may reserve less than its allocation from now on."""
         steady = self._steady.pop(number)
         self._limited.append(steady.held)
         self._hold(steady, -1)

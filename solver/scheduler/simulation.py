@@ -258,9 +258,10 @@ class Session:
         budget: Budget | None = None,
         kept: LoadedRunningJobs | None = None,
     ) -> None:
-        """budget: limits the making of the world and the cycles, where they are a plan's.
+        """Initialise the simulation.
 
-        kept: what runs in this very instance, entered before.
+        budget: limits the setup and the cycles, if they belong to a plan. kept: running jobs of
+        this instant, entered before.
         """
         self.source = instance
         self.kept = kept

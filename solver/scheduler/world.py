@@ -132,7 +132,7 @@ class ArrivalOrder:
         self.new: list[JobState] = []
 
     def number(self, state: JobState) -> None:
-        """Number a job as the last pending one."""
+        """Set the arrival number of a job, so that it is the last pending one."""
         state.arrival = self.count
         self.count += 1
 
@@ -470,7 +470,9 @@ class World:
             self.events.push(again, Event.OVERDUE, state.number)
 
     def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
-        """A running job ends, or its run limit ends it (LOP-02); killed: None for as it says."""
+        """End a running job (LOP-02); killed: whether its run limit ends it, None to determine
+        it.
+        """
         if state.status == PREEMPTED:
             state.allocated_at = time  # Other jobs have already taken the slots of the job.
         self._release(state)

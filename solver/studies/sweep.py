@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 def redrawn(instance: Instance, seed: int, block: int = WEEK) -> Instance:
-    """The instance with its jobs to come drawn anew, whole blocks (weeks) with replacement.
+    """Return the instance with its future jobs resampled in whole blocks (weeks) with replacement.
 
-    A job keeps its place within its week, and its number with that of the new week behind it. What
-    runs and what waits at the beginning stays.
+    A job keeps its time within the week, and its number is followed by that of the new week.
+    Running and pending jobs stay.
     """
     jobs = instance.future
     if not jobs:
@@ -190,7 +190,11 @@ def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
 
 
 def _policies(study: StudyDocument, path: Path) -> list[tuple[str, tuple[Setting, ...]]]:
-    """Names and settings; one without settings is a reservation method. Raises InputError."""
+    """Return the policies by name with their settings; one without settings is a reservation
+    method.
+
+    Raises InputError.
+    """
     found = []
     wrong = []
     for number, policy in enumerate(study.policies):
@@ -245,7 +249,9 @@ def _content(case: Case) -> list[Any]:
 
 
 def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:
-    """InputError where no case can be read, or a setting fits none: a bad study, no bad cells."""
+    """Raise InputError if no case can be read, or if a setting fits none: the study is invalid
+    then.
+    """
     cases = list(dict.fromkeys(cell.case for cell in cells))
     sites: dict[Case, Instance] = {}
     wrong: list[Problem] = []
@@ -289,7 +295,7 @@ def _too_early(
 
 
 def _site(case: Case) -> Instance | None:
-    """The cluster of a case, None if the log says it. Raises InputError."""
+    """Return the cluster of a case, None if the log defines it. Raises InputError."""
     if case.generated is not None:
         return generate(hosts=1, running=0, pending=0)
     for name in (case.log, case.changes):
@@ -334,7 +340,7 @@ def columns_of(cells: Iterable[Cell]) -> tuple[str, ...]:
 
 
 def _run(cell: Cell) -> Run:
-    """The simulation that a cell stands for. Raises InputError."""
+    """Return the simulation of a cell. Raises InputError."""
     instance, changes = _workload(cell)
     options, wrong = options_of(cell.settings, instance, RunOptions())
     if wrong:

@@ -573,7 +573,7 @@ def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: in
 
 
 def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
-    """Return all limits that cover the job."""
+    """Yield all limits that cover the job."""
     yield from _host_rules(facts, job)
     yield from _queue_rules(facts, job)
     yield from _user_rules(facts, job)
@@ -587,7 +587,7 @@ def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """Return the limits JL/U of lsb.hosts."""
+    """Yield the limits JL/U of lsb.hosts."""
     user = frozenset({job.user})
     for most, hosts in facts.own_limits().items():
         name = f"JL/U for user {job.user}"
@@ -595,7 +595,7 @@ def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """Return QJOB_LIMIT, UJOB_LIMIT, HJOB_LIMIT and PJOB_LIMIT of lsb.queues."""
+    """Yield QJOB_LIMIT, UJOB_LIMIT, HJOB_LIMIT and PJOB_LIMIT of lsb.queues."""
     queue, own = facts.queues[job.queue], frozenset({job.queue})
     where = f"of queue {queue.name}"
     if queue.queue_slots is not None:
@@ -612,7 +612,7 @@ def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """Return MAX_JOBS and JL/P of lsb.users.
+    """Yield MAX_JOBS and JL/P of lsb.users.
 
     A group counts together, ``group@`` each member alone, ``default`` each user not listed.
     """

@@ -638,7 +638,7 @@ class Facts:
                 yield entry, self.pending[entry.job]
 
     def holdings(self) -> Iterator[Holding]:
-        """Return the running jobs, then the planned jobs."""
+        """Yield the running jobs, then the planned jobs."""
         yield from self.running
         yield from self.planned
 

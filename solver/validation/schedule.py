@@ -264,7 +264,7 @@ def _entry(part: HeldStretch) -> PlannedJob:
 
 
 def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
-    """Return every rule that the simulated schedule violates."""
+    """Yield every rule that the simulated schedule violates."""
     parts = stretches(instance, schedule)
     facts = facts_of(instance, parts)
     for rule in _OF_STRETCHES:

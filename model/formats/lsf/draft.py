@@ -215,7 +215,7 @@ class Notes:
         return found
 
     def _counted(self) -> Iterator[str]:
-        """Return ``NICE in 12 queues, MIG in 3`` for each kind of object."""
+        """Yield ``NICE in 12 queues, MIG in 3`` for each kind of object."""
         kinds = dict.fromkeys(kind for kind, _ in self._left_out)
         for kind in kinds:
             counts = [(name, n) for (k, name), n in self._left_out.items() if k == kind]

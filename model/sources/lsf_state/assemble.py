@@ -312,7 +312,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
 def _open(
     omissions: Iterable[Omission], seen: Sequence[SeenHost], hosts: Sequence[Host]
 ) -> Iterator[Omission]:
-    """Return questions that configuration files leave open and seen hosts do not answer."""
+    """Yield questions that configuration files leave open and seen hosts do not answer."""
     printed = {name for host in seen for name in host.total}
     for item in omissions:
         known = printed.issuperset(item.resources)

@@ -592,7 +592,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
 
 
 def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Reading) -> None:
-    """Return the queue of one block of bqueues -l, lines `start` to `end` (from 0)."""
+    """Read one block of bqueues -l, lines `start` to `end` (from 0), into `queue`."""
     own = lines[start:end]
     section = ""
     for place, line in enumerate(own):
@@ -636,7 +636,7 @@ _EVERYBODY = re.compile(r"all(?: (?:users|hosts)\b.*)?", re.IGNORECASE)
 
 
 def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
-    """Return the lines that continue a list."""
+    """Yield the lines that continue a list."""
     for line in lines if key in _LISTS else ():
         if not line.strip() or re.match(r"\s*[A-Za-z][\w /-]*:|\s*-{3,}|\s*\S+\s+for a host", line):
             return

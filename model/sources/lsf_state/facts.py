@@ -227,7 +227,7 @@ class _Group:
 
 
 def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
-    """Return the groups that have a name; members without a name are reported and omitted."""
+    """Yield the groups that have a name; members without a name are reported and omitted."""
     for group in _groups(text, members):
         of_users = members == "USERS"
         touched = Touched(users=(group.name,)) if of_users else Touched(hosts=(group.name,))
@@ -329,7 +329,7 @@ def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 
 
 def _rows(text: Text, reading: Reading) -> Iterator[tuple[int | None, dict[str, str]]]:
-    """Return the rows of busers by column, each with its line number."""
+    """Yield the rows of busers by column, each with its line number."""
     if text.is_json:
         yield from ((None, row) for _, row in json_records(text, reading))
         return

@@ -226,7 +226,7 @@ def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
 
 
 def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
-    """Return the job groups of bjgroup, each with its own limit."""
+    """Yield the job groups of bjgroup, each with its own limit."""
     names: list[str] = []
     for number, line in enumerate(text.content.splitlines(), start=1):
         words = line.split()

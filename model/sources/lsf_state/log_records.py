@@ -274,7 +274,7 @@ def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Ite
 def parse_events(
     lines: Iterable[str], bad: BadRecords, kinds: dict[str, int], source: str = ""
 ) -> Iterator[Record]:
-    """Return the records of these lines; see :func:`read_events`."""
+    """Yield the records of these lines; see :func:`read_events`."""
     last: int | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):

@@ -282,7 +282,7 @@ def asked_columns() -> Iterator[str]:
 
 
 def told_columns() -> Iterator[str]:
-    """Return columns of ``bjobs -json`` that are not read and that may affect a start
+    """Yield columns of ``bjobs -json`` that are not read and that may affect a start
     if not empty.
     """
     for fact in JOBS:

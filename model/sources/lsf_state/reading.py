@@ -73,9 +73,10 @@ class Reading:
         self._lost: list[Problem] = []
 
     def at(self, where: str, line: int | None = None, touched: Touched | None = None) -> None:
-        """Return the record that is being read.
+        """Set the record that is read next.
 
-        touched: the jobs that it may touch; those of the record before by default, if of the same.
+        touched: the objects that the record may affect; None: those of the previous record if
+        `where` is equal.
         """
         if touched is not None or where != self.where:
             self._close()

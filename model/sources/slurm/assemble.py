@@ -350,7 +350,7 @@ class _SlurmJobs:
         )
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
-        """Return Slurm's reason and start by pending job; for an array the start of its
+        """Yield Slurm's reason and start by pending job; for an array the start of its
         last task.
         """
         known = set(waiting)

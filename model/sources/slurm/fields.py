@@ -299,7 +299,7 @@ class SlurmRecord:
         return None
 
     def named(self) -> Iterator[tuple[str, str]]:
-        """Return the facts that have a value but that no method takes into account."""
+        """Yield the facts that have a value but that no method takes into account."""
         for row in _rows(self.kind).values():
             if row.outcome == "named" and (value := self.get(row.what)) is not None:
                 value = number(value) if isinstance(value, Mapping) else value
@@ -309,7 +309,7 @@ class SlurmRecord:
                     yield row.what, shown
 
     def unknown(self) -> Iterator[str]:
-        """Return the fields that the table of known fields lacks."""
+        """Yield the fields that the table of known fields lacks."""
         known = known_names(self.kind, text=self.is_text)
         for name in _paths(self.fields, known):
             if name not in known:

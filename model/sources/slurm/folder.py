@@ -140,7 +140,7 @@ def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRe
 
 
 def _stamps(document: Mapping[str, Any], seen: SlurmState) -> None:
-    """Return the time of printing and of the last backfill cycle, from JSON (23.11 and later)."""
+    """Set the time of printing and of the last backfill cycle, from JSON (23.11 and later)."""
     for name in ("last_update", "last_backfill"):
         found = values.whole(document.get(name)) if document.get(name) is not None else None
         if found:

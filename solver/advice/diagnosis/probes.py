@@ -86,11 +86,11 @@ class SettingChange:
 
     @property
     def key(self) -> str:
-        """Key of the change: file, section and setting."""
+        """Return the key of the change: file, section and setting."""
         return f"{self.where}: {self.setting}"
 
     def singles(self) -> Iterator[SettingChange]:
-        """Return the single changes, in the order in which they are made."""
+        """Yield the single changes, in the order in which they are made."""
         if not self.members:
             yield self
         for member in self.members:
