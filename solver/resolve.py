@@ -687,7 +687,7 @@ class Resolver:
     def _nowhere(
         self, job: Job, queue: Queue, requirement: Requirement, terms: tuple[TermDemand, ...]
     ) -> str:
-        """Return why no host suits the first term without a suitable host; "" if all terms have hosts."""
+        """Return why no host suits a term, "" if all terms have hosts."""
         for (simple, _), term in zip(requirement_parts(job, requirement), terms, strict=True):
             if term.candidates.size:
                 continue

@@ -54,9 +54,7 @@ def compare(
     `plan`. time_limit: wall seconds of the whole comparison; None: only the optimal plan has its
     default limit. margin: of each plan, in seconds; simulations have none. cancel: set it to stop;
     jobs not examined by then are marked. history: finished jobs, or a log of them, for forecast
-    starts. drawing: settings of these forecasts.
-
-    Raises InputError for an unreadable history.
+    starts. drawing: their settings. Raises InputError for an unreadable history.
     """
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
     cancel = cancel or threading.Event()
