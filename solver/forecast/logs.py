@@ -15,13 +15,13 @@ from ...model.formats.sniff import kind_of, refuse_other
 from ...model.progress import OnProgress, Progress
 from ...model.sources.swf import PRECEDING_IGNORED, read_swf
 from ...model.workload import Workload
+from ..accuracy.measures import GroupAccuracy
 from ..budget import OutOfTime
 from ..replay import Policy, Replay, ReplayResult
 from ..replay.engine import ScheduleAfter
 from .backtest import (
     JOBS,
     SAMPLES,
-    GroupAccuracy,
     PastLog,
     Questions,
     Replayed,
@@ -181,11 +181,7 @@ class Backtest:
 
     def accuracy_records(self) -> list[dict[str, Any]]:
         """Accuracy records, one per estimator and group of jobs."""
-        return [
-            {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
-            for group in self.groups
-            for item in group.estimators
-        ]
+        return [record for group in self.groups for record in group.records()]
 
 
 def backtest(
