@@ -268,8 +268,10 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """Return the facts of the texts; raise InputError with all their faults."""
     from ..model.errors import InputError, Problem
+    from ..model.sources.lsf_state.bhosts import read_bhosts
+    from ..model.sources.lsf_state.bhpart import read_bhpart
     from ..model.sources.lsf_state.bjobs import read_bjobs
-    from ..model.sources.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
+    from ..model.sources.lsf_state.bqueues import read_bqueues
     from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
     from ..model.sources.lsf_state.seen import Seen

@@ -23,8 +23,9 @@ from ..model.omissions import Omission
 from ..model.shares import Groups
 from ..model.sources.lsf_state.absolute import ROUNDING
 from ..model.sources.lsf_state.assemble import RUNNING
+from ..model.sources.lsf_state.bhosts import SeenHost
 from ..model.sources.lsf_state.bjobs import ENDED, WAITING, SeenJob
-from ..model.sources.lsf_state.bqueues import SeenHost, SeenQueue
+from ..model.sources.lsf_state.bqueues import SeenQueue
 from ..model.sources.lsf_state.limits import SeenLimit
 from ..model.sources.lsf_state.seen import Seen
 from .availability.demand import Windows

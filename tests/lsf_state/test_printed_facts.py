@@ -11,8 +11,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from slotwise.model.sources.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.sources.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
+from slotwise.model.sources.lsf_state.bqueues import SeenQueue, read_bqueues
 from slotwise.model.sources.lsf_state.printed_facts import (
     FACTS,
     FORMS,
