@@ -327,12 +327,12 @@ def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
             return
 
 
-def print_notes(texts: Sequence[str], most: int = MAX_NOTES) -> None:
+def print_notes(texts: Sequence[str]) -> None:
     """Print the first notes on stderr, and the number of further notes."""
-    for text in texts[:most]:
+    for text in texts[:MAX_NOTES]:
         print_note(text)
-    if len(texts) > most:
-        print_note(f"and {len(texts) - most} more notes")
+    if len(texts) > MAX_NOTES:
+        print_note(f"and {len(texts) - MAX_NOTES} more notes")
 
 
 def _read(paths: Sequence[Path], kind: str) -> list[Text]:

@@ -74,7 +74,7 @@ def replay(
         check_path(jobs)
     checkpoints, resume = resuming.checkpoints(), resuming.resume
     check_apart({"--jobs": jobs, "--checkpoint": resuming.checkpoint}, [log])
-    only_swf(log, "replay")
+    _check_swf(log)
     with cancel_on_signal() as cancel:
         with cancel.reading():
             workload = read_log(log, reading).workload
@@ -99,7 +99,7 @@ def replay(
     typer.echo(_render(result, metrics, format))
 
 
-def only_swf(log: Path, command: str) -> None:
+def _check_swf(log: Path) -> None:
     """Raise InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
@@ -108,7 +108,7 @@ def only_swf(log: Path, command: str) -> None:
     check_readable(log)
     found = format_of(log)
     if found.name != "swf":
-        wrong = f"is {found.kind}; {command} takes an SWF log: see `slotwise simulate {log}`"
+        wrong = f"is {found.kind}; replay takes an SWF log: see `slotwise simulate {log}`"
         raise InputError([Problem(wrong, str(log))])
 
 

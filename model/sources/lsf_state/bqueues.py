@@ -211,7 +211,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
 
 
 def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Reading) -> None:
-    """Return the queue of one block of bqueues -l, lines `start` to `end` (from 0)."""
+    """Fill in a queue from its block of bqueues -l, lines `start` to `end` (from 0)."""
     own = lines[start:end]
     section = ""
     for place, line in enumerate(own):
