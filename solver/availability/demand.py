@@ -377,6 +377,11 @@ class Demand:
         left = max(1, end - start) + self.margin
         return left if self.duration is None else min(left, self.duration)
 
+    def runs_at(self, start: int, time: int) -> bool:
+        """Return whether the job, started at `start`, uses resources at `time`."""
+        duration = self.duration_from(start)
+        return start <= time and (duration is None or time < start + duration)
+
     def end_of_run(self, start: int) -> int | None:
         """When the job itself is expected to end after a start at this second, None for unknown."""
         duration = self.duration_from(start)

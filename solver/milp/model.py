@@ -387,8 +387,7 @@ class Option:
 
     def runs_at(self, point: int) -> bool:
         """Whether the job would use resources at `point`."""
-        duration = self.demand.duration_from(self.time)
-        return self.time <= point and (duration is None or point < self.time + duration)
+        return self.demand.runs_at(self.time, point)
 
 
 def alternatives(demand: Demand) -> list[int]:

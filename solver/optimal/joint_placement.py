@@ -374,8 +374,7 @@ class PlacedChoice:
 
     def runs_at(self, point: int) -> bool:
         """Whether the job, started as chosen, runs at an instant."""
-        duration = self.demand.duration_from(self.time)
-        return self.time <= point and (duration is None or point < self.time + duration)
+        return self.demand.runs_at(self.time, point)
 
     def held(self, shape: TermShape, point: int) -> Iterable[tuple[Use, float]]:
         """Return the amounts that a term takes on hosts at an instant, for each of its uses."""
