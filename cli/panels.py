@@ -205,7 +205,33 @@ def _shown(error: Exception) -> Exception:
     return error
 
 
-class PanelledGroup(TyperGroup):
+class CommandGroup(TyperGroup):
+    """A group of commands, whose wrong names are answered in words."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Resolve the command as click does, but explain a name that no command has."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+                raise self._unknown(ctx, args[0]) from None
+            raise _shown(error) from None
+
+    def _unknown(self, ctx: Any, name: str) -> InputError:
+        group = _called(ctx)
+        own = self.list_commands(ctx)
+        elsewhere = [
+            whole
+            for whole, _ in commands_of(ctx.find_root().command, ctx.find_root())
+            if whole.split()[-1] == name
+        ]
+        hint = f": `slotwise {elsewhere[0]}`" if elsewhere else nearest(name, own)
+        what = f"{group} has no command" if group else "there is no command"
+        usage = f"`slotwise {group} --help`" if group else "`slotwise --help`"
+        return InputError(printable(f"{what} {name!r}{hint} ({usage} lists them)"))
+
+
+class PanelledGroup(CommandGroup):
     """The command itself: its help leaves the limits on input out, --help-all has them."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -222,13 +248,6 @@ class PanelledGroup(TyperGroup):
         """Parse arguments as click does."""
         try:
             return super().parse_args(ctx, args)
-        except Exception as error:
-            raise _shown(error) from None
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Resolve the command as click does."""
-        try:
-            return super().resolve_command(ctx, args)
         except Exception as error:
             raise _shown(error) from None
 

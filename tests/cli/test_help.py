@@ -132,6 +132,17 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
             ("import", "lsf", "a", "b"),
             "import lsf takes no further argument b (`slotwise import lsf -",
         ),
+        (
+            ("explian",),
+            "there is no command 'explian' (did you mean 'explain'?) (`slotwise --help`",
+        ),
+        (
+            ("import", "slrum"),
+            "import has no command 'slrum' (did you mean 'slurm'?) (`slotwise im",
+        ),
+        (("import", "compare"), "import has no command 'compare': `slotwise compare` (`slotwise"),
+        (("slurm", "x"), "there is no command 'slurm': `slotwise import slurm` (`slotwise --help`"),
+        (("--debug", "x\x1b[31m"), "there is no command 'x"),
     ],
 )
 def test_commands_within_commands_are_named_whole(words: tuple[str, ...], said: str) -> None:
