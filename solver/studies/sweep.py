@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -296,7 +297,7 @@ def _site(case: Case) -> Instance | None:
         if name is None:
             continue
         check_inside(name)
-        if not Path(name).is_file():
+        if not os.path.isfile(name):
             raise InputError([Problem("no such file", name)])
     return None if case.site is None else load(case.site)
 
