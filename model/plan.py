@@ -89,7 +89,7 @@ MissingStart: TypeAlias = Literal["no place", "no place found", "no date", "not 
 NOT_EXAMINED = "not examined: the limit was reached first"
 
 
-#: Fields of a planned job that are instants; a record has an ISO stamp beside each.
+#: Fields of a planned job that are instants; a record also has their ISO stamps.
 PLANNED_TIMES = ("start", "finish", "bound", "estimate")
 
 

@@ -377,11 +377,6 @@ class Demand:
         left = max(1, end - start) + self.margin
         return left if self.duration is None else min(left, self.duration)
 
-    def runs_at(self, start: int, time: int) -> bool:
-        """Return whether the job, started at `start`, uses resources at `time`."""
-        duration = self.duration_from(start)
-        return start <= time and (duration is None or time < start + duration)
-
     def end_of_run(self, start: int) -> int | None:
         """When the job itself is expected to end after a start at this second, None for unknown."""
         duration = self.duration_from(start)
@@ -395,6 +390,12 @@ class Demand:
     def slots(self) -> int:
         """Return the minimum number of slots of every start of the job."""
         return sum(term.slots for term in self.terms)
+
+
+def runs_at(demand: Demand, start: int, time: int) -> bool:
+    """Return whether a job, started at `start`, uses resources at `time`."""
+    duration = demand.duration_from(start)
+    return start <= time and (duration is None or time < start + duration)
 
 
 def known_kills(demand: Demand) -> set[int]:

@@ -1,4 +1,4 @@
-"""Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them."""
+"""Hosts in the output of ``bhosts -json``, ``bhosts -l`` and ``bhosts``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SeenHost:
     #: Loads at which running jobs are suspended (loadStop).
     stop: dict[str, float] = field(default_factory=dict)
     #: Whether its name fills the column of a table, and may go on.
-    cut: bool = False
+    truncated: bool = False
     #: Names of the cells that could not be read.
     unknown: tuple[str, ...] = ()
 
@@ -99,8 +99,8 @@ def read_bhosts(text: Text, notes: Remarks | None = None) -> list[SeenHost]:
     reading = Reading(text, notes)
     hosts = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
     twice = ": bhosts cuts names short: give bhosts -w or bhosts -l"
-    cut = {host.name: twice for host in hosts if host.cut}
-    reading.once("host", [(host.name, None) for host in hosts], cut)
+    truncated = {host.name: twice for host in hosts if host.truncated}
+    reading.once("host", [(host.name, None) for host in hosts], truncated)
     return hosts
 
 
@@ -163,7 +163,7 @@ def _of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
 
 
 def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
-    """Plain bhosts: a line a host."""
+    """Read bhosts without options: one line for each host."""
     names: list[str] = []
     header = ""
     for number, line in enumerate(lines, start=1):
@@ -178,13 +178,13 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
             reading.at(f"host {words[0]}", number, Touched(hosts=(words[0],)))
             row = table_row(names, words)
             if words[0].startswith("*"):
-                reading.wrong("its name is cut short: give the output of bhosts -w or bhosts -l")
+                reading.wrong("its name is truncated: give the output of bhosts -w or bhosts -l")
                 continue
             if not is_name(words[0]):
                 reading.lost(f"{words[0]!r} is no name of a host")
                 continue
             host = _host(words[0], known_row(row, names, words, reading), reading)
-            host.cut = may_be_cut(host.name, header, "STATUS")
+            host.truncated = may_be_cut(host.name, header, "STATUS")
             yield host
 
 
@@ -218,8 +218,8 @@ def _block(name: str, lines: list[str], first: int, reading: Reading) -> SeenHos
                 amount = reading.value(f"{label} {index}", word, values.load, (index,))
             else:
                 amount = _own(word)
-                beside = _own(other.get(label, {}).get(index, "-"))
-                if amount is None and beside is not None and not values.blank(word):
+                known = _own(other.get(label, {}).get(index, "-"))
+                if amount is None and known is not None and not values.blank(word):
                     reading.unknown(f"{label} {index}: {word!r} is no number", (index,))
             if amount is not None:
                 rows[label][index] = amount
