@@ -16,7 +16,7 @@ from ..model.gpu_request import GpuRequest
 from ..model.instance import Instance
 from ..model.job import OTHERS, HostRequest, Job, RunningJob, classes
 from ..model.reservation import Reservation
-from ..model.reserved_periods import may_use, reserved_periods
+from ..model.reserved_periods import rejection, reserved_periods
 from ..model.resreq import (
     HostTable,
     RequirementMerging,
@@ -344,9 +344,8 @@ class Resolver:
         item = self.instance.advance_reservation(job.reservation) if job.reservation else None
         if item is None:
             return ""
-        if not may_use(item, job.user, self.instance.groups):
-            whose = f"is for {', '.join(item.users)}" if item.users else "is the system's"
-            return f"advance reservation {item.name} {whose}: bsub rejects user {job.user}"
+        if rejected := rejection(item, job.user, self.instance.groups):
+            return rejected
         if sum(item.slots.values()) < job.slots:
             total = sum(item.slots.values())
             return f"advance reservation {item.name} has {total} slots, the job needs {job.slots}"

@@ -12,7 +12,7 @@ from typing import Any
 from ...model.display import MINUTE, duration_text, html_table, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
-from ...model.formats.submit import Submission, refusals, submission
+from ...model.formats.submit import Submission, refusals, submission, with_unnamed_user
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -230,7 +230,7 @@ def ask(
     *,
     choices: Choices | None = None,
     explore: bool = False,
-    user: str = "user",
+    user: str = "",
     from_host: str = "",
     method: Method = "configured",
     time_limit: float | None = None,
@@ -267,7 +267,11 @@ def ask(
     bench = _tried(_OptionSearch(asker, jobs[0], asked), choices, explore)
     outlook = asker.outlook(jobs[0])
     asked = replace(asked, answer=stated_by(outlook, asked.answer))
-    items = _with_forecasts([asked, *bench.stated(choices)], forecaster)
+    choices_found = [asked, *bench.stated(choices)]
+    if not user and isinstance(line, str):
+        choices_found = [_of_unnamed_user(item) for item in choices_found]
+        outlook = replace(outlook, condition=with_unnamed_user(outlook.condition))
+    items = _with_forecasts(choices_found, forecaster)
     return Answer(
         *(items[0], tuple(items[1:]), method, len(bench.found), explore),
         now=instance.now,
@@ -282,6 +286,12 @@ def ask(
         elements=len(jobs),
         **_of_forecaster(forecaster),
     )
+
+
+def _of_unnamed_user(item: Choice) -> Choice:
+    """Return a choice whose texts about the submitting user ask for the name of the user."""
+    answer = replace(item.answer, waits_for=with_unnamed_user(item.answer.waits_for))
+    return replace(item, answer=answer, refused=with_unnamed_user(item.refused))
 
 
 def _submission(
