@@ -25,7 +25,6 @@ from .rules import LimitScale, check_jobs, condition_problems
 from .units import Clock
 from .unknown_amounts import as_known
 
-
 #: Name of the submitting user if it is unknown; jobs of an instance without a user have it too.
 UNNAMED = "user"
 
