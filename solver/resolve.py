@@ -52,6 +52,8 @@ from .placement.supply import split_over_terms, suits, unsuitable
 
 #: Load indices that jobs may reserve and that are no amounts of hosts (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
+#: Start of the reason why a job with alternatives in braces has no place.
+UNDER_THE_FIRST = "under its first alternative, the only one in plans: "
 #: Resources whose value depends on running jobs: a selection that names one holds for an instant.
 BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})
 
@@ -417,7 +419,7 @@ class Resolver:
             asked = merged.requirement
             impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
             if impossible and asked.later:
-                impossible = f"under its first alternative, the only one in plans: {impossible}"
+                impossible = f"{UNDER_THE_FIRST}{impossible}"
             impossible = self._not_in_reservation(job) or impossible
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"

@@ -351,7 +351,8 @@ def _job_of(
         omitted.append(f"limits of --qos {given['qos']}")
     account = given.get("account", "default")
     job = Job(
-        "asked", requested.slots, user=user or UNNAMED, queue=partitions[0], res_req=requested.res_req,
+        "asked", requested.slots, user=user or UNNAMED,
+        queue=partitions[0], res_req=requested.res_req,
         run_limit=_read(found, "time", _time_limit),
         estimated_run_time=seen.min_limit,
         submit=now,
