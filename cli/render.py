@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
+from ..model.omissions import sentences
 from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text
 from .outlook_text import NO_START, NOTHING, Stated
 from .selection import Selection, Shown
@@ -259,8 +260,9 @@ def _notes_of(plan: Plan, jobs: Collection[str] | None) -> list[str]:
     """Return the notes of a plan without omissions that touch none of these jobs; None: all."""
     left = () if jobs is None else (item for item in plan.omissions if item.jobs)
     others = [item for item in left if not any(item.touches(job) for job in jobs or ())]
-    heads = tuple(f"not considered: {item.name} (" for item in others)
-    return [note for note in plan.notes if not note.startswith(heads)]
+    texts = sentences(others, of_one=True)
+    heads = tuple(f"{text} (" for text in texts)
+    return [note for note in plan.notes if note not in texts and not note.startswith(heads)]
 
 
 def _summary(plan: Plan, clock: WrittenTimes, states: Stated, notes: Iterable[str]) -> str:

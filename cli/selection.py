@@ -107,7 +107,7 @@ class Selection:
         return chosen[: self.top or None]
 
     def jobs_of(self, jobs: Sequence[Shown]) -> frozenset[str] | None:
-        """Return the ids of the selected jobs and array elements, None for all jobs."""
+        """Return the ids of the selected jobs and array elements, or None: all jobs."""
         if self.everything:
             return None
         chosen = self.choose(jobs)

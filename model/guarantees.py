@@ -41,7 +41,7 @@ class ServiceClasses:
         )
 
     def takes_user(self, item: ServiceClass, job: Job) -> bool:
-        """Return whether a job meets the parts of ACCESS_CONTROL that look at its user."""
+        """Return whether a job meets the parts of ACCESS_CONTROL about its user."""
         parts = ((part, item.access.get(part)) for part in ("USERS", "FAIRSHARE_GROUPS"))
         return all(names is None or self._meets(part, names, job) for part, names in parts)
 

@@ -52,7 +52,7 @@ from .placement.supply import split_over_terms, suits, unsuitable
 
 #: Load indices that jobs may reserve and that are no amounts of hosts (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
-#: Start of the reason why a job with alternatives in braces has no place.
+#: Start of the reason why a job with alternatives in braces cannot be placed.
 UNDER_THE_FIRST = "under its first alternative, the only one in plans: "
 #: Resources whose value depends on running jobs: a selection that names one holds for an instant.
 BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})

@@ -83,8 +83,8 @@ def submission(
     array: ArraySpec | None = fields.pop("array", None)
     if array is not None and array.last > instance.params.max_job_array_size:
         wrong[f"-J: {too_large(array.last, instance.params.max_job_array_size)}"] = None
-    named = {"user": user or UNNAMED, "from_host": from_host}
-    job = Job(id=_next_id(instance), submit=instance.now, **named, **fields)
+    fields |= {"user": user or UNNAMED, "from_host": from_host}
+    job = Job(id=_next_id(instance), submit=instance.now, **fields)
     scale = LimitScale(instance.cluster, instance.queues)
     job, unscaled = scale.settled(job, partial(scale.hosts_of, job))
     refused = [f"{_OPTIONS[field]}: {message}" for field, message in unscaled]

@@ -193,7 +193,7 @@ class Outlook:
 
 #: Message if no input states an end.
 UNKNOWN_END = "nothing says when what it waits for ends"
-#: Condition of a job whose first alternative in braces has no place.
+#: Condition of a job whose first alternative in braces cannot be placed.
 LATER_FITS = "a later alternative of its -R fits"
 #: From what comes by itself to what never comes: of several obstacles the last one counts, of
 #: several ways the first one.
@@ -311,7 +311,7 @@ class Reasons:
         return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
 
     def _has_later_alternatives(self, job: Job) -> bool:
-        """Return whether alternatives of -R that plans leave out may have a place for a job."""
+        """Return whether a job may be placed under alternatives of -R that plans omit."""
         why = self._at_best.demand_of(job).impossible
         if job.id in self._refused or (why and not why.startswith(UNDER_THE_FIRST)):
             return False

@@ -138,9 +138,9 @@ def sbatch_submission(
     try:
         submitted = submission(instance, job)
     except InputError as error:
-        told = [_in_words_of_slurm(problem.message) for problem in error.problems]
-        told = told if user else [with_unnamed_user(text) for text in told]
-        raise InputError(Problem(text, path="sbatch line") for text in told) from None
+        texts = [_in_words_of_slurm(problem.message) for problem in error.problems]
+        texts = texts if user else [with_unnamed_user(text) for text in texts]
+        raise InputError(Problem(text, path="sbatch line") for text in texts) from None
     quiet = tuple(f"--{name}" for name in found.given if name in _QUIET)
     return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
 
