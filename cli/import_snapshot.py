@@ -199,9 +199,7 @@ def make_instance(
         hosts = (h.name for h in seen.hosts or ())
         queues = {*(q.name for q in seen.queues or ()), *(job.queue for job in seen.jobs)}
         told = facts.site(hosts, now.isoformat(), seen.notes, queues)
-    elif replace(
-        facts, job_groups=(), reservations=(), units={}, absolute={}, units_without_use=frozenset()
-    ).any:
+    elif facts.of_files.any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)

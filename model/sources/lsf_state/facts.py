@@ -98,6 +98,12 @@ class SiteFacts:
         """Return whether any command printed configuration."""
         return self != SiteFacts()
 
+    @property
+    def of_files(self) -> SiteFacts:
+        """Return only what the configuration files of a site say too."""
+        without = replace(self, units={}, units_without_use=frozenset(), absolute={})
+        return replace(without, job_groups=(), reservations=())
+
     def site(
         self, hosts: Iterable[str], origin: str, notes: Remarks, queues: Iterable[str] = ()
     ) -> Instance:
