@@ -173,7 +173,7 @@ class Alternatives:
 class SubmitOptions:
     """Submitting user and host; fields of ``solver.advice.ask.ask``."""
 
-    user: str = option("user", "Who submits: limits and queues depend on it.")
+    user: str = option("", "Who submits: limits and queues depend on it.")
     from_host: str = option("", "Submission host, for type==local.", "--from-host", "--from")
 
 

@@ -199,7 +199,7 @@ def make_instance(
         hosts = (h.name for h in seen.hosts or ())
         queues = {*(q.name for q in seen.queues or ()), *(job.queue for job in seen.jobs)}
         told = facts.site(hosts, now.isoformat(), seen.notes, queues)
-    elif replace(facts, job_groups=(), reservations=(), units={}, absolute={}).any:
+    elif facts.of_files.any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)
@@ -238,7 +238,7 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
     if without_site and not facts.limits:
         instance = tell_others(instance, facts.limit_rows, made.notes)
     if facts.units:
-        instance = with_units(instance, facts.units)
+        instance = with_units(instance, facts.units, facts.units_without_use, made.notes)
     if facts.reservations:
         instance = with_reservations(instance, facts.reservations, made.notes)
     return replace(made, instance=instance)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
+from ..model.omissions import sentences
 from ..model.plan import (
     PLANNED_TIMES,
     PlannedArray,
@@ -117,7 +118,8 @@ def _plan_text(
     rows = _planned(instance, plan, selection, clock, states)
     if outlook is not None:
         rows = _with_configured(clock, rows, outlook)
-    return selection.text(instance, columns, rows, clock) + _summary(plan, clock, states)
+    notes = _notes_of(plan, selection.jobs_of(rows))
+    return selection.text(instance, columns, rows, clock) + _summary(plan, clock, states, notes)
 
 
 def _with_configured(clock: WrittenTimes, rows: list[Shown], outlook: Outlook) -> list[Shown]:
@@ -260,13 +262,22 @@ def _state(instance: Instance, plan: Plan, item: PlannedJob) -> State:
     return "unproved" if claims and not item.proved else "later"
 
 
-def _summary(plan: Plan, clock: WrittenTimes, states: Stated) -> str:
+def _notes_of(plan: Plan, jobs: Collection[str] | None) -> list[str]:
+    """Return the notes of a plan without omissions that touch none of these jobs; None: all."""
+    left = () if jobs is None else (item for item in plan.omissions if item.jobs)
+    others = [item for item in left if not any(item.touches(job) for job in jobs or ())]
+    texts = sentences(others, of_one=True)
+    heads = tuple(f"{text} (" for text in texts)
+    return [note for note in plan.notes if note not in texts and not note.startswith(heads)]
+
+
+def _summary(plan: Plan, clock: WrittenTimes, states: Stated, notes: Iterable[str]) -> str:
     from ..solver.advice.sentences import plan_sentences
     from ..solver.outlook.outlook import words_of
 
     ended = [ENDED_EARLY] if may_prove_more(plan) else []
     first = " ".join(filter(None, (*plan_sentences(plan, words_of(plan, states)), clock.note)))
-    return paragraphs([first, *ended, *plan.notes])
+    return paragraphs([first, *ended, *notes])
 
 
 def paragraphs(texts: Iterable[str]) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
-from ...model.display import MINUTE, WEEK
+from ...model.display import MINUTE, WEEK, epoch_of
 from ...model.errors import InputError, Problem, report
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.instance import Instance
@@ -176,9 +175,8 @@ def _offset(epoch: int | None, instance: Instance) -> int:
 
     epoch: seconds since 1970 of the log's second 0.
     """
-    if instance.origin is None or epoch is None:
-        return 0
-    return epoch - int(datetime.fromisoformat(instance.origin).timestamp())
+    zero = epoch_of(instance.origin)
+    return 0 if zero is None or epoch is None else epoch - zero
 
 
 def _weeks(ended: Sequence[Ended], now: int, *, same_clock: bool) -> int:

@@ -20,7 +20,7 @@ from ...model.configuration import Queue
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job, classes
-from ...model.omissions import GPUS, PTILE, SCOPE, Omission
+from ...model.omissions import AFFINITY, GPUS, PTILE, SCOPE, Omission
 from ...model.reserved_periods import of_jobs, with_periods
 from ...model.resreq.evaluate import named
 from ...model.resreq.syntax import Compound, Requirement, simples
@@ -462,6 +462,8 @@ class Scopes:
         spans = [simple.span for simple in parts if simple.span is not None]
         if any(span.ptile is not None or span.ptile_max or span.ptile_by for span in spans):
             found.add(PTILE)
+        if any(simple.affinity for simple in parts):
+            found.add(AFFINITY)
         if asks_for_gpus or any("gpu" in name for name in found):
             found.add(GPUS)
         of_queue = _watched(self.instance.queue(job.queue).thresholds)

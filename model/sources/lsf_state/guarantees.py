@@ -22,10 +22,15 @@ def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass]:
         reading.at(f"service class {name}", line, Touched())
         words = fields.get("ACCESS CONTROL", "")
         access = reading.value("ACCESS CONTROL", words, guarantee_text.access) if words else None
+        goals = reading.value("GOAL", fields.get("GOAL", GUARANTEE), _goal)
         if not reading.names:
-            goals = fields.get("GOAL", GUARANTEE)
             attach = fields.get("AUTO ATTACH", "N").upper() == "Y"
-            yield ServiceClass(name, (goals,), access or {}, attach)
+            yield ServiceClass(name, goals or (GUARANTEE,), access or {}, attach)
+
+
+def _goal(text: str) -> tuple[str, ...]:
+    """The goal of a class, which bsla prints without brackets."""
+    return guarantee_text.goals([text])
 
 
 def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool]:
