@@ -182,7 +182,7 @@ def replay(
     names = (pool.policy or "easy").split(",")
     checkpoints = _checkpoints(resuming, names)
     check_apart({"--jobs": jobs, "--checkpoint": resuming.checkpoint}, [log])
-    only_swf(log, "replay")
+    _check_swf(log)
     with cancel_on_signal() as cancel:
         with cancel.reading():
             workload = period.select(read_log(log, reading)).workload
@@ -237,7 +237,7 @@ def _run(
     return result
 
 
-def only_swf(log: Path, command: str) -> None:
+def _check_swf(log: Path) -> None:
     """Raise InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
@@ -246,7 +246,7 @@ def only_swf(log: Path, command: str) -> None:
     check_readable(log)
     found = format_of(log)
     if found.name != "swf":
-        wrong = f"is {found.kind}; {command} takes an SWF log: see `slotwise simulate {log}`"
+        wrong = f"is {found.kind}; replay takes an SWF log: see `slotwise simulate {log}`"
         raise InputError([Problem(wrong, str(log))])
 
 

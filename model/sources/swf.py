@@ -107,17 +107,6 @@ class SwfLog:
         jobs, waits = self.workload.job[known], self.wait[known]
         return dict(zip(jobs.tolist(), waits.tolist(), strict=True))
 
-    def following(self, jobs: Ints) -> Ints:
-        """Return the numbers of those `jobs` that were submitted after another job started or
-        finished.
-        """
-        preceding = self.workload.preceding
-        return (
-            jobs[:0]
-            if preceding is None
-            else jobs[np.isin(jobs, self.workload.job[preceding >= 0])]
-        )
-
     @property
     def origin(self) -> datetime | None:
         """Return the date of second 0, as :func:`origin_of` does."""

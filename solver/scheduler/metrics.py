@@ -99,17 +99,19 @@ def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
     errors = (starts - real).astype(float)
     del starts, submits, real
     guess_errors = _guess_errors(jobs)
-    p5, p25, p50, p75, p95 = (_percentile(errors, q) for q in (5, 25, 50, 75, 95))
+    p5, p25, p50, p75, p95 = _percentiles(errors, (5, 25, 50, 75, 95))
+    real_median, real_p95 = _percentiles(real_waits, (50, 95))
+    median, p95_wait = _percentiles(waits, (50, 95))
     return WaitComparison(
         queue=queue,
         jobs=len(waits),
         not_started=len(there) - len(waits),
         recorded_mean_wait=_mean(real_waits),
         simulated_mean_wait=_mean(waits),
-        recorded_median_wait=_percentile(real_waits, 50),
-        simulated_median_wait=_percentile(waits, 50),
-        recorded_p95_wait=_percentile(real_waits, 95),
-        simulated_p95_wait=_percentile(waits, 95),
+        recorded_median_wait=real_median,
+        simulated_median_wait=median,
+        recorded_p95_wait=real_p95,
+        simulated_p95_wait=p95_wait,
         mean_absolute_error=_mean(np.abs(errors)),
         p5_error=p5,
         p25_error=p25,
@@ -138,10 +140,6 @@ def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def _percentile(values: np.ndarray, which: float) -> float | None:
-    return float(np.percentile(values, which)) if values.size else None
-
-
 @dataclass(frozen=True, slots=True)
 class SlotUse:
     """The use of the slots of the cluster."""
@@ -163,7 +161,7 @@ def slot_seconds(
 ) -> tuple[list[float], list[float]]:
     """Return the used and the total slot-seconds in each block of `block` seconds from `begin` on.
 
-    The last stretch ends at `end`.
+    The last block ends at `end`.
     """
     count = max(1, -(-(end - begin) // block))
     edges = np.minimum(begin + block * np.arange(count + 1, dtype=np.int64), end)
@@ -371,9 +369,9 @@ class LoopMetrics:
     big_slots: int
     #: Mean wait of the big jobs (seconds).
     big_mean_wait: float | None
-    #: 95th percentile of the waiting times (seconds).
+    #: 95th percentile of the waits of the big jobs (seconds).
     big_p95_wait: float | None
-    #: Longest waiting time (seconds).
+    #: Longest wait of a big job (seconds).
     big_max_wait: float | None
     #: Mean wait of the big jobs divided by the mean wait of the other jobs.
     starvation: float | None
@@ -507,18 +505,8 @@ def tolerance_of(result: Simulation) -> int:
     return max(1, result.settings.cycle)
 
 
-def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
-    """Return the predictions of each method with estimates; tolerance: seconds that still count as
-    exact.
-    """
-    errors: dict[str, IntTable] = {}
-    for record in records:
-        if record.error is not None:
-            errors.setdefault(record.estimate_by, IntTable()).append(record.error)
-    return _of_errors(errors, tolerance)
-
-
 def _of_errors(errors: Mapping[str, IntTable], tolerance: int) -> dict[str, Prediction]:
+    """Return the predictions of each method; tolerance: seconds that still count as exact."""
     found = {}
     for method in sorted(errors):
         error = errors[method].column(0).astype(float)
@@ -540,11 +528,6 @@ def _by_size(sizes: np.ndarray, waits: np.ndarray) -> tuple[int, np.ndarray, np.
         return 0, np.zeros(0), np.zeros(0)
     least = int(np.quantile(sizes, 1 - BIG, method="higher"))
     return least, waits[sizes >= least], waits[sizes < least]
-
-
-def _share(truths: Iterable[bool]) -> float | None:
-    values = list(truths)
-    return sum(values) / len(values) if values else None
 
 
 def _percentiles(values: np.ndarray, which: Sequence[int]) -> list[float | None]:
@@ -592,10 +575,9 @@ def fit_cycle(
 ) -> CycleFit | None:
     """Return the cycle length that fits the recorded starts best, or None if no start is recorded.
 
-    Most jobs within CLOSE seconds decide, then the mean error, endless where no job starts; of
-    equal lengths the longest.
-    changes: what happens to hosts and jobs on the way.
-    Pending jobs reserve nothing meanwhile: it is the pace that is looked for.
+    The best length has the most jobs within CLOSE seconds, then the smallest mean error, infinite
+    if no job starts; of equal lengths the longest counts. Pending jobs reserve nothing in these
+    simulations. changes: events of hosts and jobs during the log.
     """
     sample = tuple(nsmallest(SAMPLE, instance.future, key=lambda job: job.submit))
     sample = tuple(job for job in sample if job.id in recorded)
