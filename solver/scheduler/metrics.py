@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -305,6 +304,14 @@ class _Union:
 
 #: Seconds that bounded slowdown takes as the run time of any shorter job.
 SHORT = 10
+
+
+def bounded_slowdown(wait: IntArray, run: IntArray, threshold: int = SHORT) -> FloatArray:
+    """Return max(1, (wait + run) / max(run, threshold)) of each job (Feitelson et al. 1997)."""
+    found: FloatArray = np.maximum(1.0, (wait + run) / np.maximum(run, threshold))
+    return found
+
+
 #: Share of the jobs that count as big, the largest by slots.
 BIG = 0.1
 
@@ -393,7 +400,7 @@ def measure(result: Simulation) -> LoopMetrics:
         if _counts(place, record, running):
             found.add(record)
     use = spans.use()
-    slowdown = np.array(found.slowdowns)
+    slowdown = bounded_slowdown(found.finished.column(0), found.finished.column(1))
     s50, s95 = _percentiles(slowdown, (50, 95))
     told = sum(map(len, found.errors.values()))
     met = sum(int((e.column(0) <= found.step).sum()) for e in found.errors.values())
@@ -448,7 +455,8 @@ class _Columns:
     status: Counter[str] = field(default_factory=Counter)
     #: Waits (seconds) and slots of the jobs that started.
     started: IntTable = field(default_factory=IntTable)
-    slowdowns: array[float] = field(default_factory=lambda: array("d"))
+    #: Waits and run times (seconds) of the finished jobs.
+    finished: IntTable = field(default_factory=IntTable)
     #: Start less first estimate (seconds), by method.
     errors: dict[str, IntTable] = field(default_factory=dict)
     #: Start less first estimate (seconds) of estimates made by the first cycle that examined the
@@ -464,7 +472,7 @@ class _Columns:
         if record.wait is not None:
             self.started.append(record.wait, record.slots)
         if record.run_time is not None:
-            self.slowdowns.append(_slowdown(record))
+            self.finished.append(record.wait, record.run_time)
         if record.error is not None:
             self.errors.setdefault(record.estimate_by, IntTable()).append(record.error)
             if self._estimated_at_once(record):
@@ -512,12 +520,6 @@ def _of_errors(errors: Mapping[str, IntTable], tolerance: int) -> dict[str, Pred
             early=float((error > tolerance).mean()),
         )
     return found
-
-
-def _slowdown(record: JobRecord) -> float:
-    assert record.wait is not None
-    assert record.run_time is not None
-    return max(1.0, (record.wait + record.run_time) / max(record.run_time, SHORT))
 
 
 def _by_size(sizes: np.ndarray, waits: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
