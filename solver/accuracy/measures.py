@@ -101,17 +101,6 @@ def share_started(truth: Ints, bound: Floats) -> float:
     return float((truth <= bound).mean())
 
 
-def size_class(slots: Ints) -> Ints:
-    """Return the number of the class of each size: 1, 2, 3-4, 5-8, …"""
-    return np.ceil(np.log2(np.maximum(slots, 1))).astype(np.int64)
-
-
-def size_text(number: int) -> str:
-    """Return a class of :func:`size_class` as text."""
-    low, high = 2 ** (number - 1) + 1 if number else 1, 2**number
-    return str(high) if low >= high else f"{low}-{high}"
-
-
 def accuracy(
     estimator: str,
     truth: Ints,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...model.display import DAY, HOUR, MINUTE, WEEK
 from ...model.workload import Ints
+from ..replay.measures import size_classes, size_text
 from .columns import Columns
 from .measures import (
     EARLY,
@@ -21,8 +22,6 @@ from .measures import (
     GroupAccuracy,
     accuracy,
     reliability_rows,
-    size_class,
-    size_text,
 )
 
 #: Properties that make the groups of a table; "method": one group of all jobs.
@@ -83,7 +82,7 @@ def accuracy_tables(rows: Estimates, by: ScoreBy = "method") -> tuple[GroupAccur
     found = [_group("all", "", rows)]
     if by == "method":
         return tuple(found)
-    column = {"queue": rows.queue, "size": size_class(rows.slots), "horizon": rows.horizon}[by]
+    column = {"queue": rows.queue, "size": size_classes(np.maximum(rows.slots, 1)), "horizon": rows.horizon}[by]
     if by == "horizon":
         rows, column = rows.pick(known := np.isfinite(rows.start)), column[known]
     names = {"size": size_text, "horizon": HORIZON_NAMES.__getitem__}.get(by, str)

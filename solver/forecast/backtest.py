@@ -20,11 +20,10 @@ from ..accuracy.measures import (
     GroupAccuracy,
     accuracy,
     reliability_rows,
-    size_class,
-    size_text,
 )
 from ..budget import OutOfTime
 from ..replay import Policy, ReplayResult
+from ..replay.measures import size_classes, size_text
 from .arrivals import NOBODY, PastBlocks
 from .forecast import Calibration, Calibrator, Drawn, forecast_world
 from .history import JobNaming
@@ -156,8 +155,8 @@ class Replayed:
 def past_waits(replayed: PastLog, row: int) -> Floats:
     """P10, P50 and P90 of the last waits of jobs of about the size, 0 where there are none."""
     log, now = replayed.log, int(replayed.log.submit[row])
-    start, size = replayed.start[:row], size_class(log.procs[:row])
-    like = np.flatnonzero((start < now) & (size == size_class(log.procs[row : row + 1])))
+    start, size = replayed.start[:row], size_classes(log.procs[:row])
+    like = np.flatnonzero((start < now) & (size == size_classes(log.procs[row : row + 1])))
     last = like[np.argsort(start[like], kind="stable")][-LAST_WAITS:]
     if not len(last):
         return np.zeros(3)
@@ -289,7 +288,7 @@ def calibration_of(questions: Questions) -> Calibration:
 def accuracies(replayed: PastLog, questions: Questions) -> tuple[GroupAccuracy, ...]:
     """All jobs, then those of each size class and of each queue, where there is more than one."""
     rows, queue = questions.row, replayed.names.queue
-    sizes = size_class(replayed.log.procs[rows])
+    sizes = size_classes(replayed.log.procs[rows])
     found = [_of_group("all", "", questions)]
     for by, column in (("size", sizes), ("queue", replayed.log.queue[rows])):
         groups = np.unique(column).tolist()

@@ -53,7 +53,6 @@ class History:
 def history_of(
     ended: Sequence[Ended],
     shift: int = 0,
-    remarks: tuple[str, ...] = (),
     users: Mapping[str, int] | None = None,
 ) -> History:
     """Return a history of jobs given in any order.
@@ -74,7 +73,7 @@ def history_of(
         start=ints([ended[place].start for place in order]) + shift,
         end=ints([ended[place].end for place in order]) + shift,
     )
-    return History(past, users, jobs.__getitem__, remarks)
+    return History(past, users, jobs.__getitem__)
 
 
 def read_history(path: str | Path, instance: Instance, *, keep_going: bool = False) -> History:

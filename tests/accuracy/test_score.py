@@ -8,7 +8,7 @@ from slotwise.cli.serve.polled import JobEstimate, PolledState
 from slotwise.cli.serve.score import Score, score_of
 from slotwise.cli.serve.store import Store
 from slotwise.model.display import DAY, HOUR, MINUTE
-from slotwise.solver.accuracy.measures import Accuracy, accuracy, size_class, size_text
+from slotwise.solver.accuracy.measures import Accuracy, accuracy
 from slotwise.solver.accuracy.score import HORIZON_NAMES
 
 
@@ -34,11 +34,6 @@ def test_an_estimate_without_a_start_counts_nowhere():
     bounds = (np.array([1.0, 2.0]), np.array([40.0, np.inf]))
     assert accuracy("x", truth, np.array([30.0, 30.0]), *bounds).jobs == 1
     assert accuracy("x", truth, np.full(2, np.inf)) == Accuracy("x", 0, None, None)
-
-
-def test_size_classes_are_powers_of_two():
-    names = [size_text(number) for number in size_class(np.array([0, 1, 2, 3, 4, 5, 64, 65]))]
-    assert names == ["1", "1", "2", "3-4", "3-4", "5-8", "33-64", "65-128"]
 
 
 def waiting(name: str, at: int, slots: int = 1, queue: str = "q", **starts: int) -> JobEstimate:

@@ -203,9 +203,7 @@ def test_a_database_of_another_program_is_refused_and_stays_itself(tmp_path: Pat
 
 
 def test_no_store_is_made_to_read_one(tmp_path: Path):
-    with pytest.raises(
-        InputError, match="No such file or directory; give the file"
-    ):
+    with pytest.raises(InputError, match="No such file or directory; give the file"):
         Store.open(tmp_path / "scroe.db", create=False)
     assert list(tmp_path.iterdir()) == []
 
