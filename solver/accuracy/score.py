@@ -61,7 +61,8 @@ class Estimates(Columns):
     @property
     def wait(self) -> Ints:
         """Return the true waits; 0 if the start was before the estimate (clocks have minutes)."""
-        return np.maximum(self.started - self.made_at, 0)
+        waits: Ints = np.maximum(self.started - self.made_at, 0)
+        return waits
 
     @property
     def horizon(self) -> Ints:
@@ -82,13 +83,25 @@ def accuracy_tables(rows: Estimates, by: ScoreBy = "method") -> tuple[GroupAccur
     found = [_group("all", "", rows)]
     if by == "method":
         return tuple(found)
-    column = {"queue": rows.queue, "size": size_classes(np.maximum(rows.slots, 1)), "horizon": rows.horizon}[by]
     if by == "horizon":
-        rows, column = rows.pick(known := np.isfinite(rows.start)), column[known]
-    names = {"size": size_text, "horizon": HORIZON_NAMES.__getitem__}.get(by, str)
+        rows = rows.pick(np.isfinite(rows.start))
+    column = _column(rows, by)
     for group in np.unique(column).tolist():
-        found.append(_group(by, names(group), rows.pick(column == group)))
+        found.append(_group(by, _name(by, group), rows.pick(column == group)))
     return tuple(found)
+
+
+def _column(rows: Estimates, by: ScoreBy) -> NDArray[Any]:
+    """Return the group of each row."""
+    if by == "size":
+        return size_classes(np.maximum(rows.slots, 1))
+    return rows.queue if by == "queue" else rows.horizon
+
+
+def _name(by: ScoreBy, group: Any) -> str:
+    if by == "size":
+        return size_text(group)
+    return HORIZON_NAMES[group] if by == "horizon" else str(group)
 
 
 def _group(by: str, group: str, rows: Estimates) -> GroupAccuracy:
