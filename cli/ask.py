@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.errors import InputError, nearest
+from ..model.slurm_words import change_text, family_text
 from .declare import argument, command, option, taking, values_of
 from .explain import EXPLAINED, Explained
 from .forecast import LikelyOptions, likely_cells, likely_columns
@@ -288,7 +289,6 @@ def answer_output(
 def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
     from ..model.display import duration_text
     from .explain import placed_text
-    from .slurm_words import change_text
     from .tables import paragraph
 
     found, clock = answer.line.answer, _clock(instance, answer)
@@ -300,7 +300,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if answer.outlook is None or answer.method != "configured":
         text += paragraph(placed_text(clock, who, found, answer.method, wide))
     if found.waits_for and found.start is not None:
-        text += paragraph(found.waits_for)
+        text += paragraph(family_text(instance, found.waits_for))
     text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
     if answer.outlook is not None:
         told = caution_lines(answer.outlook, answer.method, answer.omissions)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..model.display import WrittenTimes, duration_text, smallest_difference
 from ..model.plan import array_name, proof_text
+from ..model.slurm_words import family_text
 from .forecast import likely_cells, likely_columns
 from .outlook_text import caution_names
 from .render import ENDED_EARLY, in_order, may_prove_more, paragraphs
@@ -179,7 +180,7 @@ def _cells(row: ComparedJob, likely: tuple[str, ...], layout: _Layout) -> tuple[
         "" if not sooner else duration_text(sooner),
         *likely,
         *starts,
-        *(_why(row), hosts_text(row.possible_on, layout.wide)),
+        *(family_text(layout.clock.instance, _why(row)), hosts_text(row.possible_on, layout.wide)),
     )
 
 
@@ -220,8 +221,11 @@ def _legend(comparison: Comparison, layout: _Layout) -> Iterable[str]:
     """Return the meaning of the columns, and which of them are absent."""
     texts = [
         layout.clock.note,
-        "AS CONFIGURED is the start that the simulated scheduler reaches; POSSIBLE the earliest in "
-        "priority order, whatever LSF's settings hold back.",
+        family_text(
+            layout.clock.instance,
+            "AS CONFIGURED is the start that the simulated scheduler reaches; POSSIBLE the "
+            "earliest in priority order, whatever LSF's settings hold back.",
+        ),
     ]
     if layout.starts:
         texts.append(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..model.slurm_words import change_text, family_text
 from .declare import argument, command, option, taking
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, pending_jobs
 from .outlook_text import NO_START, caution_lines, start_lines, start_times
@@ -174,7 +175,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if found.outlook is None or found.method != "configured":
         told += [placed_text(clock, job, found.answer, found.method, wide)]
         if found.answer.start is None:
-            told.append(found.answer.waits_for)
+            told.append(family_text(instance, found.answer.waits_for))
     if found.answer.exact_fit:
         told.append(f"{found.answer.job.id} {found.answer.exact_fit}")
     told += _beside_lsf(clock, found)
@@ -240,7 +241,7 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     answer = found.answer
     ours = "it has no start" if answer.start is None else f"it starts {clock.text(answer.start)}"
     agree = None not in (answer.start, found.lsf.start) and says[-1] == f"that {ours}"
-    why = answer.waits_for or "all that it asks for is free"
+    why = family_text(clock.instance, answer.waits_for) or "all that it asks for is free"
     name = "Slurm" if clock.instance.params.of_slurm else "LSF"
     we_say = "we say the same" if agree else f"we say that {ours}"
     yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
@@ -292,12 +293,12 @@ def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
 
     beside = smallest_difference((item.first, item.until))
     until = "" if item.until is None else clock.text(item.until, beside)
-    return ListingRow((clock.text(item.first, beside), until, item.reason))
+    reason = family_text(clock.instance, item.reason)
+    return ListingRow((clock.text(item.first, beside), until, reason))
 
 
 def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow:
     from ..model.display import duration_text
-    from .slurm_words import change_text
     from .tables import hosts_text
 
     gain = "" if item.gain is None else duration_text(item.gain)

@@ -284,11 +284,20 @@ def _second(instance: Instance, text: str) -> int:
         raise InputError(f"--at: {error}") from error
 
 
+#: Commands of Slurm, and the view that has what they list.
+_SLURM_VIEWS = {
+    "squeue": "bjobs", "sprio": "bjobs", "sinfo": "bhosts", "sacct": "bhist", "sshare": "bhpart",
+    "scontrol": "bjobs", "sstat": "bjobs",
+}  # fmt: skip
+
+
 def _check_view(view: str, switches: list[str]) -> None:
     from ..model.errors import InputError, nearest
 
     if view not in VIEWS:
         hint = nearest(view, VIEWS)
+        if view in _SLURM_VIEWS:
+            hint = f" (did you mean '{_SLURM_VIEWS[view]}'?)"
         raise InputError(f"there is no view '{view}'{hint}: use one of {', '.join(VIEWS)}")
     idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:

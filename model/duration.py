@@ -8,6 +8,7 @@ from .display import clock_text, duration_text
 from .instance import Instance
 from .job import Job, RunningJob
 from .reserved_periods import end_of_reservation
+from .slurm_words import family_text
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
@@ -108,8 +109,10 @@ def aborted(instance: Instance, job: Job) -> str:
     assert job.deadline is not None
     at = clock_text(instance, job.deadline)
     if last_start(instance, job) == job.deadline - 1:
-        return f"its termination time (-t {at}) is over: LSF aborts it"
-    return f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
+        text = f"its termination time (-t {at}) is over: LSF aborts it"
+    else:
+        text = f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
+    return family_text(instance, text)
 
 
 def crowded_past_deadline(instance: Instance, job: Job) -> str:
@@ -119,11 +122,13 @@ def crowded_past_deadline(instance: Instance, job: Job) -> str:
     assert last is not None
     at = clock_text(instance, job.deadline)
     if last == job.deadline - 1:
-        return f"no place is free for it before its termination time (-t {at}): LSF aborts it then"
-    return (
+        text = f"no place is free for it before its termination time (-t {at}): LSF aborts it then"
+        return family_text(instance, text)
+    text = (
         f"no place is free for it by {clock_text(instance, last)}, after which it "
         f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it then"
     )
+    return family_text(instance, text)
 
 
 def place_before_deadline(instance: Instance, job: Job) -> str:
@@ -133,11 +138,13 @@ def place_before_deadline(instance: Instance, job: Job) -> str:
     assert last is not None
     at = clock_text(instance, job.deadline)
     if last == job.deadline - 1:
-        return f"a place is free before its termination time (-t {at}), when LSF aborts it"
-    return (
+        text = f"a place is free before its termination time (-t {at}), when LSF aborts it"
+        return family_text(instance, text)
+    text = (
         f"a place is free by {clock_text(instance, last)}: later LSF aborts it, since it "
         f"{_too_long(instance, job)} before its termination time (-t {at})"
     )
+    return family_text(instance, text)
 
 
 def _too_long(instance: Instance, job: Job) -> str:

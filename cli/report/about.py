@@ -11,6 +11,7 @@ from ...model.display import WrittenTimes, duration_text, smallest_difference
 from ...model.duration import expected_duration
 from ...model.job import Job
 from ...model.plan import PlannedJob, proof_text
+from ...model.slurm_words import change_text, family_text
 from ...solver.advice.comparison import METHOD_STARTS, ComparedJob
 from ...solver.advice.diagnosis.records import SpokenTimes, WaitingJob, advised
 from ...solver.advice.explain import Explanation
@@ -276,6 +277,7 @@ class About:
             why = []
         elif not why and row.waits_for:
             why = [("", row.waits_for)]
+        why = [(label, family_text(self.report.instance, text)) for label, text in why]
         notes = self._notes(row, beside)
         return self._text(job, starts, self._proof(row, beside), notes, why)
 
@@ -325,7 +327,8 @@ class About:
         notes = [f"On {hosts_text(item.allocation)}"] if item.allocation else []
         notes += [f"Holds {hosts_text(item.reserved)} now"] if item.reserved else []
         notes += filter(None, (item.fallback, item.exact_fit))
-        why = [("", item.waits_for)] if item.waits_for else []
+        waits_for = family_text(self.report.instance, item.waits_for)
+        why = [("", waits_for)] if waits_for else []
         said = ("good", proof.replace("proved", "proved the earliest", 1)) if proof else None
         return self._text(job, starts, said, notes, why)
 
@@ -365,7 +368,12 @@ class About:
                 costs = " ".join(filter(None, (said.costs, said.whose)))
                 yield Help(said.gives, by, lines, costs, kind)
         suggestions = () if explained is None else explained.suggestions
-        others = [s for s in suggestions if s.change.removeprefix("with ") not in known]
+        instance = self.report.instance
+        others = [
+            s
+            for s in suggestions
+            if change_text(instance, s.change).removeprefix("with ") not in known
+        ]
         for suggestion in others[:MAX_HELPS]:
             yield self._suggested(job, suggestion)
 
@@ -375,7 +383,9 @@ class About:
         own = item.change.startswith(("with ", "without ", "in queue "))
         by = f"{job.user or 'its user'} can do this" if own else ""
         costs = "What it costs the others was not looked at."
-        return Help(gives, by, (command_of(job.id, item.change),), costs)
+        instance = self.report.instance
+        line = command_of(instance, job.id, item.change) or change_text(instance, item.change)
+        return Help(gives, by, (line,), costs)
 
     def _obstacles(self, explained: Explanation) -> Iterator[tuple[str, str]]:
         for item in explained.obstacles:

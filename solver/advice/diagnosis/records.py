@@ -12,6 +12,7 @@ from ....model.errors import UnknownNameError
 from ....model.instance import Instance
 from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
+from ....model.slurm_words import family_text
 from ...outlook.records import State
 from ...pending_reasons import counted
 from ..likely import StartQuantiles, times_of
@@ -385,7 +386,7 @@ def page_of(instance: Instance, found: Diagnosis) -> Page:
     clock = SpokenTimes(instance)
     groups = list(_alike(found.jobs))
     verdicts = tuple(_verdict(clock, group) for group in groups)
-    facts = tuple(_facts(found))
+    facts = tuple(family_text(instance, fact) for fact in _facts(found))
     return Page(_answer(found), verdicts, tuple(_notes(clock, found, verdicts)), facts)
 
 
@@ -542,7 +543,7 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     if first.remedies:
         cause = first.remedies[0].cause
     if _asks_too_much(first):
-        cause = first.condition
+        cause = family_text(clock.instance, first.condition)
     remedies = tuple(advised(clock, first, item) for item in first.remedies)
     little = tuple(advised(clock, first, item) for item in first.too_little)
     details = tuple(_passed(first))
@@ -590,7 +591,8 @@ def _sentence(text: str) -> str:
 
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     who = called(item.job)
-    asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
+    queue = family_text(clock.instance, f"queue {item.queue}")
+    asks = f"{counted(item.slots, 'slot')}, {queue}, user {item.user}"
     yield f"{who} ({asks}) {clock.waited(item.submit)}."
     starts = "cannot start" if _asks_too_much(item) else _starts(clock, item)
     if item.cause in IN_LINE | OF_THE_JOB:
@@ -627,7 +629,8 @@ def _starts(clock: SpokenTimes, item: WaitingJob) -> str:
     """Return the start as configured, or the reason why there is none."""
     if item.simulated is not None:
         return f"starts {clock.at(item.simulated)}"
-    return f"{_NO_START[item.state]}: {item.condition}".rstrip(": ")
+    condition = family_text(clock.instance, item.condition)
+    return f"{_NO_START[item.state]}: {condition}".rstrip(": ")
 
 
 #: Messages for a job that does not start as configured, by state.
