@@ -25,7 +25,7 @@ from .options import (
 )
 from .pictures import drawing, picture
 from .process import Cancel, Exit
-from .replay import PoolOptions, read_log, tell_left_out
+from .replay import POLICIES, PoolOptions, read_log, tell_left_out
 
 if TYPE_CHECKING:
     from ..model.errors import InputError
@@ -161,7 +161,7 @@ class Sampling:
 
 #: Help texts of options that mean one thing on a pool and another on the hosts of an instance.
 OF_POOL = {
-    "policy": "Policy of the pool (docs/replay.md). Default: easy.",
+    "policy": f"Policy of the pool: {POLICIES}. Default: easy.",
     "procs": "Processors. Default: the log's MaxProcs; of LSF's logs the most ever in use.",
 }
 OF_HOSTS = (

@@ -14,7 +14,7 @@ from .declare import command, option, taking, values_of
 from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, seconds_of
 from .outlook_text import NOTHING, Stated
 from .process import Cancel, Exit
-from .replay import Policy
+from .replay import POLICIES, policy_option
 from .selection import PlanSelection, Selection, Shown
 from .source import Source
 from .tables import Column, ListingRow, State, paragraph
@@ -108,7 +108,7 @@ class ForecastOptions:
         "With the chance to have started by then: a time from now (2h, 90m) or a stamp.",
         metavar="TIME",
     )
-    policy: Policy = option("easy", "Policy of a pool (docs/replay.md).")
+    policy: str = policy_option("easy", f"Policy of a pool: {POLICIES}.")
     calibration: Path | None = option(
         None, "Result of `slotwise backtest --format json`: its factors make the bounds hold."
     )

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from ..model.errors import InputError
@@ -19,7 +18,8 @@ from .import_slurm import slurm_files
 from .import_snapshot import SITE, print_notes, snapshot_files
 from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, read_source
 from .output import Written, keep_inputs
-from .panels import PanelledCommand
+from .panels import CommandGroup, PanelledCommand
+from .replay import POLICIES, known_policy, policies
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
@@ -140,7 +140,16 @@ def _log(what: str) -> Any:
 
 #: Second 0 of the times of lsb.acct and lsb.events.
 EPOCH = datetime.fromtimestamp(0, UTC)
-Policy = Literal["recorded", "fcfs", "easy", "easy-sjbf", "conservative", "replan"]
+#: Value of --policy that keeps the starts of the log.
+RECORDED = "recorded"
+
+
+def _recorded_or_known(policy: str) -> str:
+    return policy if policy == RECORDED else known_policy(policy) or RECORDED
+
+
+def _recorded_or_policies(incomplete: str) -> list[str]:
+    return [name for name in (RECORDED,) if name.startswith(incomplete)] + policies(incomplete)
 
 
 @command
@@ -256,7 +265,13 @@ def acct(
 def swf(
     file: Path = _log("SWF log"),
     at: str = AT,
-    policy: Policy = option("recorded", "When jobs started: as recorded, or as a replay has it."),
+    policy: str = option(
+        RECORDED,
+        f"When jobs started: recorded, or as a replay has it: {POLICIES}.",
+        metavar="NAME",
+        callback=_recorded_or_known,
+        autocompletion=_recorded_or_policies,
+    ),
     procs: int | None = option(None, "Processors. Default: the log's MaxProcs.", min=1),
     hosts: int = option(1, "Spread the processors over N hosts.", min=1),
     later: bool = LATER,
@@ -282,10 +297,9 @@ def swf(
     log = canonical(found.workload, size)
     if not len(log):
         raise nothing_to_replay(log)
-    numbers = {int(number) for number in log.queue if number >= 0}
-    one = [f"the log's {len(numbers)} queues become one"] if len(numbers) > 1 else []
-    print_notes([*remarks_on(log), *one])
-    if policy == "recorded":
+    queues = len({int(number) for number in log.queue if number >= 0})
+    print_notes([*remarks_on(log), *[f"the log's {queues} queues become one"] * (queues > 1)])
+    if policy == RECORDED:
         starts = {
             number: submit + found.waits[number]
             for number, submit in zip(log.job.tolist(), log.submit.tolist(), strict=True)
@@ -545,7 +559,7 @@ class FormatReading(LogReading):
         return ReadOptions(self.hosts, cluster, self.keep_going, self.limit)
 
 
-class FormatGroup(TyperGroup):
+class FormatGroup(CommandGroup):
     """The commands that are written by hand, and one for every other format of the registry."""
 
     def list_commands(self, ctx: Any) -> list[str]:

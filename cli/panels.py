@@ -11,7 +11,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..model.errors import InputError, nearest
+from ..model.errors import InputError, Problem, nearest
 from ..model.escaping import printable
 
 #: Panel titles for the tuning options of a command, and for those that bound its input.
@@ -108,6 +108,7 @@ class PanelledCommand(TyperCommand):
         if HELP_ALL in args[: args.index("--") if "--" in args else None]:
             show_all(ctx, True)
         self._check_values(args)
+        words = list(args)  # the parser empties its list
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
@@ -119,7 +120,7 @@ class PanelledCommand(TyperCommand):
                 raise self._unknown(ctx, option) from None
             if found := _EXTRA.match(getattr(error, "message", "")):
                 raise self._too_many(ctx, found[1]) from None
-            raise _shown(error) from None
+            raise (_bad_value(error, words) or _shown(error)) from None
 
     def _alone(self, words: list[str]) -> list[str]:
         """Return the words; an option without its value becomes the switch that it then is.
@@ -205,7 +206,85 @@ def _shown(error: Exception) -> Exception:
     return error
 
 
-class PanelledGroup(TyperGroup):
+def _bad_value(error: Exception, words: list[str]) -> InputError | None:
+    """Return the message for an option's invalid value, or None after another error."""
+    option: Any = getattr(error, "param", None)
+    if type(error).__name__ != "BadParameter" or not getattr(option, "opts", None):
+        return None
+    spelling = max(option.opts, key=len)
+    given = [value for value in _values_of(option, words) if not _is_valid(option, value)]
+    if not spelling.startswith("-") or not given:
+        return None
+    choices, _ = _choices_and_kind(option)
+    if choices:
+        hint = nearest(given[0], choices)
+        wanted = f"must be one of {', '.join(choices)}, not {given[0]!r}{hint}"
+    else:
+        number = "a whole number" if option.metavar == "N" else "a number"
+        low, high = _bounds(option)
+        within = "" if low is None else f" of at least {low:,.10g}"
+        within += "" if high is None else f"{' and' if within else ' of'} at most {high:,.10g}"
+        wanted = f"must be {number}{within}, not {given[0]!r}"
+    return InputError([Problem(printable(wanted), spelling)])
+
+
+def _values_of(option: Any, words: list[str]) -> list[str]:
+    """Return the values of an option on a command line: ``--x 1``, ``--x=1``, ``-x 1``."""
+    end = words.index("--") if "--" in words else len(words)
+    found = [b for a, b in pairwise(words[:end]) if a in option.opts]
+    for word in words[:end]:
+        name, equals, value = word.partition("=")
+        if equals and name in option.opts:
+            found.append(value)
+    return found
+
+
+def _is_valid(option: Any, value: str) -> bool:
+    """Return whether an option takes a value, by its choices or by its bounds."""
+    choices, _ = _choices_and_kind(option)
+    if choices:
+        return value in choices
+    try:
+        number = int(value) if option.metavar == "N" else float(value)
+    except ValueError:
+        return False
+    low, high = _bounds(option)
+    return (low is None or number >= low) and (high is None or number <= high)
+
+
+def _bounds(option: Any) -> tuple[float | None, float | None]:
+    """Return the minimum and maximum of an option, None if it has no bound."""
+    kind = getattr(option, "type", None)  # of typer up to 0.20, a type of click
+    return tuple(getattr(option, name, getattr(kind, name, None)) for name in ("min", "max"))  # type: ignore[return-value]
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands, whose wrong names are answered in words."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Resolve the command as click does, but explain a name that no command has."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+                raise self._unknown(ctx, args[0]) from None
+            raise _shown(error) from None
+
+    def _unknown(self, ctx: Any, name: str) -> InputError:
+        group = _called(ctx)
+        own = self.list_commands(ctx)
+        elsewhere = [
+            whole
+            for whole, _ in commands_of(ctx.find_root().command, ctx.find_root())
+            if whole.split()[-1] == name
+        ]
+        hint = f": `slotwise {elsewhere[0]}`" if elsewhere else nearest(name, own)
+        what = f"{group} has no command" if group else "there is no command"
+        usage = f"`slotwise {group} --help`" if group else "`slotwise --help`"
+        return InputError(printable(f"{what} {name!r}{hint} ({usage} lists them)"))
+
+
+class PanelledGroup(CommandGroup):
     """The command itself: its help leaves the limits on input out, --help-all has them."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -219,18 +298,12 @@ class PanelledGroup(TyperGroup):
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments as click does."""
+        """Parse arguments as click does, but explain an invalid value."""
+        words = list(args)
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            raise _shown(error) from None
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Resolve the command as click does."""
-        try:
-            return super().resolve_command(ctx, args)
-        except Exception as error:
-            raise _shown(error) from None
+            raise (_bad_value(error, words) or _shown(error)) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with the limits on input or without them."""

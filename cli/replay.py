@@ -30,15 +30,39 @@ if TYPE_CHECKING:
     from ..solver.forecast.logs import RecordedLog
     from ..solver.replay import Checkpoint, Metrics, Replay, ReplayResult
 
-Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 ScheduleAfter = Literal["event", "timestamp"]
+
+
+#: Names of the policies in help texts. Names of installed packages are valid as well.
+POLICIES = "fcfs, easy, easy-sjbf, conservative, replan, saf, wfp3, f1 (docs/replay.md)"
+
+
+def known_policy(policy: str | None) -> str | None:
+    """Return the name of a policy. Raises InputError if no policy has it."""
+    from ..solver.replay import engine_of
+
+    if policy is not None:
+        engine_of(policy)
+    return policy
+
+
+def policies(incomplete: str) -> list[str]:
+    """Complete the name of a policy in the shell."""
+    from ..solver.replay import policy_names
+
+    return [name for name in policy_names() if name.startswith(incomplete)]
+
+
+def policy_option(default: str | None, help: str) -> Any:
+    """Return the declaration of --policy."""
+    return option(default, help, metavar="NAME", callback=known_policy, autocompletion=policies)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
     """Options of a pool's policy; fields of ``solver.replay.Replay``."""
 
-    policy: Policy | None = option(None, "Scheduling policy (docs/replay.md). Default: easy.")
+    policy: str | None = policy_option(None, f"Scheduling policy: {POLICIES}. Default: easy.")
     procs: int | None = option(None, "Processors. Default: the log's MaxProcs.", min=1)
     schedule_after: ScheduleAfter | None = option(
         None, "Schedule after each event or once a time stamp. Default: by policy."

@@ -22,9 +22,11 @@ TIMEOUT = 120.0
 _NO_SUCH_OPTION = re.compile(
     r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
 )
-#: Messages of a program that exits with an error because nothing of the kind is configured.
+#: Messages of a program that exits with an error because nothing of the kind is configured. Errors
+#: of the system begin with the same word: no such file, no route to host.
 _NONE_CONFIGURED = re.compile(
-    r"No |(?i:(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
+    r"No (?!such |route |space |child |locks |buffer )"
+    r"|(?i:(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
     r"(?:service class|SLA\b|guarantee|resource pool)"
     r"|(?:\w+: )?(?:the )?(?:service class|SLA|resource pool) does(?: not|n't) exist)"
 )

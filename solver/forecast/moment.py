@@ -102,7 +102,8 @@ class PoolWorld:
         size = np.concatenate((jobs.slots, coming.slots[fits]))
         submit = np.concatenate((np.full(len(jobs), self.now), coming.submit[fits]))
         ran = np.concatenate((run_times, coming.run_time[fits]))
-        workload = Workload.of(submit, ran, limit, size)
+        user = np.concatenate((jobs.user, np.full(len(fits), -1)))
+        workload = replace(Workload.of(submit, ran, limit, size), user=user)
         policy = engine_of(self.policy)
         engine = policy(workload, self.procs, policy.default_schedule_after)
         if isinstance(engine, Ordered):

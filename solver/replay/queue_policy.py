@@ -29,7 +29,11 @@ from .policies import Fcfs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueueView:
-    """The waiting jobs in order of arrival; int64 arrays of shape (n,), times in seconds."""
+    """The waiting jobs in order of arrival; int64 arrays of shape (n,), times in seconds.
+
+    In a forecast the numbers of jobs are its own, queues are unknown, and so are the users of
+    simulated arrivals.
+    """
 
     #: Number of each job in the log.
     job: Ints

@@ -128,7 +128,8 @@ def test_what_is_refused(moment, log, more, wrong):
 
 def test_a_history_is_needed_and_samples_too(moment, log):
     assert _run("forecast", moment).exit_code == 2
-    assert _forecast(moment, log, "--samples", 0).exit_code == 2
+    refused = _forecast(moment, log, "--samples", 0)
+    assert str(refused.exception).startswith("--samples: must be a whole number of at least 1")
 
 
 def test_a_backtest_as_json_calibrates_a_forecast(moment, log, tmp_path):

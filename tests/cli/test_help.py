@@ -132,12 +132,50 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
             ("import", "lsf", "a", "b"),
             "import lsf takes no further argument b (`slotwise import lsf -",
         ),
+        (
+            ("explian",),
+            "there is no command 'explian' (did you mean 'explain'?) (`slotwise --help`",
+        ),
+        (
+            ("import", "slrum"),
+            "import has no command 'slrum' (did you mean 'slurm'?) (`slotwise im",
+        ),
+        (("import", "compare"), "import has no command 'compare': `slotwise compare` (`slotwise"),
+        (("slurm", "x"), "there is no command 'slurm': `slotwise import slurm` (`slotwise --help`"),
+        (("--debug", "x\x1b[31m"), "there is no command 'x"),
     ],
 )
 def test_commands_within_commands_are_named_whole(words: tuple[str, ...], said: str) -> None:
     done = slotwise(*words)
     assert done.returncode == 2
     assert done.stderr.startswith(f"slotwise: {said}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("compare x --workers 0", "--workers: must be a whole number of at least 1, not '0'"),
+        ("compare x --workers=1.5", "--workers: must be a whole number of at least 1, not '1.5'"),
+        ("compare x --time-limit soon", "--time-limit: must be a number of at least 0, not 'soon'"),
+        ("compare x --time-limit=nan", "--time-limit: must be a number of at least 0, not 'nan'"),
+        ("--max-jobs many check x", "--max-jobs: must be a number of at least 1, not 'many'"),
+        (
+            "solve x --method optimall",
+            "--method: must be one of greedy, time-based, optimal, milp, slurm, not 'optimall' "
+            "(did you mean 'optimal'?)",
+        ),
+        (
+            "backtest x --samples 1000000",
+            "--samples: must be a whole number of at least 1 and at most 100,000, not '1000000'",
+        ),
+        ("import lsf x --format xml", "--format: must be one of yaml, json, not 'xml'"),
+    ],
+)
+def test_an_invalid_value_is_one_line(words: str, said: str) -> None:
+    """The option, the values that it takes, and the value that was given."""
+    done = slotwise(*words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"slotwise: {said}\n"
 
 
 def test_no_option_that_must_be_given_is_hidden() -> None:

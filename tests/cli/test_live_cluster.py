@@ -169,6 +169,7 @@ FAILS = {
     "garbage": ("printf 'x\\001\\377 y\\n1 2 3\\n'", ""),
     "killed": ("kill -9 $$", "failed: it was killed (SIGKILL)"),
     "error": ("echo 'LIM is down' >&2; exit 255", "failed: LIM is down"),
+    "system": ("echo 'No route to host' >&2; exit 1", "failed: No route to host"),
     "half": ("echo HOST_NAME; exit 1", "failed: HOST_NAME"),
 }
 #: Programs that are asked where they are there, and the line that is shown.

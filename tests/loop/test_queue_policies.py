@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from slotwise import InputError
 from slotwise.model.workload import Workload
-from slotwise.solver.forecast.backtest import Replayed, backtest
+from slotwise.solver.forecast.backtest import Replayed, answer, backtest
 from slotwise.solver.replay import (
     Checkpoint,
     QueuePolicy,
@@ -200,6 +201,28 @@ def test_forecasts_run_the_queue_by_the_policy() -> None:
     }
     assert found["own"].quantiles.tolist() == found["easy"].quantiles.tolist()
     assert found["saf"].quantiles.tolist() != found["easy"].quantiles.tolist()
+
+
+def test_forecasts_know_whose_the_jobs_are() -> None:
+    """Every job that waits at the instant of a question has its user; later arrivals have none."""
+    log = replace(synthetic(300, 16, load=1.2), user=np.arange(300) % 5)
+    seen: list[QueueView] = []
+
+    class ByUser(ByArrival):
+        name = "by-user"
+
+        def order(self, waiting: QueueView, now: int) -> object:
+            seen.append(waiting)
+            return waiting.user
+
+    past = Replayed.of(replay(log, policy=ByUser(), procs=16))
+    del seen[:]
+    row = int(np.argmax(past.start - past.log.submit))
+    answer(past, row, 2, 0)
+    asked_at = past.log.submit[row]
+    users = np.concatenate([view.user[view.submit <= asked_at] for view in seen])
+    assert len(users)
+    assert users.min() >= 0
 
 
 def test_saf_serves_the_mean_slowdown_better_than_arrival() -> None:

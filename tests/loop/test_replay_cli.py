@@ -16,8 +16,9 @@ import traces
 import typer
 from sampling import some
 from slotwise import InputError
-from slotwise.cli.replay import replay
-from slotwise.solver.replay import Replay
+from slotwise.cli.main import app as main_app
+from slotwise.cli.replay import POLICIES, policies, replay
+from slotwise.solver.replay import Replay, policy_names
 from typer.testing import CliRunner
 
 KTH = str(traces.log_path("KTH-SP2"))
@@ -226,3 +227,30 @@ def test_options_of_the_loop_are_not_offered(small):
     for option in ("--reservation", "--hosts", "--cycle", "--cluster", "--shares", "--example"):
         assert run(small, option, "1").exit_code == 2
         assert option not in run("--help").stdout
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_every_policy_has_its_name_in_every_command(name, small, tmp_path):
+    """replay, backtest, forecast and import swf: in the help, and taken."""
+    assert name in POLICIES.split(" (")[0].split(", ")
+    assert json.loads(run(small, "--policy", name, "--format", "json").stdout)["policy"] == name
+    done = CliRunner().invoke(
+        main_app, ["import", "swf", str(small), "--policy", name, "--at", "5"]
+    )
+    assert done.exit_code == 0, done.output
+    for words in (["backtest", str(small)], ["forecast", str(small), "--history", str(small)]):
+        found = CliRunner().invoke(main_app, [*words, "--policy", name])
+        assert "unknown policy" not in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    "words", [["replay"], ["backtest"], ["forecast", "--history", "x"], ["import", "swf"]]
+)
+def test_an_unknown_policy_is_refused_before_anything_is_read(words):
+    found = CliRunner().invoke(main_app, [*words, "gone.swf", "--policy", "esy"])
+    assert str(found.exception).startswith("unknown policy 'esy' (did you mean 'easy'?): use one")
+
+
+def test_the_shell_completes_policies():
+    assert policies("s") == ["saf"]
+    assert policies("e") == ["easy", "easy-sjbf"]

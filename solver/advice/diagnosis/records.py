@@ -506,10 +506,10 @@ def _facts(found: Diagnosis) -> Iterator[str]:
 
 
 def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    changes = f" and under {counted(found.tried, 'change')}, each alone" if found.tried else ""
     yield (
-        f"How this was found: the scheduler was simulated from now on, as configured and under "
-        f"{counted(found.tried, 'change')}, each alone. Jobs run to their run limits and no new "
-        "jobs come."
+        f"How this was found: the scheduler was simulated from now on, as configured{changes}. "
+        "Jobs run to their run limits and no new jobs come."
     )
     if verdicts:
         cycle = duration_text(clock.instance.params.mbd_sleep_time)
