@@ -57,9 +57,9 @@ _QUIET = _names(
 #: Options that no method takes into account.
 _NAMED = _names(
     "bb bbf cluster-constraint clusters contiguous core-spec cores-per-socket cpus-per-gpu "
-    "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core ntasks-per-gpu "
-    "ntasks-per-socket overcommit reboot sockets-per-node spread-job switches thread-spec tmp "
-    "tres-per-task use-min-nodes"
+    "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core "
+    "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job switches "
+    "thread-spec tmp tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
