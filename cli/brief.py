@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..model.slurm_words import change_text, family_text, update_command
+from ..model.slurm_words import change_text, update_command
 from .tables import paragraph
 
 if TYPE_CHECKING:
@@ -39,10 +39,13 @@ def brief_text(clock: WrittenTimes, found: Explanation, start: str, cautions: It
     answer = found.answer
     if answer.waits_for and answer.start is not None and answer.start != clock.instance.now:
         it = "it " if answer.waits_for.startswith("needs ") else ""
-        start = f"{start}: {it}{family_text(clock.instance, answer.waits_for)}"
+        start = f"{start}: {it}{answer.waits_for}"
     sentence, lines = _help(clock, found)
-    text = paragraph(f"{start}.") + (paragraph(sentence) if sentence else "")
-    text += "".join(f"  {line}\n" for line in lines) + "".join(map(paragraph, cautions))
+    instance = clock.instance
+    text = paragraph(f"{start}.", instance=instance)
+    text += paragraph(sentence, instance=instance) if sentence else ""
+    text += "".join(f"  {line}\n" for line in lines)
+    text += "".join(paragraph(caution, instance=instance) for caution in cautions)
     return text + (paragraph(clock.note) if clock.day is not None else "")
 
 

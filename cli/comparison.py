@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ..model.display import WrittenTimes, duration_text, smallest_difference
 from ..model.plan import array_name, proof_text
-from ..model.slurm_words import family_text
 from .forecast import likely_cells, likely_columns
 from .outlook_text import caution_names
 from .render import ENDED_EARLY, in_order, may_prove_more, paragraphs
@@ -95,7 +94,7 @@ def _text(instance: Instance, comparison: Comparison, selection: Selection) -> s
     rows = _rows(comparison, selection, layout)
     width = 110 if layout.starts or likely else TABLE_WIDTH
     listing = selection.text(instance, columns, rows, clock, width)
-    return listing + paragraphs([*below, *_legend(comparison, layout)])
+    return listing + paragraphs([*below, *_legend(comparison, layout)], instance)
 
 
 def _times(comparison: Comparison) -> Iterator[int | None]:
@@ -180,7 +179,7 @@ def _cells(row: ComparedJob, likely: tuple[str, ...], layout: _Layout) -> tuple[
         "" if not sooner else duration_text(sooner),
         *likely,
         *starts,
-        *(family_text(layout.clock.instance, _why(row)), hosts_text(row.possible_on, layout.wide)),
+        *(_why(row), hosts_text(row.possible_on, layout.wide)),
     )
 
 
@@ -221,11 +220,8 @@ def _legend(comparison: Comparison, layout: _Layout) -> Iterable[str]:
     """Return the meaning of the columns, and which of them are absent."""
     texts = [
         layout.clock.note,
-        family_text(
-            layout.clock.instance,
-            "AS CONFIGURED is the start that the simulated scheduler reaches; POSSIBLE the "
-            "earliest in priority order, whatever LSF's settings hold back.",
-        ),
+        "AS CONFIGURED is the start that the simulated scheduler reaches; POSSIBLE the earliest in "
+        "priority order, whatever LSF's settings hold back.",
     ]
     if layout.starts:
         texts.append(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.slurm_words import change_text, family_text
+from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, pending_jobs
 from .outlook_text import NO_START, caution_lines, start_lines, start_times
@@ -175,7 +175,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if found.outlook is None or found.method != "configured":
         told += [placed_text(clock, job, found.answer, found.method, wide)]
         if found.answer.start is None:
-            told.append(family_text(instance, found.answer.waits_for))
+            told.append(found.answer.waits_for)
     if found.answer.exact_fit:
         told.append(f"{found.answer.job.id} {found.answer.exact_fit}")
     told += _beside_lsf(clock, found)
@@ -184,12 +184,13 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if found.outlook is not None:
         told += caution_lines(found.outlook, found.method, found.answer.omissions)
     told += _said(clock, found)
-    text = "".join(map(paragraph, told)) + "\n"
+    text = "".join(paragraph(line, instance=instance) for line in told) + "\n"
     if found.obstacles:
-        text += listing_text(_OBSTACLES, [_obstacle(clock, item) for item in found.obstacles])
+        rows = [_obstacle(clock, item) for item in found.obstacles]
+        text += listing_text(_OBSTACLES, rows, instance=instance)
     if found.suggestions:
         rows = [_suggestion(clock, item, wide) for item in found.suggestions]
-        text += listing_text(_SUGGESTIONS, rows)
+        text += listing_text(_SUGGESTIONS, rows, instance=instance)
     if found.cut:
         text += paragraph("cut short by the limit: more may stand in the way, and more may help")
     elif not found.suggestions and found.answer.start != instance.now:
@@ -241,7 +242,7 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     answer = found.answer
     ours = "it has no start" if answer.start is None else f"it starts {clock.text(answer.start)}"
     agree = None not in (answer.start, found.lsf.start) and says[-1] == f"that {ours}"
-    why = family_text(clock.instance, answer.waits_for) or "all that it asks for is free"
+    why = answer.waits_for or "all that it asks for is free"
     name = "Slurm" if clock.instance.params.of_slurm else "LSF"
     we_say = "we say the same" if agree else f"we say that {ours}"
     yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
@@ -293,8 +294,7 @@ def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
 
     beside = smallest_difference((item.first, item.until))
     until = "" if item.until is None else clock.text(item.until, beside)
-    reason = family_text(clock.instance, item.reason)
-    return ListingRow((clock.text(item.first, beside), until, reason))
+    return ListingRow((clock.text(item.first, beside), until, item.reason))
 
 
 def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
 from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text
-from ..model.slurm_words import family_text
 from .outlook_text import NO_START, NOTHING, Stated
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
@@ -239,8 +238,7 @@ def _planned_cells(clock: WrittenTimes, item: PlannedJob, wide: bool) -> tuple[s
     proof = proof_text(item.proved, item.proved_if)
     status = _short(item.fallback) or proof or bound or item.method
     needs = f"needs BACKFILL in queue {item.needs_backfill}" if item.needs_backfill else ""
-    waits_for = family_text(clock.instance, item.waits_for)
-    why = "; ".join(filter(None, (waits_for, needs, item.exact_fit)))
+    why = "; ".join(filter(None, (item.waits_for, needs, item.exact_fit)))
     return start, status, where, why
 
 
@@ -262,12 +260,12 @@ def _summary(plan: Plan, clock: WrittenTimes, states: Stated) -> str:
 
     ended = [ENDED_EARLY] if may_prove_more(plan) else []
     first = " ".join(filter(None, (*plan_sentences(plan, words_of(plan, states)), clock.note)))
-    texts = [first, *ended, *plan.notes]
-    return paragraphs(family_text(clock.instance, text) for text in texts)
+    return paragraphs([first, *ended, *plan.notes], clock.instance)
 
 
-def paragraphs(texts: Iterable[str]) -> str:
-    return "".join(map(paragraph, texts))
+def paragraphs(texts: Iterable[str], instance: Instance) -> str:
+    """Return paragraphs in the words of the instance's scheduler."""
+    return "".join(paragraph(text, instance=instance) for text in texts)
 
 
 def may_prove_more(plan: Plan) -> bool:

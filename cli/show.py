@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..model.escaping import printable
+from ..model.slurm_words import family_text
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import print_note
 from .selection import ViewOptions
@@ -131,6 +132,8 @@ def show(
     instance = source.read()
     asked = _asked(view, instance, switches, (*names, *(name or ())), alloc)
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
+    if format == "text" and (asked.long or asked.pending):  # lines, of which no column is aligned
+        text = family_text(instance, text)
     sys.stdout.write(printable(text) if format == "text" else text)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .instance import Instance
 
 #: A change of a request as a suggestion has it, its words for sbatch, and the field of ``scontrol
-#: update`` with its value, "" if the job has to be submitted anew. Of the tasks, the nodes and the
-#: CPUs of a job Slurm changes each alone, so that a number of slots is no single field.
+#: update`` with its value, "" if the job has to be submitted again. Slurm changes the tasks, the
+#: nodes and the CPUs of a job each alone, so that a number of slots is no single field.
 _CHANGES = tuple(
     (re.compile(ours), words, update)
     for ours, words, update in (
@@ -56,8 +58,10 @@ _PHRASES = (
     (re.compile(r"its termination time \(-t ([^)]*)\)"), r"the time by which it has to end (\1)"),
     (re.compile(r"when LSF aborts it"), "after which it cannot start"),
     (re.compile(r"LSF aborts it( then)?"), r"it cannot start\1"),
-    (re.compile(r"whatever LSF's settings"), "whatever Slurm's settings"),
+    (re.compile(r"LSF's settings"), "Slurm's settings"),
     (re.compile(r"\(RUNLIMIT\)"), "(MaxTime)"),
+    (re.compile(r"^( ?)RUNLIMIT\b", re.MULTILINE), r"\1TIMELIMIT"),
+    (re.compile(r"\bRESOURCE_RESERVE\b"), "RESERVATIONS"),
     (re.compile(r"no RUNLIMIT\b"), "no MaxTime"),
     (re.compile(r"(have|has) no -W\b"), r"\1 no -t"),
     (re.compile(r"\(?badmin hhist ([^)]*?) says who closed (it|them)\)?"),
@@ -70,7 +74,23 @@ _PHRASES = (
     (re.compile(r"\bLSB_TIME_RESERVE_NUMJOBS = "), "bf_max_job_test="),
     (re.compile(r"\(UJOB_LIMIT\)"), "(MaxTRESPerUser of its QOS)"),
     (re.compile(r"\bLimit section (?:qos|assoc)_"), "limit "),
+    (re.compile(r"needs BACKFILL in queue \S+"), "uses CPUs that are reserved for another job"),
+    (re.compile(r", BACKFILL in (?:every |no )?queues?[^)]*"), ""),
+    (re.compile(r"\bBACKFILL\b"), "backfill"),
+    (re.compile(r"Closed by LSF administrator"), "Drained by the administrator"),
+    (re.compile(r"LSF’s (\S+) estimate"), r"estimate of \1 reservation"),
 )  # fmt: skip
+#: Words for the units of a cluster.
+_UNITS = (("queue", "partition"), ("host", "node"), ("slot", "CPU"))
+#: Titles of columns.
+_TITLES = {
+    "QUEUE": "PARTITION", "QUEUE_NAME": "PARTITION", "HOSTS": "NODES", "HOST": "NODE",
+    "HOST_NAME": "NODE", "EXEC_HOST": "NODES", "FROM_HOST": "ALLOCNODE", "SLOTS": "CPUS",
+    "-n": "CPUS", "PTILE": "CPUS PER NODE", "-W": "-t", "CU": "SWITCHES", "-gpu": "GPUS",
+    "BY LIMITS": "BY TIME LIMITS", "RUNLIMIT": "TIMELIMIT", "JL/U": "MAX/USER",
+    "JL/P": "MAX/CPU", "JL/H": "MAX/NODE", "PRIO": "TIER", "QUEUES": "PARTITIONS",
+    "RSV_HOSTS": "RSV_NODES",
+}  # fmt: skip
 
 
 #: Words of a refused request that are no names in quotes.
@@ -78,8 +98,6 @@ _REFUSALS = (
     (re.compile(r"^-W:"), "--time:"),
     (re.compile(r"^-q:"), "--partition:"),
     (re.compile(r"^-R:"), "request:"),
-    (re.compile(r"(?<![\w'])queue(s?)(?![\w'])"), r"partition\1"),
-    (re.compile(r"(?<![\w'])host(s?)(?![\w'])"), r"node\1"),
 )
 
 
@@ -134,12 +152,36 @@ def family_text(instance: Instance, text: str) -> str:
     """Return a sentence in the words of the instance's scheduler: of LSF as it is."""
     if not instance.params.of_slurm:
         return text
-    names = "|".join(map(re.escape, sorted((q.name for q in instance.queues), key=len)[::-1]))
-    text = re.sub(rf"\bqueue (?=(?:{names})(?!\w))", "partition ", text)
     text = _RUSAGE.sub(lambda found: _amounts(found[1]), text)
     for ours, theirs in (*_SECTIONS, *_PHRASES):
         text = ours.sub(theirs, text)
+    names = {queue.name for queue in instance.queues}
+    for word, unit in _UNITS:
+        text = re.sub(_UNIT.format(word), partial(_unit, names, unit), text)
     return text
+
+
+#: A word for a unit in any number and any case, which is no part of a name.
+_UNIT = r"(?<![\w'./-])((?i:{}))([sS]?)(?!['\w]|[./]\w|-(?!hours))"
+
+
+def _unit(names: Collection[str], word: str, found: re.Match[str]) -> str:
+    """Return the word for a unit as its first letters are written; names of partitions stay."""
+    if found[0] in names:
+        return found[0]
+    if found[1].isupper():
+        return f"{word.upper()}{found[2]}"
+    return (word[0].upper() + word[1:] if found[1][0].isupper() else word) + found[2]
+
+
+def unit_words(instance: Instance) -> dict[str, str]:
+    """Return the words for a slot, a host and a queue."""
+    return {ours: theirs if instance.params.of_slurm else ours for ours, theirs in _UNITS}
+
+
+def title_text(instance: Instance, title: str) -> str:
+    """Return the title of a column in the words of the instance's scheduler."""
+    return _TITLES.get(title, title) if instance.params.of_slurm else title
 
 
 def refusal_text(instance: Instance, message: str) -> str:

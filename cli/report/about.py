@@ -11,7 +11,7 @@ from ...model.display import WrittenTimes, duration_text, smallest_difference
 from ...model.duration import expected_duration
 from ...model.job import Job
 from ...model.plan import PlannedJob, proof_text
-from ...model.slurm_words import change_text, family_text
+from ...model.slurm_words import change_text
 from ...solver.advice.comparison import METHOD_STARTS, ComparedJob
 from ...solver.advice.diagnosis.records import SpokenTimes, WaitingJob, advised
 from ...solver.advice.explain import Explanation
@@ -246,7 +246,8 @@ class About:
             more = "It starts now: nothing has to change."
         said = [text for _, text in why] + [line for each in helps for line in each.lines]
         found = JobText(self._facts(job), shown, proof, tuple(notes), tuple(why), helps, more)
-        return replace(found, words=lsf_words(said))
+        of_slurm = self.report.instance.params.of_slurm
+        return replace(found, words=() if of_slurm else lsf_words(said))
 
     def _facts(self, job: Job) -> str:
         length = expected_duration(self.report.instance, job)
@@ -277,7 +278,6 @@ class About:
             why = []
         elif not why and row.waits_for:
             why = [("", row.waits_for)]
-        why = [(label, family_text(self.report.instance, text)) for label, text in why]
         notes = self._notes(row, beside)
         return self._text(job, starts, self._proof(row, beside), notes, why)
 
@@ -327,8 +327,7 @@ class About:
         notes = [f"On {hosts_text(item.allocation)}"] if item.allocation else []
         notes += [f"Holds {hosts_text(item.reserved)} now"] if item.reserved else []
         notes += filter(None, (item.fallback, item.exact_fit))
-        waits_for = family_text(self.report.instance, item.waits_for)
-        why = [("", waits_for)] if waits_for else []
+        why = [("", item.waits_for)] if item.waits_for else []
         said = ("good", proof.replace("proved", "proved the earliest", 1)) if proof else None
         return self._text(job, starts, said, notes, why)
 

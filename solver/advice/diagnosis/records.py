@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -386,8 +386,21 @@ def page_of(instance: Instance, found: Diagnosis) -> Page:
     clock = SpokenTimes(instance)
     groups = list(_alike(found.jobs))
     verdicts = tuple(_verdict(clock, group) for group in groups)
-    facts = tuple(family_text(instance, fact) for fact in _facts(found))
-    return Page(_answer(found), verdicts, tuple(_notes(clock, found, verdicts)), facts)
+    page = Page(
+        _answer(found), verdicts, tuple(_notes(clock, found, verdicts)), tuple(_facts(found))
+    )
+    spoken: Page = _in_words(instance, page) if instance.params.of_slurm else page
+    return spoken
+
+
+def _in_words(instance: Instance, value: Any) -> Any:
+    """Return texts, and records of texts, in the words of the instance's scheduler."""
+    if isinstance(value, str):
+        return family_text(instance, value)
+    if isinstance(value, tuple):
+        return tuple(_in_words(instance, item) for item in value)
+    names = [item.name for item in fields(value) if item.name != "whatif"]  # keys of a file
+    return replace(value, **{name: _in_words(instance, getattr(value, name)) for name in names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,7 +556,7 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     if first.remedies:
         cause = first.remedies[0].cause
     if _asks_too_much(first):
-        cause = family_text(clock.instance, first.condition)
+        cause = first.condition
     remedies = tuple(advised(clock, first, item) for item in first.remedies)
     little = tuple(advised(clock, first, item) for item in first.too_little)
     details = tuple(_passed(first))
@@ -591,8 +604,7 @@ def _sentence(text: str) -> str:
 
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     who = called(item.job)
-    queue = family_text(clock.instance, f"queue {item.queue}")
-    asks = f"{counted(item.slots, 'slot')}, {queue}, user {item.user}"
+    asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
     yield f"{who} ({asks}) {clock.waited(item.submit)}."
     starts = "cannot start" if _asks_too_much(item) else _starts(clock, item)
     if item.cause in IN_LINE | OF_THE_JOB:
@@ -629,8 +641,7 @@ def _starts(clock: SpokenTimes, item: WaitingJob) -> str:
     """Return the start as configured, or the reason why there is none."""
     if item.simulated is not None:
         return f"starts {clock.at(item.simulated)}"
-    condition = family_text(clock.instance, item.condition)
-    return f"{_NO_START[item.state]}: {condition}".rstrip(": ")
+    return f"{_NO_START[item.state]}: {item.condition}".rstrip(": ")
 
 
 #: Messages for a job that does not start as configured, by state.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from ....model.configuration import Limit
-from ....model.duration import ended_by_deadline, expected_duration, expected_finish
+from ....model.duration import expected_duration, expected_finish
 from ....model.instance import Instance
 from ....model.slurm_words import change_text, family_text, job_id, update_command
 from .probes import Probe, SettingChange, joined, present_value
@@ -118,13 +118,13 @@ def _of_partition(
 
 
 def _without_end(instance: Instance, queue: str) -> Iterator[str]:
-    """Yield the jobs of a partition whose end nobody knows."""
+    """Yield the jobs of a partition without a known end."""
     for run in instance.running:
         if run.job.queue == queue and expected_finish(instance, run) is None:
             yield run.job.id
     for job in instance.pending:
-        end = ended_by_deadline(job, expected_duration(instance, job))
-        if job.queue == queue and end is None:
+        is_endless = job.deadline is None and expected_duration(instance, job) is None
+        if job.queue == queue and is_endless:
             yield job.id
 
 
