@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..model.display import duration_text
 from ..model.escaping import csv_lines, printable
 from ..model.plan import allocation_text
-from ..model.slurm_words import family_text, title_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -101,7 +100,10 @@ def paragraph(text: str, indent: str = "", instance: Instance | None = None) -> 
 
     instance: the text is in the words of its scheduler.
     """
-    text = text if instance is None else family_text(instance, text)
+    if instance is not None and instance.params.of_slurm:
+        from ..model.slurm_words import family_text
+
+        text = family_text(instance, text)
     return filled(printable(text), min(terminal_width(), _TEXT_WIDTH), "", indent) + "\n"
 
 
@@ -193,13 +195,19 @@ def listing_text(
     are those of its scheduler.
     """
     if instance is not None and instance.params.of_slurm:
-        columns = [replace(item, title=title_text(instance, item.title)) for item in columns]
-        rows = [_in_words(instance, row) for row in rows]
+        columns, rows = _in_words(instance, columns, rows)
     return rendered(columns, rows, terminal_width(), table_width)
 
 
-def _in_words(instance: Instance, row: ListingRow) -> ListingRow:
-    return replace(row, cells=tuple(family_text(instance, cell) for cell in row.cells))
+def _in_words(
+    instance: Instance, columns: Sequence[Column], rows: Sequence[ListingRow]
+) -> tuple[list[Column], list[ListingRow]]:
+    from ..model.slurm_words import family_text, title_text
+
+    titles = [replace(item, title=title_text(instance, item.title)) for item in columns]
+    return titles, [
+        replace(row, cells=tuple(family_text(instance, cell) for cell in row.cells)) for row in rows
+    ]
 
 
 def rendered(
@@ -299,7 +307,9 @@ def text_table(
 
     instance: the titles are in the words of its scheduler.
     """
-    if instance is not None:
+    if instance is not None and instance.params.of_slurm:
+        from ..model.slurm_words import title_text
+
         columns = [title_text(instance, title) for title in columns]
     texts = [list(columns), *([dashed(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]

@@ -8,7 +8,6 @@ from .display import clock_text, duration_text
 from .instance import Instance
 from .job import Job, RunningJob
 from .reserved_periods import end_of_reservation
-from .slurm_words import family_text
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
@@ -112,7 +111,7 @@ def aborted(instance: Instance, job: Job) -> str:
         text = f"its termination time (-t {at}) is over: LSF aborts it"
     else:
         text = f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
-    return family_text(instance, text)
+    return _in_words(instance, text)
 
 
 def crowded_past_deadline(instance: Instance, job: Job) -> str:
@@ -123,12 +122,12 @@ def crowded_past_deadline(instance: Instance, job: Job) -> str:
     at = clock_text(instance, job.deadline)
     if last == job.deadline - 1:
         text = f"no place is free for it before its termination time (-t {at}): LSF aborts it then"
-        return family_text(instance, text)
+        return _in_words(instance, text)
     text = (
         f"no place is free for it by {clock_text(instance, last)}, after which it "
         f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it then"
     )
-    return family_text(instance, text)
+    return _in_words(instance, text)
 
 
 def place_before_deadline(instance: Instance, job: Job) -> str:
@@ -139,11 +138,19 @@ def place_before_deadline(instance: Instance, job: Job) -> str:
     at = clock_text(instance, job.deadline)
     if last == job.deadline - 1:
         text = f"a place is free before its termination time (-t {at}), when LSF aborts it"
-        return family_text(instance, text)
+        return _in_words(instance, text)
     text = (
         f"a place is free by {clock_text(instance, last)}: later LSF aborts it, since it "
         f"{_too_long(instance, job)} before its termination time (-t {at})"
     )
+    return _in_words(instance, text)
+
+
+def _in_words(instance: Instance, text: str) -> str:
+    if not instance.params.of_slurm:
+        return text
+    from .slurm_words import family_text
+
     return family_text(instance, text)
 
 
