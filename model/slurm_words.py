@@ -98,6 +98,8 @@ _REFUSALS = (
     (re.compile(r"^-W:"), "--time:"),
     (re.compile(r"^-q:"), "--partition:"),
     (re.compile(r"^-R:"), "request:"),
+    (re.compile(r"^-U:"), "--reservation:"),
+    (re.compile(r"\bbsub "), "sbatch "),
 )
 
 
