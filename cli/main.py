@@ -32,6 +32,7 @@ from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay
 from .report.command import report
 from .resreq import resreq
+from .score import score
 from .show import show
 from .simulate import simulate
 from .solve import compare, solve
@@ -55,7 +56,7 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top),
+    "Your cluster": (snapshot, show, top, score),
     "Study and simulate": (whatif, simulate, replay, sweep, backtest),
     "Files": (check, examples, generate, schema, resreq),
 }

@@ -18,6 +18,7 @@ from ...model.formats.units import parse_duration, second_of
 from ...model.progress import OnProgress, Progress
 from ...model.sources.swf import PRECEDING_IGNORED, read_swf, with_estimates
 from ...model.workload import Workload, within
+from ..accuracy.measures import GroupAccuracy
 from ..budget import OutOfTime
 from ..replay import (
     Measuring,
@@ -34,7 +35,6 @@ from ..scheduler.metrics import SHORT
 from .backtest import (
     JOBS,
     SAMPLES,
-    GroupAccuracy,
     PastLog,
     Questions,
     Replayed,
@@ -310,11 +310,7 @@ class Backtest:
 
     def accuracy_records(self) -> list[dict[str, Any]]:
         """Accuracy records, one per estimator and group of jobs."""
-        return [
-            {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
-            for group in self.groups
-            for item in group.estimators
-        ]
+        return [record for group in self.groups for record in group.records()]
 
 
 def backtest(

@@ -58,6 +58,7 @@ READERS: dict[str, str] = {
     "replay resume": "replay LOG --resume IN",
     "show words": "show bjobs IN",
     "top file": "top IN --once",
+    "score log": "score STORE --log IN",
     "check files": f"check IN {HEADLINE}",
     "check changes": f"check {HEADLINE} --changes IN",
     "snapshot site": "snapshot --site IN",
