@@ -85,9 +85,8 @@ def _ahead(
 ) -> set[int]:
     """Return the numbers of the other jobs whose reservations come before a job.
 
-    examined: by number, the hosts on which a job was examined before it, None for all. A host
-    partition has an order of its own: what a job holds elsewhere, where it comes later, does not
-    come before.
+    examined: by number, the hosts for which a job was examined before it; None: all hosts. Each
+    host partition has its own order, and what a job reserves in another one does not come before.
     """
     hosts = cycle.instance.cluster.hosts
     found = set()

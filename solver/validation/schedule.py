@@ -240,9 +240,7 @@ def facts_of(
     instance: Instance, parts: Sequence[HeldStretch], waiting: Sequence[Job] = ()
 ) -> Facts:
     """Return the stretches as a plan, with jobs that wait."""
-    parts = [
-        part for part in parts if part.end is None or part.end > max(part.start, instance.now)
-    ]
+    parts = [part for part in parts if part.end is None or part.end > max(part.start, instance.now)]
     planned = [part for part in parts if not part.runs]
     running = tuple(
         RunningJob(
