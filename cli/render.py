@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
 from ..model.omissions import sentences
-from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text
+from ..model.plan import (
+    PLANNED_TIMES,
+    PlannedArray,
+    array_name,
+    profile_text,
+    proof_text,
+    starts_text,
+)
 from .outlook_text import NO_START, NOTHING, Stated
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
@@ -26,13 +33,12 @@ NOT_PROVED = "not proved"
 #: Sentence below a plan whose search stopped before all starts were proved.
 ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
 
-#: The columns of a plan as CSV, and those of them that are times.
+#: The columns of a plan as CSV.
 _COLUMNS = (
     *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
     *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms", "exact_fit"),
     *("proved_if", "state"),
 )
-_TIMES = ("start", "finish", "bound", "estimate")
 _ALL = Selection()
 
 
@@ -68,7 +74,7 @@ def plan_output(
         return json.dumps(plan_record(record, instance), indent=2) + "\n"
     rows = list(record["reservations"])
     rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
-    columns = list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, _TIMES))
+    columns = list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, PLANNED_TIMES))
     words = words_of(plan, states)
     for row in rows:
         row["state"] = words.get(row["job"], "starts")

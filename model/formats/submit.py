@@ -48,9 +48,9 @@ class Submission:
         return (self.job,) if self.array is None else elements(self.job, self.array)
 
 
-def submitted_job(instance: Instance, line: str, *, user: str = "", from_host: str = "") -> Job:
+def submitted_job(instance: Instance, line: str, *, user: str = "") -> Job:
     """Return the job of :func:`submission`."""
-    return submission(instance, line, user=user, from_host=from_host).job
+    return submission(instance, line, user=user).job
 
 
 def submission(

@@ -30,6 +30,7 @@ from ..availability.resources import BoolArray, IntArray
 from ..fairshare.queue_order import has_policy
 from ..resolve import Resolver
 from .eligibility import preempting_now
+from .guarantees import has_loans
 from .reservations import SUSPENDED, suspending
 
 
@@ -210,7 +211,7 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
     ),
     EstimateRule(
         "loans of guaranteed pools after this cycle",
-        lambda instance: any(pool.loans is not None for pool in instance.guaranteed_pools),
+        has_loans,
         lambda instance: replace(
             instance,
             guaranteed_pools=tuple(replace(p, loans=None) for p in instance.guaranteed_pools),

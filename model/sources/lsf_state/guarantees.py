@@ -12,8 +12,7 @@ from .values import Remarks, Text
 
 _CLASS = "SERVICE CLASS NAME"
 _POOL = "GUARANTEED RESOURCE POOL"
-#: Fields of a pool that are read; current use follows SUMMARY.
-_OF_POOL = ("TYPE", "DISTRIBUTION", "LOAN_POLICIES", "HOSTS", "RES_SELECT", "SLOTS_PER_HOST")
+#: Title of the current use of a pool, which ends its fields.
 _SUMMARY = "RESOURCE SUMMARY"
 
 
