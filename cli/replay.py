@@ -122,11 +122,11 @@ class LogChanges:
 
     def apply(self, log: RecordedLog) -> Workload:
         """Return the changed log. Raises InputError."""
-        from ..model.formats.file_format import Estimates
+        from ..model.formats.file_format import ChangedEstimates
         from ..model.sources.swf import with_estimates
         from ..solver.forecast.logs import of_period
 
-        estimates = Estimates.parse(self.estimates)
+        estimates = ChangedEstimates.parse(self.estimates)
         found = of_period(log, self.since, self.until, ("--from", "--until"))
         return with_estimates(found.workload, estimates)
 

@@ -51,7 +51,7 @@ class DefaultLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates:
+class ChangedEstimates:
     """Changed requested times of a log: the real run times, or the requested times × a factor."""
 
     text: str
@@ -59,7 +59,7 @@ class Estimates:
     factor: float | None = None
 
     @classmethod
-    def parse(cls, text: str, option: str = "--estimates") -> Estimates | None:
+    def parse(cls, text: str, option: str = "--estimates") -> ChangedEstimates | None:
         """Parse exact, x2 or recorded, which gives None. Raises InputError."""
         word = text.strip() if isinstance(text, str) else text
         if word in ("exact", "recorded"):
@@ -90,7 +90,7 @@ class ReadOptions:
     #: Requested time of jobs without one in the log.
     default_limit: DefaultLimit | None = None
     #: Changed requested times of the jobs of a log.
-    estimates: Estimates | None = None
+    estimates: ChangedEstimates | None = None
 
 
 @dataclass(frozen=True, slots=True)

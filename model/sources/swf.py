@@ -25,7 +25,7 @@ import numpy as np
 from ..compact import OnDemand, narrow
 from ..display import DAY
 from ..errors import Problem
-from ..formats.file_format import DefaultLimit, Estimates
+from ..formats.file_format import ChangedEstimates, DefaultLimit
 from ..formats.sniff import refuse_other
 from ..input_limits import limits
 from ..job import Job
@@ -88,7 +88,7 @@ def with_default_limit(workload: Workload, limit: DefaultLimit | None) -> Worklo
     return replace(workload, req_time=req_time, notes=notes)
 
 
-def with_estimates(workload: Workload, estimates: Estimates | None) -> Workload:
+def with_estimates(workload: Workload, estimates: ChangedEstimates | None) -> Workload:
     """Return the log with changed requested times, and a note; run times stay."""
     if estimates is None:
         return workload

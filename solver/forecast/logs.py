@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from ...model.errors import Cancelled, InputError, Problem, report
-from ...model.formats.file_format import DefaultLimit, Estimates
+from ...model.formats.file_format import ChangedEstimates, DefaultLimit
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.formats.units import parse_duration, second_of
 from ...model.progress import OnProgress, Progress
@@ -221,7 +221,7 @@ def replay(
         by = by.split(",")
     measuring = Measuring(**seconds, by=tuple(by))
     recorded = log if isinstance(log, RecordedLog) else RecordedLog(_workload(log))
-    changed = Estimates.parse(estimates, "estimates")
+    changed = ChangedEstimates.parse(estimates, "estimates")
     workload = with_estimates(of_period(recorded, since, until).workload, changed)
     run = partial(_replayed, workload, procs, schedule_after, measuring, cancel, on_progress)
     if isinstance(policy, str | QueuePolicy):

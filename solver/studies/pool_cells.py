@@ -10,7 +10,7 @@ import numpy as np
 
 from ...model.display import WEEK
 from ...model.errors import InputError, Problem
-from ...model.formats.file_format import DefaultLimit, Estimates
+from ...model.formats.file_format import ChangedEstimates, DefaultLimit
 from ...model.formats.settings import Setting
 from ...model.formats.units import parse_duration
 from ...model.sources.swf import with_estimates
@@ -45,7 +45,7 @@ POOL_KEYS: Mapping[str, Callable[[str], Any]] = {
     "policy": _policy,
     "schedule_after": _schedule_after,
     "procs": _processors,
-    "estimates": lambda text: Estimates.parse(text, "estimates"),
+    "estimates": lambda text: ChangedEstimates.parse(text, "estimates"),
     "warm_up": parse_duration,
     "cool_down": parse_duration,
     "slowdown_threshold": parse_duration,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import slotwise as sw
 from forked import slotwise
-from slotwise.model.formats.file_format import Estimates
+from slotwise.model.formats.file_format import ChangedEstimates
 from slotwise.model.sources.swf import with_estimates
 from slotwise.model.workload import Workload
 from slotwise.solver.replay.engine import synthetic
@@ -151,10 +151,10 @@ def test_a_seed_selects_whole_weeks_of_the_log() -> None:
 
 def test_changed_estimates_keep_run_times_and_what_ends_at_its_limit() -> None:
     log = Workload.of([0, 0, 0, 0], [10, 30, 7, 0], [20, 15, -1, 5], [1, 1, 1, 1])
-    exact = with_estimates(log, Estimates.parse("exact"))
+    exact = with_estimates(log, ChangedEstimates.parse("exact"))
     assert exact.req_time.tolist() == [10, 15, 7, 0]
     assert exact.run_time.tolist() == [10, 15, 7, 0]
-    double = with_estimates(log, Estimates.parse("x1.5"))
+    double = with_estimates(log, ChangedEstimates.parse("x1.5"))
     assert double.req_time.tolist() == [30, 23, -1, 8]
     assert double.run_time.tolist() == [10, 15, 7, 0]
-    assert with_estimates(log, Estimates.parse("recorded")) is log
+    assert with_estimates(log, ChangedEstimates.parse("recorded")) is log
