@@ -33,7 +33,7 @@ PANELS: Final[dict[str, str]] = {
     ),
     "Output": (
         "format brief output once wide w gantt png svg animate open jobs cycle-log shares table "
-        "picture replay.by warm-up cool-down slowdown-threshold"
+        "picture replay.by"
     ),
     "A moment of the simulation": (
         "show.at show.step show.cycle show.reservation show.reservations"
@@ -43,7 +43,7 @@ PANELS: Final[dict[str, str]] = {
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
         "checkpoint-every resume from from-host alloc configured effort advice-time precision "
-        "calibration calibrate"
+        "calibration calibrate warm-up cool-down slowdown-threshold"
     ),
     LIMITS: "",
 }
