@@ -33,8 +33,12 @@ class GenerateEntry(Section):
     memory: f.YesNo = True
 
 
+#: The message for a log without hosts, or with two kinds of them.
+GIVE_HOSTS = "has a log: give either site or hosts: N (of an SWF log)"
+
+
 class CaseEntry(Section):
-    """A simulated case: a site with its own jobs, a log on it, or a generated instance."""
+    """A case: a site with its own jobs, a log on it or on a pool, or a generated instance."""
 
     name: f.NewName = ""
     site: f.Text | None = None
@@ -50,9 +54,8 @@ class CaseEntry(Section):
             raise ValueError(f"has generate and {given}: give generate alone, or leave it out")
         if self.generate is None and not self.site and not self.log:
             raise ValueError("has no workload: give site, log or generate")
-        if self.log and bool(self.site) == (self.hosts is not None):
-            given = "site and hosts" if self.site else "neither site nor hosts"
-            raise ValueError(f"has a log and {given}: give one, site or hosts: N (of an SWF log)")
+        if self.log and self.site and self.hosts is not None:
+            raise ValueError(GIVE_HOSTS)
         if self.hosts is not None and not self.log:
             raise ValueError(f"has hosts: {self.hosts} without a log: give log, or leave hosts out")
         return self
@@ -67,15 +70,15 @@ class CaseEntry(Section):
 
 
 class PolicyEntry(Section):
-    """A policy by name: a reservation method, or settings."""
+    """A policy by name: a reservation method or a policy of `slotwise replay`, or settings."""
 
     name: f.NewName
     set: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
-    def _method(cls, data: Any) -> Any:
-        return {"name": data, "set": {"reservation": data}} if isinstance(data, str) else data
+    def _name_alone(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
 
 
 def _until(value: Any) -> Any:

@@ -5,14 +5,14 @@ sample.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model.workload import Ints
+from ..accuracy.columns import Columns
 
 # Random numbers per job and sample, independent of the order of calls. A number is a hash of seed,
 # stream, key and sample (SplitMix64: Steele, Lea, Flood 2014). It is equal on all machines, with
@@ -79,18 +79,6 @@ def _mixed(bits: Keys) -> Keys:
 NO_LIMIT = -1
 #: Value in a column of starts that denotes a job without a start.
 NO_START = -1
-
-
-class Columns:
-    """Arrays of equal length, with rows that can be selected."""
-
-    def __len__(self) -> int:
-        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
-
-    def pick(self, rows: object) -> Self:
-        """Return the columns with these rows only: a mask, indices, or a slice."""
-        names = [item.name for item in fields(self)]  # type: ignore[arg-type]
-        return type(self)(**{name: getattr(self, name)[rows] for name in names})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -268,7 +268,7 @@ class IntervalModel:
     def _cumulative(
         self, blocks: Blocks, times: Sequence[int], left: FloatArray, capacity: float
     ) -> None:
-        """Add a cumulative constraint with the planned blocks and fixed blocks for running jobs.
+        """Add one cumulative constraint: planned blocks, and fixed blocks for running jobs.
 
         left: capacity that running jobs leave free from each of `times` on. Only changes of `left`
         become blocks, because few of the times concern one host.

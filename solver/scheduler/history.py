@@ -459,9 +459,8 @@ class Historian:
         self._states.setdefault(state.number, []).append((time, name))
 
     def _follow(self, state: JobState) -> None:
-        """Record the state changes of a job since the last call.
-
-        Starts happen in cycles, ends at their own time.
+        """Record the state changes of a job since the last call; starts happen in cycles, ends at
+        their own time.
         """
         number, world = state.number, self.session.world
         if number not in self._last:

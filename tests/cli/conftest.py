@@ -10,6 +10,8 @@ import slotwise as sw
 from confining import Run
 from lsf.lab import write
 from slotwise.cli.main import app
+from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.store import Store
 from slotwise.solver.replay.engine import synthetic
 from study_lab import site_file
 from typer.testing import CliRunner
@@ -45,8 +47,20 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "STUDY": str(folder / "study.yaml"),
         "SITE": str(site_file(folder, weeks=2, each=10)),
         "CONF": str(folder / "conf"),
+        "STORE": small_store(folder / "score.db"),
         "FAIR": str(sw.example("fairshare-groups")),
     }
+
+
+def small_store(path: Path) -> str:
+    """Estimates of three jobs, two of which have started."""
+    with Store.open(path) as store:
+        for name in ("1", "2", "3"):
+            at = 1000 * int(name)
+            asked = JobEstimate(name, at, "ann", "night", 4, as_configured=at + 5000)
+            store.record(PolledState(at, True, (asked,)))
+            store.outcome(name, at, None if name == "3" else at + 7000, None)
+    return str(path)
 
 
 @pytest.fixture

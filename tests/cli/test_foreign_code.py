@@ -75,6 +75,7 @@ LINES = (
     "sweep STUDY --into trap.cells --workers 2",
     "snapshot",
     "report --example headline -o -",
+    "score STORE",
     "replay LOG",
     "show bjobs --example headline",
     "top --example headline --once",
