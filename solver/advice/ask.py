@@ -261,12 +261,11 @@ def ask(
 
     Earlier jobs keep the starts that the method plans for them; jobs of queues with lower priority
     come after the new job. choices: alternatives to try, in all combinations. explore: search for
-    alternatives. user: submitting user, for limits and queues. from_host: submission host, for
-    ``type==local``. method, time_limit, effort, margin, cancel, on_progress: as in
-    :func:`slotwise.explain`. history: finished jobs, or a log of them, for forecast starts.
-    drawing: settings of these forecasts. script: text of the job script (``bsub < job.lsf``).
-    script_name: its name in messages. Raises InputError for a line that LSF would reject and for
-    an unreadable history.
+    alternatives. user: submitting user. from_host: submission host, for ``type==local``. method,
+    time_limit, effort, margin, cancel, on_progress: as in :func:`slotwise.explain`. history:
+    finished jobs, or a log of them, for forecast starts. drawing: their settings. script: text of
+    the job script (``bsub < job.lsf``). script_name: its name in messages. Raises InputError for a
+    line that LSF would reject and for an unreadable history.
     """
     names = {"user": user, "from_host": from_host, "script_name": script_name}
     submitted = _submission(instance, line, script, **names)
