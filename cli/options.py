@@ -123,7 +123,10 @@ class LogReading:
 
     @property
     def limit(self) -> DefaultLimit | None:
-        """The value of --default-limit. Raises InputError unless it is a time or a multiple."""
+        """Return the value of --default-limit.
+
+        Raises InputError unless it is a time or a multiple.
+        """
         from ..model.formats.file_format import DefaultLimit
 
         return None if self.default_limit is None else DefaultLimit.parse(self.default_limit)

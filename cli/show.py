@@ -80,7 +80,7 @@ class RunOfView:
 
     @property
     def given(self) -> list[str]:
-        """The options that were given."""
+        """Return the options that were given."""
         return [name for name, value in spelled(self).items() if value is not None]
 
     def settings(self) -> dict[str, Any]:

@@ -339,7 +339,7 @@ class LoopOptions(WorkloadOptions, Resuming):
 
     @property
     def outputs(self) -> dict[str, Path | None]:
-        """Files to write, by their options."""
+        """Return the files to write, by their options."""
         return {
             "--jobs": self.jobs,
             "--cycle-log": self.cycle_log,

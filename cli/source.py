@@ -51,7 +51,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name of the input as given."""
+        """Return the name of the input as given."""
         return LIVE if self.live else self.example or str(self.file)
 
     @property
@@ -106,7 +106,7 @@ class Source:
 
     @property
     def watched(self) -> Path | None:
-        """The file that may change, None if it is none."""
+        """Return the file that may change, None if it is no file."""
         return None if self.is_live else self.path()
 
     def path(self, wanted: str = WANTED) -> Path:

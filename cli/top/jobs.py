@@ -58,7 +58,7 @@ class TopJob:
 
     @property
     def colour(self) -> State:
-        """The colour of the job's state."""
+        """Return the colour of the job's state."""
         return _COLOURS.get(self.state, "")
 
     def matches(self, words: Sequence[str]) -> bool:
@@ -84,7 +84,7 @@ class Listing:
 
     @property
     def states(self) -> Mapping[str, int]:
-        """The number of jobs in each state."""
+        """Return the number of jobs in each state."""
         return Counter(item.state for item in self.jobs)
 
 

@@ -66,7 +66,7 @@ class TopPage:
 
     @property
     def rows(self) -> list[TopJob]:
-        """The jobs that are listed, in order."""
+        """Return the listed jobs, in order."""
         return [] if self.listing is None else self.view.choice.of(self.listing.jobs)
 
 

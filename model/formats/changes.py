@@ -467,7 +467,9 @@ class _ChangeReader:
         return given
 
     def _absolute(self, place: Location, line: str) -> tuple[str, dict[str, Any]]:
-        """A line of bmod without -aps and -apsn, which bsub does not have, and what they say."""
+        """Return a bmod line without -aps and -apsn, which bsub lacks, and the values of these
+        options.
+        """
         given: dict[str, Any] = {}
         for match in _APS.finditer(line):
             if match[1]:
@@ -624,7 +626,7 @@ def _load(values: Any) -> dict[str, float]:
 
 
 def _fields(given: Any) -> Any:
-    """Fields of a job; their values are looked at in the job that they give."""
+    """Return the fields of a job change; their values are checked in the changed job."""
     if not isinstance(given, Mapping) or not given:
         raise ValueError(
             f'must be fields of a job such as {{"slots": 4}}, not {reprlib.repr(given)}'

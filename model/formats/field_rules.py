@@ -270,7 +270,7 @@ def _percentages(amounts: Any) -> dict[str, float]:
 
 
 def _size(value: Any) -> Any:
-    """A size that is too large for a plain number has its unit in a file."""
+    """Return a size; one that is too large for a plain number gets a unit."""
     return format_size(value) if type(value) in (int, float) and 1e15 <= value < math.inf else value
 
 

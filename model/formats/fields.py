@@ -626,7 +626,7 @@ def plain(item: Any, defaults: Mapping[str, Any] = MappingProxyType({})) -> dict
 
 @cache
 def _looks(kind: Hashable) -> tuple[tuple[KnownField, Callable[[Any], Any], Any], ...]:
-    """The fields of a class, what gives the value of each, and its default; pairs as tuples."""
+    """Return the fields of a class, with a getter and the default of each; pairs as tuples."""
     assert isinstance(kind, type)
     return tuple(
         (known, attrgetter(*known.names), known.defaults if known.fact.also else known.defaults[0])

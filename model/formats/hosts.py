@@ -169,7 +169,9 @@ class HostBuilder:
     def _written_places(
         self,
     ) -> Iterator[tuple[d.SharedEntry, float, tuple[str, ...] | None, Location]]:
-        """Each place with its amount, the words for its hosts (None: all) and where it stands."""
+        """Yield each location with its amount, the words for its hosts (None: all) and its
+        position.
+        """
         for index, entry in enumerate(self._document.shared_resources):
             where: Location = ("shared_resources", index)
             if isinstance(entry.amount, float):
@@ -300,7 +302,9 @@ class HostBuilder:
                 del self._machines[name]
 
     def _expand(self, place: Location, word: str) -> Sequence[str]:
-        """Hosts of a word: of what is kept as a set, such as one group, the very tuple."""
+        """Return the hosts of a word; for a set that is stored, such as a group, that tuple
+        itself.
+        """
         known = self._known(place, word)
         if word == "all" or "*" in word:
             return known

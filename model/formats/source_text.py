@@ -347,15 +347,15 @@ def file_content(path: Path) -> tuple[bytes, str | None]:
 
 
 def with_script(entry: Any, folder: Path) -> Any:
-    """A job's entry whose script counts from the folder of the file that it stands in."""
+    """Return a job's entry; a relative script path counts from the folder of the file."""
     name = entry.get("script") if isinstance(entry, dict) else None
     return entry | {"script": str(folder / name)} if isinstance(name, str) and name else entry
 
 
 def plain_data(text: str | bytes, source: str, format: str | None) -> tuple[Any, str]:
-    """The data of a text, and the text; bytes are taken for UTF-8; format: None for "look at it".
+    """Return the data of a text, and the text; bytes must be UTF-8. format: None to detect it.
 
-    Raises InputError for what is no YAML or JSON, or beyond the limits.
+    Raises InputError for invalid YAML or JSON, and beyond the limits.
     """
     check_length(text, source)
     if isinstance(text, bytes):

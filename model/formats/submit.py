@@ -124,9 +124,9 @@ def _submitted_now(instance: Instance, job: Job) -> Job:
 def _in_a_queue(
     instance: Instance, job: Job, queues: Sequence[str], *, counted: bool
 ) -> tuple[Job, list[str], list[str]]:
-    """The job in the first of the queues that takes it, else in the first; what is wrong; notes.
+    """Return the job in the first queue that accepts it, else in the first; errors; notes.
 
-    counted: whether it says how many slots it asks for.
+    counted: whether the job states its number of slots.
     """
     tried: list[tuple[Job, list[str]]] = []
     for queue in queues or (job.queue,):

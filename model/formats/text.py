@@ -148,8 +148,8 @@ def exclusive(value: object) -> str:
 
 
 def user_shares(value: object) -> tuple[tuple[str, int], ...]:
-    """Pairs of ``USER_SHARES[[user1,10] [group@,3]]``, ``([user1,10])``, ``()``, of a mapping or a
-    list of pairs.
+    """Parse ``USER_SHARES[[user1,10] [group@,3]]``, ``([user1,10])``, ``()``, a mapping or a
+    list to pairs.
     """
     _check_length(value)
     if isinstance(value, str):

@@ -333,7 +333,7 @@ def _plain(value: float) -> Number:
 
 
 def plain(value: float) -> str:
-    """The shortest decimal text of a number, without an exponent."""
+    """Return the shortest decimal text of a number, without an exponent."""
     if value == int(value):
         return str(int(value))
     return format(Decimal(repr(value)), "f")

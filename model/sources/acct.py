@@ -115,10 +115,10 @@ def finished_jobs(
     others: dict[str, int],
     source: str = "",
 ) -> Iterator[FinishedJob]:
-    """The jobs of a log as it is read, never all at once.
+    """Yield the jobs of a log while it is read.
 
-    bad: gets malformed records, and cells of others that cannot be read. others: counts records of
-    other types, and under :data:`SKEWED` those whose times were repaired.
+    bad: collects malformed records and unreadable cells. others: counts records of other types, and
+    under :data:`SKEWED` records with repaired times.
     """
     seen: dict[str, int] = {}
     for _, number, index, job in _records(lines, bad, others, source):
@@ -131,7 +131,7 @@ def _records(
     others: dict[str, int],
     source: str,
 ) -> Iterator[tuple[int, int, int, FinishedJob]]:
-    """Line, job number, array index and job (without its id) of every well-formed record."""
+    """Yield line, job number, array index and job (without its id) of every well-formed record."""
     count = 0
     table: SacctTable | None = None
     for at, line in enumerate(lines, start=1):
@@ -169,7 +169,7 @@ def _records(
 
 
 def _table_of(header: str, source: str, at: int) -> SacctTable:
-    """The table of ``sacct -P``; InputError if it lacks a column."""
+    """Return the table of ``sacct -P``; raises InputError if it lacks a column."""
     table = SacctTable(header)
     if table.wrong:
         raise InputError([Problem(table.wrong, source, at)])
@@ -179,7 +179,9 @@ def _table_of(header: str, source: str, at: int) -> SacctTable:
 def _row(
     table: SacctTable, line: str, bad: BadRecords, others: dict[str, int], source: str, at: int
 ) -> tuple[int, int, FinishedJob] | None:
-    """Number, array index and job of a row of ``sacct -P``; None if it holds no finished job."""
+    """Return number, array index and job of a row of ``sacct -P``; None if it has no finished
+    job.
+    """
     try:
         found = table.finished(line)
         if isinstance(found, str):
@@ -197,7 +199,7 @@ def _row(
 
 
 def split(text: str) -> list[str]:
-    """The fields of a record. ValueError where a quote does not end, or ends inside a word."""
+    """Return the fields of a record; raises ValueError for an unclosed or misplaced quote."""
     words = _split_plain(text)
     if words is not None:
         return words
@@ -289,7 +291,7 @@ class Fields:
         return number_of(word, name, f" (field {self._at})")
 
     def known(self, name: str, read: Callable[[str], T], otherwise: U) -> T | U:
-        """The next field, or where it cannot be read what stands for one that is not set."""
+        """Return the next field; if it cannot be read, the value that means "not set"."""
         before = self._at
         try:
             return read(name)
@@ -325,7 +327,7 @@ class Fields:
 
 
 def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
-    """Job number, array index, the job, and whether its times were repaired."""
+    """Return job number, array index, the job, and whether its times were repaired."""
     word = fields.text("version")
     version, lava = _version(word), of_lava(word)
     end = fields.time("eventTime")
@@ -406,7 +408,7 @@ _LISTS = {
 
 
 def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
-    """Application, run limit, charged share account; the rest must be there, and is not kept."""
+    """Read the rest of a record; return application, run limit and charged share account."""
     fields.skip("maxRMem", "maxRSwap", "inFileSpool", "commandSpool", "rsvId", "sla")
     fields.skip("exceptMask", "additionalInfo", "exitInfo", "warningAction", "warningTimePeriod")
     charged = fields.text("chargedSAAP")
@@ -492,7 +494,10 @@ def _version(word: str) -> tuple[int, ...]:
 
 
 def _id(number: int, index: int, seen: dict[str, int]) -> str:
-    """``7``, ``7[2]`` for an array element, ``7#2`` for the second record of a requeued job."""
+    """Return an id:
+
+    ``7``, ``7[2]`` for an array element, ``7#2`` for the second run after a requeue.
+    """
     name = f"{number}[{index}]" if index > 0 else str(number)
     seen[name] = seen.get(name, 0) + 1
     return name if seen[name] == 1 else f"{name}#{seen[name]}"
@@ -543,7 +548,9 @@ class Requirements:
         self._domains = Domains(self._machines)
 
     def home(self, name: str) -> str:
-        """A submission host as the cluster calls it; "" where it is none of its hosts."""
+        """Return a submission host in the cluster's spelling; "" if it is no host of the
+        cluster.
+        """
         known = self._domains.known(name)
         return known if known in self._machines else ""
 
@@ -653,11 +660,11 @@ class AcctJobs(OnDemand[Job]):
         )
 
     def passed_over(self) -> Iterator[tuple[str, ...]]:
-        """For each job the parts of its requirement that are left out."""
+        """Return for each job the omitted parts of its requirement."""
         return (self._asks(job)[1] for job in self.records())
 
     def recorded_starts(self) -> Mapping[str, int]:
-        """When the jobs really started, in seconds from second 0, by id."""
+        """Return the real start of each job by id, in seconds from second 0."""
         return _Starts(self)
 
     def start_of(self, place: int) -> tuple[str, int]:

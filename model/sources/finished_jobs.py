@@ -105,7 +105,7 @@ class FinishedJobs(Sequence[FinishedJob]):
         self._occurrence = None
 
     def _word(self, text: str) -> int:
-        """The place of a text; equal ones are kept once."""
+        """Return the index of a text; equal texts are stored once."""
         place = self._place.setdefault(text, len(self._words))
         if place == len(self._words):
             self._words.append(text)

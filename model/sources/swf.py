@@ -119,7 +119,7 @@ class SwfLog:
 
     @property
     def waits(self) -> dict[int, int]:
-        """Recorded waits by job number, of the jobs that have one."""
+        """Return the recorded waits by job number, for jobs that have one."""
         known = self.wait >= 0
         jobs, waits = self.workload.job[known], self.wait[known]
         return dict(zip(jobs.tolist(), waits.tolist(), strict=True))
@@ -249,9 +249,10 @@ class _SwfLines:
         return SwfLog(workload, tuple(bad.report()), wait, self._queues)
 
     def _parts(self, table: dict[str, Ints]) -> Ints:
-        """Places of lines that are parts of a job which another line stands for.
+        """Return indices of lines that are parts of a job which another line represents.
 
-        Where no line is of the whole job, its first part stands for it, with all their run times.
+        If no line is for the whole job, its first part represents it, with the sum of the run
+        times.
         """
         partial = table["partial"] > 0
         if not partial.any():
@@ -276,7 +277,7 @@ class _SwfLines:
         return np.array(sorted(gone), dtype=np.int64)
 
     def _never_submitted(self, table: dict[str, Ints], places: Iterable[int]) -> list[int]:
-        """Places of jobs of which no part says when they were submitted, which are malformed."""
+        """Return indices of jobs without any recorded submission, which are malformed."""
         found = [place for place in places if table["submit"][place] == _LATER_BURST]
         for place in found:
             error = ValueError(
@@ -291,7 +292,7 @@ def _array(column: array[int]) -> Ints:
 
 
 def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Problem]]:
-    """Places of records whose job number an earlier one has, what is wrong with the first ones."""
+    """Return indices of records whose job number an earlier one has, and the first errors."""
     order = np.argsort(numbers, kind="stable")
     again = order[1:][np.diff(numbers[order]) == 0]
     shown = np.sort(again)[: limits().errors + 1]
@@ -309,9 +310,9 @@ def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Pro
 
 
 def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
-    """The columns that are read, as ints, and whether one was rounded.
+    """Return the columns that are read, as ints, and whether one was rounded.
 
-    ValueError says in a sentence what is malformed.
+    Raises ValueError with a sentence for a malformed record.
     """
     if len(words) < COLUMNS:
         raise ValueError(f"a record must have {COLUMNS} columns, not {len(words)}")
@@ -341,13 +342,13 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
 
 
 def _positive(word: str) -> int:
-    """A positive whole number, or -1 for unknown."""
+    """Return a positive whole number, or -1 for unknown."""
     number = float(word)
     return int(number) if number.is_integer() and number > 0 else -1
 
 
 def _wait(word: str, submit: str, rounded_submit: int) -> int:
-    """Whole seconds from the submission as rounded to the start, rounded up; -1 for unknown."""
+    """Return whole seconds from the rounded submission to the start, rounded up; -1 for unknown."""
     wait = float(word)
     if wait < 0 or "." not in word + submit:
         return max(-1, int(wait))
@@ -379,7 +380,7 @@ def _is_title(words: list[str]) -> bool:
 
 
 def _max_procs(header: dict[str, str]) -> int | None:
-    """The machine's size as the header states it: MaxProcs, or MaxNodes where that is missing."""
+    """Return the machine's size in the header: MaxProcs, or MaxNodes if that is missing."""
     for name in ("MaxProcs", "MaxNodes"):
         found = _SIZE.match(header.get(name, ""))
         if found and (size := int(re.sub(r"\D", "", found[0]))) > 0:
@@ -434,7 +435,9 @@ class SwfJobs(OnDemand[Job]):
         )
 
     def _condition(self, place: int) -> dict[str, Any]:
-        """A job may start once another has ended, however, and its user has thought (DEP-06)."""
+        """Return the condition that a job starts after another one ended and its user has waited
+        (DEP-06).
+        """
         if self._follows is None or self._follows[0][place] < 0:
             return {}
         number, think = (int(column[place]) for column in self._follows)

@@ -91,9 +91,9 @@ class SeenHost:
 
 
 def read_bhosts(text: Text, notes: Remarks | None = None) -> list[SeenHost]:
-    """All hosts of a text; InputError with everything for which it is refused.
+    """Return all hosts of a text; raises InputError with every error that makes it unusable.
 
-    notes: gets what could not be read.
+    notes: collects unreadable values.
     """
     check_kind(text, "bhosts")
     reading = Reading(text, notes)
@@ -138,7 +138,7 @@ def _host(name: str, record: Mapping[str, str], reading: Reading) -> SeenHost:
 
 
 def _size_columns(which: str) -> tuple[str, ...]:
-    """The columns of what is free of memory, swap and tmp, or of what jobs reserve of them."""
+    """Return the columns of free memory, swap and tmp, or of their amounts reserved by jobs."""
     verb = "that are free" if which == "free" else "that jobs reserve"
     return tuple(n for n in columns(f"memory, swap, tmp {verb}", "host") if n not in _ROWS)
 
@@ -247,7 +247,7 @@ def _count_gpus(host: SeenHost) -> None:
 
 
 def _own(word: str) -> float | None:
-    """A resource of the site: a number, or None for a text."""
+    """Return the amount of a site's own resource: a number, or None for a text."""
     try:
         return values.load(word)
     except ValueError:

@@ -119,9 +119,9 @@ class SeenQueue:
 
 
 def read_bqueues(text: Text, notes: Remarks | None = None) -> list[SeenQueue]:
-    """All queues of a text; InputError with everything for which it is refused.
+    """Return all queues of a text; raises InputError with every error that makes it unusable.
 
-    notes: gets what could not be read.
+    notes: collects unreadable values.
     """
     check_kind(text, "bqueues")
     reading = Reading(text, notes)
@@ -143,7 +143,7 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
 
 
 def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
-    """Priority, status and slot limits; the columns of plain bqueues."""
+    """Read priority, status and slot limits: the columns of plain bqueues."""
     cells = Cells(row, reading, "queue")
     queue.priority = cells.value("priority", values.whole)
     queue.status = cells.value("state: open, active", _status) or "Open:Active"
@@ -299,7 +299,7 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
 
 
 def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Reading) -> None:
-    """RUNLIMIT and its kin, which stand in lines of their own, or in one with their value.
+    """Read RUNLIMIT and similar limits, on separate lines or on one line with their value.
 
     section: DEFAULT under ``DEFAULT LIMITS:``.
     """
@@ -324,6 +324,6 @@ def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Read
 
 
 def _three(text: str) -> tuple[int, ...]:
-    """Numbers of tasks: a maximum, or a minimum, a default and a maximum."""
+    """Return numbers of tasks: a maximum, or a minimum, a default and a maximum."""
     found = [values.whole(word) for word in text.split()]
     return tuple(number for number in found[:3] if number is not None)

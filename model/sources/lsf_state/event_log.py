@@ -269,7 +269,9 @@ class LogReplayer:
             item.suspended, item.job.status = None, "RUN"
 
     def _requeued(self, key: Key, record: r.Changed) -> Logged | None:
-        """A job that waits again after its end, which is written first; None for any other."""
+        """Return a job that was requeued after its end, which is written first; None for any
+        other.
+        """
         if not record.status & (r.PENDING | r.HELD) or key not in self.ended:
             return None
         item = self.ended.pop(key)
@@ -497,7 +499,7 @@ class HostHistory:
 
 
 def host_lives(records: Iterable[r.Record]) -> HostHistory:
-    """The lives of all hosts that a log names, from its records in order."""
+    """Return the lives of all hosts of a log, from its records in order."""
     lives = HostHistory()
     running: dict[tuple[int, int], set[str]] = {}
     for record in records:
@@ -552,14 +554,14 @@ def moment_of_acct(jobs: Iterable[FinishedJob], at: int, *, later: bool, hosts: 
 
 
 def _most(times: array[int], changes: array[int]) -> int:
-    """The most that was taken at once: at one moment what ends makes room first."""
+    """Return the maximum number in use at an instant; ends count before starts."""
     slots = np.asarray(changes)
     used = np.cumsum(slots[np.lexsort((slots, np.asarray(times)))])
     return max(int(used.max()), int(slots.max()))
 
 
 def _seen(job: FinishedJob, at: int) -> SeenJob:
-    """A job that has not ended by `at`; one that runs has used its CPU time evenly."""
+    """Return a job that has not ended by `at`; a running one used its CPU time evenly."""
     runs = bool(job.start) and job.start <= at
     return SeenJob(
         id=job.id,

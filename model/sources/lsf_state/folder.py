@@ -28,10 +28,10 @@ _BROKEN_AT = 90
 
 
 def printed_in(folder: Path) -> dict[str, list[Text]]:
-    """The texts of a folder by the option that takes them; of each kind those of its best form.
+    """Return the texts of a folder by option, the best form of each kind.
 
-    Files that no command printed are passed over. Raises InputError where there is no folder, or
-    nothing in it.
+    Files that no command printed are ignored. Raises InputError if there is no folder or no such
+    file.
     """
     best: dict[str, tuple[int, list[Text]]] = {}
     for text in texts_in(folder):
@@ -56,7 +56,7 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
 
 
 def texts_in(folder: Path) -> Iterator[Text]:
-    """The files of a folder in the order of their names; InputError if it cannot be read."""
+    """Yield the files of a folder by name; raises InputError if it cannot be read."""
     check_inside(folder)
     try:
         paths = sorted(folder.iterdir())

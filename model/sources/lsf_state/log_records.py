@@ -262,10 +262,10 @@ Record = (
 
 
 def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[Record]:
-    """The records of a file, plain or gzipped, as it is read: never all at once.
+    """Yield the records of a file, plain or gzipped, while it is read.
 
-    bad: gets the malformed ones. kinds: counts the records by type.
-    Raises InputError where the file cannot be read or is of another kind.
+    bad: collects malformed records. kinds: counts the records by type. Raises InputError if the
+    file cannot be read or is of another kind.
     """
     refuse_other(path, "events")
     yield from parse_events(log_lines(Path(path)), bad, kinds, str(path))
@@ -317,9 +317,9 @@ def _other(name: str, fields: Fields) -> Record:
 
 
 def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
-    """The limits of a job, and the CPU factor that may still be in them.
+    """Return the limits of a job, and the CPU factor that may still be included.
 
-    lava: they are written as seconds of a host of factor 1, and given as asked for.
+    lava: the record has seconds of a host of factor 1; they are converted to the request.
     """
     limits = [fields.known("rLimits", fields.whole, -1) for _ in range(11)]
     fields.skip("hostSpec")
@@ -412,10 +412,10 @@ def _asked(fields: Fields) -> tuple[str, ...]:
 
 
 def _application(fields: Fields) -> str:
-    """The application profile: the first text behind options3.
+    """Return the application profile: the first text after options3.
 
-    Between the priority and it stand texts (there only where they were given) and three numbers:
-    warningTimePeriod, SLArunLimit, options3.
+    Between the priority and it are optional texts and three numbers: warningTimePeriod,
+    SLArunLimit, options3.
     """
     numbers = 0
     while fields.more and numbers < 3:
@@ -424,7 +424,7 @@ def _application(fields: Fields) -> str:
 
 
 def _elements(job_name: str) -> tuple[int, ...]:
-    """Indices of ``name[1-10:2,20]``; () for a name without them."""
+    """Return indices of ``name[1-10:2,20]``; () for a name without them."""
     found = _ARRAY.search(job_name)
     if found is None:
         return ()
