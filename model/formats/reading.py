@@ -62,7 +62,7 @@ IsLog = Callable[[bytes], bool]
 
 
 def no_log(_head: bytes) -> bool:
-    """Return the error for a file that is no log, regardless of its first bytes."""
+    """Return False: a test for callers that read no logs."""
     return False
 
 

@@ -115,7 +115,7 @@ class Cautions:
     rest: tuple[str, ...]
 
     def lines_of(self, jobs: Collection[str] | None) -> tuple[str, ...]:
-        """The numbered sentences that concern these jobs; None: all jobs."""
+        """Return the numbered sentences that concern these jobs; None: all jobs."""
         if jobs is None:
             return self.lines
         used = "".join(mark for (_, job), mark in self.marks.items() if job in jobs)

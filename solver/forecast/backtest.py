@@ -328,6 +328,8 @@ def _estimators(questions: Questions) -> Iterator[Accuracy]:
 
 
 def reliability(questions: Questions) -> list[tuple[float, float, float | None]]:
-    """Each level, the share that had started by its quantile, and by a calibrated bound if any."""
+    """Return for each level: itself, the share started by its quantile, and by a calibrated
+    bound if any.
+    """
     calibrated = {EARLY: questions.early, LATE: questions.late}
     return reliability_rows(questions.wait, questions.quantiles, calibrated)

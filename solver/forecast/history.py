@@ -194,7 +194,9 @@ def read_ended(path: Path, keep_going: bool = False) -> tuple[list[Ended], tuple
 
 
 def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[str, ...]]:
-    """Ended jobs of a log, seconds since 1970 of its second 0 (None: not said), and remarks."""
+    """Return finished jobs of a log, seconds since 1970 of its second 0 (None: unknown), and
+    remarks.
+    """
     log = read_runs(path)
     ended = [
         Ended(run.job, run.start, run.end)

@@ -316,7 +316,7 @@ class Backtest:
         return pandas.DataFrame(self.columns())
 
     def accuracy_records(self) -> list[dict[str, Any]]:
-        """Accuracy records, one per estimator and group of jobs."""
+        """Return accuracy records, one per estimator and group of jobs."""
         return [record for group in self.groups for record in group.records()]
 
 

@@ -492,7 +492,7 @@ def _settle(
 def _beside(
     problem: PlanningProblem, settled: list[_SettledJob], demand: Demand, bound: int, why: str
 ) -> bool:
-    """Return the first start beside the placements chosen so far."""
+    """Settle a job at its earliest start given the settled ones; return whether it has one."""
     start = earliest_start(_profile(problem, settled), demand, not_before=bound)
     if start is None:
         return False

@@ -66,7 +66,7 @@ class Placed(Protocol):
 
     @property
     def demand(self) -> Demand:
-        """The job."""
+        """Return the job."""
 
     @property
     def start(self) -> Start:
@@ -100,9 +100,9 @@ class JointProbe:
         self.no_goods = NoGoods(self.base, self.pending)
 
     def ask(self, settled: Sequence[Placed], demand: Demand, time: int, *, share: float) -> Answer:
-        """Return whether a job can start at `time` (seconds) with the settled jobs at their starts.
+        """Return the answer whether a job can start at `time`, with settled jobs at their starts.
 
-        share: share of the remaining time that one model may take.
+        time: in seconds. share: share of the remaining time that one model may take.
         """
         beside_base = start_at(self.base, demand, time)
         demand = demand.begun_at(time)

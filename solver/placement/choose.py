@@ -257,7 +257,7 @@ class Rules:
 
     @property
     def plain(self) -> bool:
-        """Return the first-fit allocation over the units in order."""
+        """Return whether a first fit over the units in order obeys the rules."""
         return not (self.fewest or self.least)
 
 

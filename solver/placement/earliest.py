@@ -494,7 +494,7 @@ def _worth_a_look(
 
 
 def _fits(profile: Profile, demand: Demand, time: int, found: LastFit | None = None) -> bool:
-    """Return :func:`can_start`; if slots are missing, the window is recorded for later jobs."""
+    """Return whether a job can start at `time`; a window without enough slots is recorded."""
     if can_start(profile, demand, time, found):
         return True
     record_full_window(profile, demand, time)

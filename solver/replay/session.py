@@ -282,7 +282,7 @@ class Replay:
         return Checkpoint(self.policy, self.procs, self.schedule_after, digest, state)
 
     def result(self) -> ReplayResult:
-        """The starts known now; a planned start in the future is a reservation and counts as no
+        """Return the starts known now; a planned start in the future is a reservation and no
         start.
         """
         start = np.array(self._engine.start, dtype=np.int64)

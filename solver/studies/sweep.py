@@ -274,7 +274,9 @@ def _content(case: Case) -> list[Any]:
 
 
 def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:
-    """InputError where no case can be read, or a setting fits none: a bad study, no bad cells."""
+    """Raise InputError if no case can be read, or if a setting fits none: the study is invalid
+    then.
+    """
     if wrong_pool := [*_wrong_on_pools(cells, path)]:
         raise InputError(dict.fromkeys(wrong_pool))
     cases = list(dict.fromkeys(cell.case for cell in cells))

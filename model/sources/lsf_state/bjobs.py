@@ -427,7 +427,7 @@ def _of_json(
 
 
 def _is_so(text: str) -> bool:
-    """Return the truth of ``Y``, ``yes`` or ``N``."""
+    """Return whether a text is ``Y``, ``yes`` or 1; raises ValueError for an unknown text."""
     word = text.strip().lower()
     if word not in _NO and word not in ("y", "yes", "1"):
         raise ValueError(f"must be Y or N, not {text!r}")

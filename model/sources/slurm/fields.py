@@ -271,7 +271,7 @@ def _rows(kind: RecordKind) -> Mapping[str, PrintedField]:
 
 @cache
 def known_names(kind: RecordKind, *, text: bool) -> frozenset[str]:
-    """Every field that a form may have, read or not."""
+    """Return every field that a form may have, read or not."""
     rows = (row for row in FIELDS if row.of == kind)
     return frozenset(name for row in rows for name in (row.text if text else row.json))
 
@@ -324,7 +324,7 @@ def _at(fields: Mapping[str, Any], name: str) -> Any:
 
 
 def _paths(fields: Mapping[str, Any], known: frozenset[str], above: str = "") -> Iterator[str]:
-    """Names of the fields, of records in records those that the table goes into."""
+    """Yield the names of the fields, for nested records those that the table has."""
     for name, value in fields.items():
         path = f"{above}{name}"
         if isinstance(value, Mapping) and any(other.startswith(f"{path}.") for other in known):
