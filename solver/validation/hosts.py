@@ -142,7 +142,7 @@ def _has_just_accepted(facts: Facts, holding: Holding, host: str) -> bool:
 
 
 def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:
-    """Return whether a host may be beyond loadSched; load reserved by other jobs counts as beyond."""
+    """Return whether a host may be beyond loadSched; load that others reserve counts as beyond."""
     it = facts.hosts[host]
     others = [
         other

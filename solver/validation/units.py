@@ -129,7 +129,7 @@ def _agreeing(
 
 
 def _slots_of(facts: Facts, holding: Holding, part: TermShare, where: IntArray) -> dict[str, int]:
-    """Return the slots that the job could have over its whole duration on each host with capacity."""
+    """Return the slots that the job could have over its duration on each host with capacity."""
     names = list(facts.hosts)
     rules = [
         rule
