@@ -347,7 +347,7 @@ def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
 
 
 def _whole(seconds: float) -> int | None:
-    """Return a start in whole seconds, None for no start."""
+    """Return a start in whole seconds, None if no start."""
     return int(seconds) if isfinite(seconds) else None
 
 

@@ -342,7 +342,7 @@ def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
 
 
 def _require_within(at: str, time: int, first: int, last: int, origin: datetime | None) -> None:
-    """Raise InputError for a moment that lies outside a log; origin: of its seconds, if known."""
+    """Raise InputError for an instant outside a log; origin: of its seconds, if known."""
     if first <= time <= last:
         return
     span = f"{first} to {last}"

@@ -134,7 +134,7 @@ class LogReading:
 
 #: The most samples of a forecast.
 MAX_SAMPLES = 100_000
-#: Jobs of an instance that the garbage collector had better not look at again.
+#: Jobs of an instance that the garbage collector need not traverse again.
 MANY_JOBS = 10_000
 
 

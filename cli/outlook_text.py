@@ -45,7 +45,7 @@ def start_lines(
 def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission]) -> Iterator[str]:
     """Yield each omission of the job once: of any start, of the possible one, of another.
 
-    method, omissions: how the start was found that is told, and what was not considered there.
+    method, omissions: method of the shown start, and its omissions.
     """
     from ..model.omissions import sentences
 
@@ -62,9 +62,7 @@ def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission
 
 
 def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the rules not considered for a job, as cells of CSV; record: its outlook as plain
-    data.
-    """
+    """Return the omitted rules of a job, as cells of CSV; record: its outlook as a mapping."""
     found = {}
     for key in ("cautions", "possible_cautions"):
         names = [

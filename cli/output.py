@@ -314,7 +314,7 @@ def write_instance(
         file.write(text.encode())
 
 
-#: Lines of CSV that are written at once.
+#: Number of CSV lines that are written together.
 _PART = 1000
 #: Window bits by which zlib selects the gzip container, with the largest window.
 _GZIP = 31

@@ -1,4 +1,4 @@
-"""``slotwise show VIEW``: an instance, or a moment of its simulation, as LSF's own commands do."""
+"""``slotwise show VIEW``: an instance, or an instant of its simulation, in LSF's own forms."""
 
 from __future__ import annotations
 

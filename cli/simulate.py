@@ -92,7 +92,7 @@ class Sources:
 
     file: Path
     options: WorkloadOptions
-    #: The cluster of a log as an instance at hand, instead of the option's.
+    #: The cluster of a log as an instance in memory, instead of the option's file.
     site: Instance | None = None
     #: Whether to print nothing.
     quiet: bool = False

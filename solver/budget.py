@@ -38,7 +38,7 @@ class Deadline(threading.Event):
     ) -> None:
         """Start a timer.
 
-        seconds: from now on, None for no end. clock: None for the monotonic clock.
+        seconds: from now on, None if no end. clock: None for the monotonic clock.
         """
         super().__init__()
         self._clock = clock or time.monotonic
@@ -158,6 +158,6 @@ class Budget:
             raise OutOfTime
 
     def check_search(self) -> None:
-        """Raise OutOfTime when the time is over: for work that may as well be left undone."""
+        """Raise OutOfTime at the end of the time limit, for work that may stay undone."""
         if self.stopped():
             raise OutOfTime

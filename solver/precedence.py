@@ -82,7 +82,7 @@ When: TypeAlias = Callable[[After], int | None]
 
 
 def earliest(event: Event, when: When) -> int | None:
-    """Return the first second at which a condition can hold, None for never."""
+    """Return the first second at which a condition can hold, None if never."""
     match event:
         case Known(time):
             return time

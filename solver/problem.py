@@ -74,7 +74,7 @@ class Falls:
 
 @dataclass(frozen=True, slots=True)
 class PlanningProblem:
-    """The planning problem of one moment."""
+    """The planning problem of one instant."""
 
     instance: Instance
     resolver: Resolver
@@ -324,7 +324,7 @@ def nothing_looked_at(instance: Instance, method: Method, objective: ObjectiveNa
 
 
 def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:
-    """Return the running jobs by expected finish, None for unknown."""
+    """Return the running jobs by expected finish, None if unknown."""
     finishes: dict[int | None, list[RunningJob]] = defaultdict(list)
     for run in instance.running:
         finishes[expected_finish(instance, run)].append(run)

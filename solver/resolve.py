@@ -538,7 +538,7 @@ class Resolver:
         return found if found is not None and found.chooses else None
 
     def _suiting(self, gpus: GpuRequest | None) -> BoolArray:
-        """Return the hosts whose GPUs suit a request, as far as they are known, [H]."""
+        """Return the hosts whose GPUs suit a request, by their known properties, [H]."""
         hosts = self.instance.cluster.hosts
         if gpus is None:
             return np.ones(len(hosts), dtype=bool)

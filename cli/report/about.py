@@ -83,7 +83,7 @@ class JobText:
 
     facts: str
     starts: tuple[StartText, ...]
-    #: "good" or "warn", and what is known of the proof; None if there is no plan.
+    #: "good" or "warn", and the text on the proof; None if there is no plan.
     proof: tuple[str, str] | None
     notes: tuple[str, ...]
     #: Start, and the obstacles then.

@@ -22,7 +22,7 @@ from .bars import (
     visible_rows,
 )
 
-#: Lines of a chart, as far as folding can bring it down to that.
+#: Maximum number of lines of a chart, if folding suffices.
 MAX_ROWS = 32
 SHADES = "·▁▂▃▄▅▆▇█"
 RUNNING, FREE = "░", "·"

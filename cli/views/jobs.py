@@ -1,4 +1,6 @@
-"""Jobs in the words of LSF's ``bjobs``: what runs, and what waits with what (VEW-01, VEW-06)."""
+"""Jobs in the form of LSF's ``bjobs``: running jobs, and pending jobs with reasons (VEW-01,
+VEW-06).
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,7 @@ JOB_COLUMNS = (
 )
 
 
-#: No job of which something is not considered.
+#: Empty: no job with omissions.
 NOTHING: Mapping[str, Sequence[Omission]] = {}
 
 
@@ -103,7 +105,7 @@ def bjobs(
 ) -> str:
     """Return running, then pending jobs: one line for each, or the long form.
 
-    cautions: what is not considered of the jobs that were to start, by job.
+    cautions: omissions of the jobs that were to start, by job.
     """
     if asked.arrays:
         return arrays(snapshot, asked, format)

@@ -75,7 +75,7 @@ class BsubLine:
     #: Fields of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
     #: (:class:`~slotwise.model.job.ArraySpec`).
     fields: dict[str, Any] = field(default_factory=dict)
-    #: Errors, with the line of the script.
+    #: Errors, with the line number in the script.
     problems: list[Problem] = field(default_factory=list)
     #: Options that do not affect the start, as given.
     quiet: list[str] = field(default_factory=list)

@@ -737,7 +737,7 @@ class _Review:
                 self._say(number, name, unknown_host(known, host))
 
     def _submitted(self, number: int, change: c.NewJob) -> None:
-        job: Any = change.job  # whatever a program puts there
+        job: Any = change.job  # any value that a program may have stored
         self.asked.append((job, number, change))
         if not isinstance(job, Job):
             return

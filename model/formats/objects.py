@@ -335,7 +335,7 @@ def _rank(finding: Finding) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Survey:
-    """Looks at every object by itself, and leaves an instance of what is right."""
+    """Checks every object by itself, and builds an instance of the valid ones."""
 
     #: Called now and then.
     poll: Poll
@@ -393,7 +393,7 @@ class _Survey:
         return Cluster(**parts)
 
     def _objects(self, place: Location, given: Any, kind: type) -> tuple[Any, ...]:
-        """Return the valid objects of a tuple, as far as they are valid."""
+        """Return the valid objects of a tuple."""
         if not isinstance(given, (tuple, OnDemand)):
             name = kind.__name__
             self._complain(place, f"must be a tuple of {name}, not {type(given).__name__}")

@@ -194,7 +194,7 @@ def _of_entries(
         entries = document[section] = _single_hosts(entries, name)
         names = [_name_of(entry) for entry in entries]
     found = _matching(names, name)
-    if not found and issubclass(model, HostEntry):  # hosts given as one range are meant together
+    if not found and issubclass(model, HostEntry):  # hosts given as one range belong together
         wanted = expand_range(name)
         found = [n for n, each in enumerate(names) if each in wanted]
     if not found:

@@ -94,7 +94,7 @@ _NO_ANCHORS = "anchors and aliases (&x, *x) are not supported: write it out"
 
 #: Values that hold others.
 _NESTED = frozenset({dict, list})
-#: In place of data: the text has to be looked at more closely.
+#: Marks a text that needs a closer examination instead of data.
 _DOUBTFUL = object()
 
 

@@ -31,15 +31,15 @@ UNNAMED = "user"
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job that a line would submit, and the options of the line that have no say in its start."""
+    """A job that a bsub line would submit, and its options without effect on the start."""
 
     #: Submitted job.
     job: Job
     #: Options that do not affect the start.
     quiet: tuple[str, ...] = ()
-    #: Elements if the line submits an array; `job` then has the id and fields of the array.
+    #: Elements if an array is submitted; `job` then has the id and fields of the array.
     array: ArraySpec | None = None
-    #: Ignored parts of the line, with the reason.
+    #: Ignored options, with the reason.
     notes: tuple[str, ...] = ()
 
     @property

@@ -14,7 +14,7 @@ from typing import Self
 
 from ..display import DAY, HOUR, MINUTE, WEEK
 
-#: Times beyond this (seconds, over 30,000 years) are taken for a slip of the pen.
+#: Largest time in seconds, over 30,000 years; larger values are typing errors.
 LONGEST = 10**12
 
 _SECONDS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}

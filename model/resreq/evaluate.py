@@ -1,4 +1,4 @@
-"""Evaluation of selections and orders over all hosts at once (REQ-02 … REQ-07)."""
+"""Evaluation of selections and orders over all hosts as arrays (REQ-02 … REQ-07)."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ _MULTIPLE = re.compile(r"(\d{1,9})\*(.+)")
 
 @dataclass(frozen=True, slots=True)
 class AcctLog:
-    """The finished jobs of an accounting log, and what was left out of it."""
+    """The finished jobs of an accounting log, and counts of skipped records."""
 
     #: In file order.
     jobs: Sequence[FinishedJob]
@@ -233,7 +233,7 @@ def _split_plain(text: str) -> list[str] | None:
         elif part == " " and 0 < place < last:
             continue
         else:
-            # A string begins and ends at a blank, or where the line does.
+            # A string begins and ends at a blank, or at the ends of the record.
             begins = part[:1].isspace() or not place or (place == last and not part)
             ends = part[-1:].isspace() or place == last or (not place and not part)
             if not (begins and ends):
@@ -247,7 +247,7 @@ class Fields:
 
     def __init__(self, words: list[str], last: int | None = None) -> None:
         self._words = words
-        #: Time of the record before, None where there is none.
+        #: Time of the record before, None if there is none.
         self.last = last
         self._at = 1
         #: Names of unreadable fields, treated as not written.

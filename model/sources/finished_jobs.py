@@ -79,9 +79,9 @@ class FinishedJobs(Sequence[FinishedJob]):
         self._occurrence: dict[int, int] | None = None
 
     def add(self, number: int, index: int, job: FinishedJob) -> None:
-        """Append a job; its id is left out of account for the number and array index.
+        """Append a job; its number and array index replace its id.
 
-        Raises ValueError for a number that no record can mean (beyond 64 bits).
+        Raises ValueError for a number of more than 64 bits, which no record has.
         """
         try:
             for host, slots in job.hosts.items():

@@ -24,8 +24,8 @@ _LONGEST = 300
 _ALWAYS = 2**24
 #: Bytes that a line of a packed log counts for at least: empty ones cost time too.
 _LEAST = 64
-#: The range of every number in a record, either side of 0: nobody measured more, and sums of
-#: hundreds still fit into 64 bits.
+#: Largest number in a record, positive or negative: larger than any measurement, while sums of
+#: hundreds of them fit into 64 bits.
 MAX_NUMBER = 2**53
 
 

@@ -66,7 +66,7 @@ _SIZE = re.compile(r"\d{1,3}(?:[,' _]\d{3})+(?!\d)|\d{1,15}")
 _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
 #: ``Queue: 1 batch``, ``Queue: 2 [fque:2]``: a number and a name.
 _QUEUE = re.compile(r"(\d{1,9})\W+([A-Za-z][\w.-]*)")
-#: So many queues of a header are read.
+#: Maximum number of queues read from a header.
 _MAX_QUEUES = 1000
 ROUNDED = "a fraction of a second rounded up"
 TITLES = "a title row ignored"
@@ -410,7 +410,7 @@ class SwfJobs(OnDemand[Job]):
         )
         self._columns = tuple(map(narrow, columns))
         self._queues, self._default = dict(queues), default
-        #: Number of the job that each follows, and its think time; None where none does.
+        #: Number of the job that each follows, and its think time; None if none does.
         self._follows: tuple[Ints, Ints] | None = None
         if log.preceding is not None and log.think is not None:
             self._follows = narrow(log.preceding), narrow(log.think)

@@ -35,7 +35,7 @@ NO_HOSTS = (
 
 @dataclass(frozen=True, slots=True)
 class SwfLogFile:
-    """SWF on hosts, for the registry."""
+    """The format of SWF logs on hosts, in the registry."""
 
     name: str = "swf"
     kind: str = "an SWF log, plain or gzipped"
@@ -72,7 +72,7 @@ class SwfLogFile:
 
 @dataclass(frozen=True, slots=True)
 class AcctLogFile:
-    """lsb.acct, for the registry."""
+    """The format of lsb.acct, in the registry."""
 
     name: str = "acct"
     kind: str = "lsb.acct, plain or gzipped"
@@ -353,7 +353,7 @@ def _description(data: Mapping[str, Any], processors: int, running: int, pending
 
 @dataclass(frozen=True, slots=True)
 class PoolSnapshot:
-    """The format, for the registry."""
+    """The format of snapshots of a pool, in the registry."""
 
     name: str = "pool"
     kind: str = "a queue snapshot of a pool of identical processors, JSON"

@@ -295,12 +295,13 @@ def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high:
     return high
 
 
-#: A job may fit where a running one gives memory back; time-based reservation does not look there.
+#: A job may fit at an instant at which a running job releases memory; time-based reservation does
+#: not examine such instants.
 BETWEEN_ENDS = Reason.of(
     Pending.POSTPONED,
     "it fits, but time-based reservation starts jobs only now and when other jobs end",
 )
-#: The same of the scheduler as configured.
+#: Starts that the scheduler as configured examines.
 BETWEEN_CYCLES = Reason.of(
     Pending.POSTPONED,
     "it fits, but what is free is kept for jobs before it or no dispatch cycle comes",
@@ -326,7 +327,7 @@ class Obstacle:
     #: End of the obstacle (seconds), None if it never ends.
     until: int | None
     reason: str
-    #: How many instants were looked at; nothing that counts changes between them.
+    #: Number of instants examined; free resources do not change between them.
     instants: int
 
 
@@ -521,7 +522,7 @@ class Explanation:
     requirement: tuple[str, ...] = ()
     #: LSF's own statements on the job, None if the instance has none.
     lsf: SaidByLsf | None = None
-    #: A limit or Ctrl-C came before everything had been looked at.
+    #: Whether a limit or Ctrl-C came before everything was examined.
     cut: bool = False
     #: The jobs that decide when its dependency condition (-w) holds, the first one first.
     chain: tuple[ChainLink, ...] = ()

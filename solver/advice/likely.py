@@ -32,7 +32,7 @@ TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "one_in_ten_by": "1
 
 @dataclass(frozen=True, slots=True)
 class StartQuantiles:
-    """P50, P90 and P10 of a job's start (seconds), None for no start."""
+    """P50, P90 and P10 of a job's start (seconds), None if no start."""
 
     likely: int | None
     nine_in_ten_by: int | None
@@ -188,7 +188,7 @@ def times_of(item: StartQuantiles | None) -> Mapping[str, int | None]:
     return (item or UNKNOWN).record()
 
 
-#: Instants at which the free amounts are looked at, at most; evenly chosen among the changes.
+#: Maximum number of instants at which free amounts are shown; evenly chosen among the changes.
 MAX_TIMES = 600
 
 

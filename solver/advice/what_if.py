@@ -65,7 +65,7 @@ MANY = 200
 
 @dataclass(frozen=True, slots=True)
 class StartAnswer:
-    """Start of one job; times in seconds from the origin, None for no start at all."""
+    """Start of one job; times in seconds from the origin, None if no start at all."""
 
     job: Job
     start: int | None
@@ -76,14 +76,14 @@ class StartAnswer:
     proved: bool = False
     #: Reason of a missing start; "no place" until the cause is found.
     missing: MissingStart | State = "no place"
-    #: A limit or Ctrl-C came before every job of the plan had been looked at.
+    #: Whether a limit or Ctrl-C came before every job of the plan was examined.
     cut: bool = False
     #: Reason why the start depends on an exact fit, "" if it does not.
     exact_fit: str = ""
     #: If a limit left no start: when the job fits, given running jobs and the starts planned so
     #: far.
     earliest_known: int | None = None
-    #: Rules not considered that may change the start.
+    #: Omitted rules that may change the start.
     omissions: tuple[Omission, ...] = ()
     #: The jobs that must start where planned for the start to be proved.
     proved_if: tuple[str, ...] = ()
@@ -308,7 +308,8 @@ class WhatIfPlanner:
         """
         ordered = priority_order(replace(self.instance, pending=self._with(job)))
         if self.method != "optimal" and job.dependency:
-            # A cycle looks at it behind all that wait for nothing; only those that wait for it do.
+            # A cycle examines the job after all jobs without a condition; only jobs that depend on
+            # it follow.
             behind = self._following(job)
             return tuple(other for other in ordered if other.id not in behind)
         return tuple(takewhile(lambda other: other.id != job.id, ordered))
@@ -485,7 +486,7 @@ class WhatIfPlanner:
         )
 
     def answer_with_omissions(self, job: Job) -> StartAnswer:
-        """Return the start of `job`, with the rules not considered that may change it."""
+        """Return the start of `job`, with the omitted rules that may change it."""
         if self.method == "optimal":
             return self.answer(job)
         if self.method == CONFIGURED:
@@ -613,7 +614,9 @@ class WhatIfPlanner:
 
     @cached_property
     def _some_come_later(self) -> bool:
-        """Whether some jobs hold nothing yet, whatever comes behind them (-w, -b)."""
+        """Return whether some jobs reserve nothing yet, so that jobs after them come first (-w,
+        -b).
+        """
         instance = self.instance
         return any(
             job.dependency or job.reservation or (job.begin or 0) > instance.now
@@ -622,11 +625,12 @@ class WhatIfPlanner:
 
     @cached_property
     def _behind_count(self) -> bool:
-        """Whether jobs behind the one in question may have a say in its start.
+        """Return whether jobs after a job may affect its start.
 
-        They have under a policy; where jobs backfill, which happens when every job has had its
-        turn; and where a job begins later (-b) or memory comes free between the ends of jobs: a job
-        behind that starts now makes one more end at which jobs before it are looked at (TBR-02).
+        They do so under a policy, and if jobs backfill, because backfill follows all dispatch
+        attempts. They also do so if a job begins later (-b) or if memory is released between the
+        ends of jobs: a job that starts now then adds an end at which the jobs before it are
+        examined (TBR-02).
         """
         instance = self.instance
         if has_policy(instance) or instance.backfills:

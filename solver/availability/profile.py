@@ -426,12 +426,14 @@ class Profile:
             _insert(self._finishes, end)
 
     def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
-        """Take amounts of a host resource or a pool; that they end frees nothing for anybody."""
+        """Take amounts of a host resource or a pool; their end is no release at which jobs could
+        start.
+        """
         (self._pool(index) if pool else self._usage(index)).add_rows(rows)
         self._starts = sorted({*self._starts, *(time for time in rows.begin if time > self.now)})
 
     def hold_reported(self, index: int, away: FloatArray) -> None:
-        """Take what hosts report to be gone of an amount, [H], until they report anew (RSV-01)."""
+        """Take amounts that hosts report as used, [H], until the next report (RSV-01)."""
         hosts = np.flatnonzero(away)
         if hosts.size:
             self._usage(index).add_constant(hosts, self.now, FOREVER, away[hosts])

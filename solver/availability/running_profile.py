@@ -113,7 +113,7 @@ class FreeNow:
         self._pools[index] -= amount
 
     def give(self, parts: Iterable[HeldPart]) -> None:
-        """Give back all that the parts hold."""
+        """Release the amounts of these parts."""
         for part in parts:
             self.change(part, 0.0)
 
@@ -430,7 +430,9 @@ class RunningProfile(Profile):
         self._enter(job, holds, start, finish)
 
     def list_parts(self, job: int, holds: Sequence[Hold]) -> None:
-        """List what a job holds whose rows were entered all at once: the same until it ends."""
+        """Store the parts of a job whose rows were entered in bulk; they are constant until its
+        end.
+        """
         parts = [part for hold in holds for part in parts_of(self.table, *hold)]
         for part in parts:
             part.amount = part.reservation.at(0)

@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 class Block:
-    """Rows as columns, for arithmetic over all of them at once."""
+    """Rows as columns, for array arithmetic."""
 
     __slots__ = ("amount", "begin", "decaying", "end", "where")
 
@@ -408,7 +408,7 @@ class RunningUsage(Usage):
         self._ascending: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
-        """Add the phases of one use for the owner of the moment."""
+        """Add the phases of one use for the current owner."""
         super().add(where, start, finish, use, times)
         for row in self.recent:
             self._append(row)

@@ -259,7 +259,7 @@ class OrderRules:
 
 @dataclass(slots=True)
 class CycleOffers:
-    """The turns of the cycle at hand."""
+    """The offers of the current cycle."""
 
     #: Pending jobs, and running jobs with growth requests.
     waiting: WaitingJobs

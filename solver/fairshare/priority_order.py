@@ -1,4 +1,4 @@
-"""The order in which pending jobs are considered, for plans of one moment (FSH-06, LOP-04)."""
+"""The order of the pending jobs in plans of one instant (FSH-06, LOP-04)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .waiting_jobs import Rank
 def priority_order(instance: Instance) -> tuple[Job, ...]:
     """Return the pending jobs in the order in which a cycle with free slots for all starts them.
 
-    First come, first served, or by the fairshare, partitions and pools of the instance; a job that
-    waits for others (-w) comes behind them.
+    The order is first come, first served, or by the fairshare, partitions and pools of the
+    instance; a job with an unsatisfied dependency (-w) comes last.
     """
     instance = with_loaded_modules(instance)
     order, precedence = _by_priority(instance), Precedence.of(instance)

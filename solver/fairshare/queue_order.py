@@ -66,7 +66,7 @@ UNKNOWN = JobKind(0, UNLIMITED)
 
 
 class SkipFilter(Protocol):
-    """Says of which jobs a turn would be in vain."""
+    """Test for jobs whose dispatch attempt would be infeasible."""
 
     def must_skip(self, job: Job) -> bool:
         """Return whether a dispatch attempt of the job must fail."""

@@ -60,7 +60,7 @@ def entitlements(
     """Return the slots each queue of a pool may use, out of `total`.
 
     shares: percent, of each queue in order. wanted: maximum slots each can use, 0 for a queue with
-    no jobs; None for no bound. In order, each gets its share of the total, rounded up, while slots
+    no jobs; None if no bound. In order, each gets its share of the total, rounded up, while slots
     last; the rest is distributed again by this rule until it is used up or no queue wants more.
     """
     most = [math.inf] * len(shares) if wanted is None else list(wanted)
@@ -322,7 +322,7 @@ def _set_stage(policy: QueueSet, equals: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A job whose turn it is."""
+    """A job with its dispatch attempt: hosts, account and limits."""
 
     job: Job
     #: Position in the queue order of the cycle.
@@ -335,7 +335,7 @@ class Offer:
     account: str = ""
     #: Dynamic priority of the account when it was chosen, None if no fairshare chose.
     priority: float | None = None
-    #: Maximum number of slots (limit of a pool), None for no bound.
+    #: Maximum number of slots (limit of a pool), None if no bound.
     max_slots: int | None = None
     #: Why it is ineligible in this cycle, "" if it is eligible; a plan for later is allowed.
     ineligibility: str = ""

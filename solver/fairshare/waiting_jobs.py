@@ -439,7 +439,7 @@ class TreeTraversal:
         return ranks[place.at] if place.at < len(ranks) else None
 
     def _refresh(self, place: _Place) -> None:
-        """Find the best rank of a place, and enter it anew at its parent if that changed."""
+        """Find the best rank of an account, and update its entry at the parent if it changed."""
         place.best = self._best(place)
         if place.parent is None:
             return

@@ -169,7 +169,7 @@ class Forecasts:
     omissions: tuple[Omission, ...] = ()
     #: Slots of the pool, None if hosts were simulated.
     policy: str | None = None
-    #: Rows of the world's jobs that are taken to run for ever in every sample.
+    #: Rows of jobs that are assumed to run indefinitely in every sample.
     endless: tuple[int, ...] = ()
 
     @property
@@ -242,7 +242,7 @@ class Forecasts:
 
 
 def _whole(time: float) -> int | None:
-    """Return a time in whole seconds, None for no start."""
+    """Return a time in whole seconds, None if no start."""
     return None if time == NO_START or not np.isfinite(time) else int(time)
 
 

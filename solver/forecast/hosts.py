@@ -62,7 +62,7 @@ class HostsWorld:
     asked: Ints
     #: Settings of the simulated scheduler.
     settings: Settings
-    #: Properties of future arrivals besides slots and time.
+    #: Properties of future arrivals other than slots and times.
     newcomers: ArrivalProperties
     #: Whether cycles that only renew reservations are simulated too; necessary for greedy
     #: reservations, because they influence later starts.

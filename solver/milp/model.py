@@ -403,7 +403,7 @@ def alternatives(demand: Demand) -> list[int]:
 
 
 class PlacementModel:
-    """A model of all jobs of `starts`, each at one of its candidate instants, beside the running
+    """A model of all jobs of `starts`, each at one of its candidate instants, given running
     jobs.
     """
 

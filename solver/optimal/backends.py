@@ -104,7 +104,7 @@ def solve(
     read.
 
     parameters: GLOP parameters for this solve. work: deterministic time, MAX_WORK if None. seconds:
-    wall limit, None for no limit.
+    wall limit, None if no limit.
     """
     work = MAX_WORK if work is None else work
     program.SetSolverSpecificParametersAsString(f"{parameters} max_deterministic_time: {work}")

@@ -81,8 +81,8 @@ class JobOutlook:
     proved_if: tuple[str, ...] = ()
     #: Reason for the possible start, a sentence.
     waits_for: str = ""
-    #: Why the simulated scheduler does not start it when it first looks at it, and which jobs end
-    #: as it does, a sentence.
+    #: Why the simulated scheduler does not start the job at its first dispatch attempt, and which
+    #: jobs end at its start; one sentence.
     held_back: str = ""
     #: What must happen before it starts, or why it cannot start here and what would fit; "" if
     #: it starts.

@@ -15,9 +15,9 @@ from ..availability.resources import Allocation, BoolArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """Hosts that can hold at least one slot of the term, in candidate order.
+    """Hosts that have at least one free slot for the term, in candidate order.
 
-    All arrays have one row a host, under span[block] one row a block that a host has room for.
+    All arrays have one row per host; under span[block] one row per block that fits on a host.
     """
 
     #: Host index of each row.

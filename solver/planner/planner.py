@@ -48,8 +48,7 @@ from .stable import PlanContext, grounds_of_cycle, grounds_of_search, nearest_pl
 class LiveInstance:
     """The current instance, with its running jobs loaded.
 
-    The place of a running job in the instance is nobody's business: the last one takes the place of
-    one that is gone.
+    Running jobs have no order: the last one moves to the position of a job that has left.
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
@@ -201,9 +200,9 @@ class LiveInstance:
         self._set(pending=pending, future=future)
 
     def _fits(self, job: Job) -> bool:
-        """Whether a job is valid by itself and together with the other jobs, by every check.
+        """Return whether a job is valid by itself and together with the other jobs, by every check.
 
-        The look at a whole instance, which says what is wrong, takes in every host.
+        The check of a whole instance, which locates errors, covers every host.
         """
         if not isinstance(job, Job) or class_rules(Job).wrong(job, set()):
             return False
@@ -252,7 +251,7 @@ class Planner:
     ) -> None:
         """Initialise the planner.
 
-        tolerance: seconds, None for no tolerance; rejected with fairshare, which has an order of
+        tolerance: seconds, None if no tolerance; rejected with fairshare, which has an order of
         its own. Other parameters as in :func:`slotwise.plan`; time_limit and effort apply to the
         exact methods.
         """
@@ -319,12 +318,11 @@ class Planner:
             self._living.host(name, status)
 
     def advance(self, now: int) -> None:
-        """Advance the time to `now` (seconds from the origin); all planned events happen until
-        then.
+        """Advance the time to `now` (seconds from the origin), with all planned events until then.
 
-        Jobs whose start was before `now` have started, where the plan has them; jobs that were to
-        end by now have ended; jobs to come by now are pending. A job that starts at `now` itself
-        still waits: the plan says that it is its turn.
+        Jobs with a planned start before `now` have started there. Jobs that should end by now have
+        ended, and future jobs with a submission by now are pending. A job planned to start at `now`
+        is still pending.
         """
         before, now = self.instance.now, without_numpy(now)
         if type(now) is not int or not before <= now <= LONGEST:
@@ -393,7 +391,7 @@ class Planner:
         if isinstance(request, str):
             job = submitted_job(instance, request, user=user)
         else:
-            # All that runs is looked at only where it has a job of this name.
+            # Running jobs are examined only if one of them has this name.
             beside = instance.running if self._living.runs(request.id) else ()
             trial = LiveInstance(replace(instance, running=beside))
             trial.submit(replace(request, submit=instance.now))

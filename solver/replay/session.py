@@ -315,8 +315,8 @@ def replay(
 ) -> ReplayResult:
     """Replay a whole workload; parameters and errors as for `Replay`.
 
-    `should_stop` is asked every few hundred events; once it says yes, what is known is returned
-    with ``complete=False``.
+    `should_stop` is called every few hundred events; when it returns True, the starts so far are
+    returned with ``complete=False``.
     """
     session = Replay(workload, policy, procs, schedule_after)
     while session.advance() and not (should_stop and should_stop()):

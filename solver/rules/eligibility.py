@@ -1,4 +1,4 @@
-"""Which hosts are closed to a job at this moment: status, load, windows, JOB_ACCEPT_INTERVAL."""
+"""Hosts that are closed to a job at an instant: status, load, windows, JOB_ACCEPT_INTERVAL."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from ..resolve import Resolver
 
 
 class Situation(Protocol):
-    """One moment of a cluster; times in seconds, hosts in the order of the instance.
+    """The state of a cluster at an instant; times in seconds, hosts in the order of the instance.
 
-    last_accepted: when each host took its last job, [H].
+    last_accepted: when each host accepted its last job, [H].
     """
 
     @property

@@ -89,7 +89,7 @@ class GpuSharing:
     def moved(self, *beside: Iterable[Job]) -> tuple[str, ...]:
         """Return the jobs seen that need GPUs if some could share theirs, else ().
 
-        Sharing takes two jobs: of those seen and those `beside` them.
+        Sharing takes two jobs, of those seen and those of `beside`.
         """
         if not self.asked:
             return ()

@@ -119,8 +119,8 @@ def snapshot_of(
 ) -> Snapshot:
     """Return the snapshot of an instance at its current time.
 
-    after_cycle: after the scheduling cycle at its now. hosts: with what is free and reserved.
-    budget: of the cycle, which ends early with it.
+    after_cycle: after the scheduling cycle at its now. hosts: include free and reserved resources.
+    budget: limit of the cycle, which is incomplete at its end.
     """
     if not (after_cycle or hosts):
         return Snapshot(instance, order_policy(instance))

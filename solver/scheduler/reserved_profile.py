@@ -44,11 +44,9 @@ from .cycle_reservations import (
 from .job_state import JobState
 from .world import World
 
-# What steady reservations really hold of pools, computed for all of them at once.
-#
-# Such a reservation holds at every instant what of its place is free: no limit and no other
-# resource lets it hold less. So an instant needs one look at the free slots, however many
-# reservations there are.
+# Amounts that constant reservations take from pools, computed for all of them together. Such a
+# reservation has at every instant the free part of its allocation: no limit and no other resource
+# reduces it. So one computation of the free slots at an instant serves any number of reservations.
 
 
 #: Slots of an allocation by host, and the end of the reservation (seconds).
@@ -64,10 +62,10 @@ def pool_reservation_rows(
     since: int,
     before: int,
 ) -> RowList:
-    """Return the rows that count the reserved slots in a pool over [since, before) instead of whole
-    allocations.
+    """Return the rows that count reserved slots, not whole allocations, in a pool over [since,
+    before).
 
-    mask: the hosts of the pool, [H]. base: what runs and is planned.
+    mask: the hosts of the pool, [H]. base: profile of running and planned jobs.
     """
     times = base.candidate_times(now)
     edges = [breakpoints(times, until, since=since, before=before) for _, until in places]

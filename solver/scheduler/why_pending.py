@@ -402,8 +402,8 @@ class _Hosts:
     def _shortages(
         self, alternative: Alternative, term: TermDemand, wanted: FloatArray
     ) -> list[tuple[HostResource | Pool, BoolArray]]:
-        """Return the resources besides slots that an alternative takes, and the hosts that are
-        short of them.
+        """Return the resources other than slots that an alternative takes, and the hosts that
+        lack them.
         """
         now, table = self.world.now, self.view.table
         found: list[tuple[HostResource | Pool, BoolArray]] = []

@@ -46,8 +46,8 @@ from ..scheduler.simulation import simulate
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Seconds of a block where nobody says otherwise: use of a cluster repeats weekly.
-#: Resamplings.
+#: Default length of a block in seconds, because use of a cluster repeats weekly; number of
+#: resamplings.
 DRAWS = 1000
 #: Share of the resamplings within a confidence interval.
 LEVEL = 0.95

@@ -1,4 +1,6 @@
-"""Variants beside today's configuration: every number, what changes, and for whom."""
+"""Variants compared with today's configuration: every measure, its change, and the users
+affected.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ R = TypeVar("R")
 #: Function that does one task; it returns None if it was stopped.
 Work = Callable[[T, Stop | None], R | None]
 
-#: Seconds between two looks at whether to stop.
+#: Seconds between two checks whether to stop.
 GLANCE = 0.1
 #: Number of deaths of its process after which a task is abandoned.
 STRIKES = 3

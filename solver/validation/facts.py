@@ -391,7 +391,7 @@ class Facts:
         return self._found.requirements[key]
 
     def finish_of(self, job: Job, start: int) -> int | None:
-        """Return when a job that starts then is expected to end (TBR-03), None for never."""
+        """Return when a job that starts then is expected to end (TBR-03), None if never."""
         finish, plan = self.undisturbed_finish(job, start), self.plan
         last = None if takes_due_dates(plan.objective, plan.method) else job.deadline
         every = self.instance.advance_reservations if job.reservation else ()

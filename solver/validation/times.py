@@ -58,7 +58,7 @@ def deadlines(facts: Facts) -> Iterator[Violation]:
 
 
 def limit_of(facts: Facts, job: Job) -> int | None:
-    """Return the seconds of run time, else of CPU time, after which a job is killed; None for no
+    """Return the seconds of run time, else of CPU time, after which a job is killed; None if no
     limit.
 
     The application's limits precede the queue's, and never exceed its maximum.

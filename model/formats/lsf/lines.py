@@ -228,7 +228,7 @@ def described(circumstances: Circumstances) -> str:
     return ", ".join(parts)
 
 
-#: Included files in all: more is a ring or a slip.
+#: Maximum number of included files; more are a cycle or an error.
 _MAX_FILES = 500
 #: Characters of files that are included once more: a small file may stand for very many lines.
 _MAX_AGAIN = 2**19

@@ -383,7 +383,7 @@ def limit_fields(kind: type) -> list[KnownField]:
 
 
 def take_plain(item: Item, kind: type) -> None:
-    """Set every key whose text needs no look at anything else."""
+    """Set every key whose text can be interpreted without other keys."""
     kinds = {field.key: field.fact.kind for field in parameters_of(kind)}
     if any(field.fact.kind == FACTORS for field in known_fields(kind).values()):
         kinds |= {key: field.fact.kind for key, field in factors().items()}

@@ -82,7 +82,7 @@ class RunLimits:
 
 
 QUEUE_SECTIONS = ("Queue",)
-#: Beside what stands at the fields; the last two are taken by ``params.py``.
+#: Further keys, in addition to those defined at the fields; ``params.py`` reads the last two.
 _TAKEN = lsf_keys(Queue) | {
     "RUNTIME",
     "DEFAULT_HOST_SPEC",

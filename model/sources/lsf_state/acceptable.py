@@ -75,7 +75,7 @@ MAX_REASONS = 5
 
 
 class _Mended:
-    """One round: everything that the findings complain of is taken away at once."""
+    """One round of corrections: everything that the findings concern is removed together."""
 
     def __init__(self, instance: Instance, notes: Remarks) -> None:
         self._instance = instance

@@ -582,7 +582,7 @@ def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
 
 
 class _Jobs:
-    """Turns what was seen of jobs into jobs; reports what cannot be, notes what is left out."""
+    """Converts printed jobs to jobs; reports invalid ones and notes omissions."""
 
     def __init__(self, base: Instance, zero: int, notes: Remarks) -> None:
         self.base = base

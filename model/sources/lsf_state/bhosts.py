@@ -66,7 +66,7 @@ class SeenHost:
     sched: dict[str, float] = field(default_factory=dict)
     #: Loads at which running jobs are suspended (loadStop).
     stop: dict[str, float] = field(default_factory=dict)
-    #: Whether its name fills the column of a table, and may go on.
+    #: Whether the name fills the column of a table and may be truncated.
     truncated: bool = False
     #: Names of the cells that could not be read.
     unknown: tuple[str, ...] = ()

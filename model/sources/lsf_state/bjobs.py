@@ -129,7 +129,7 @@ class Wrapping:
         return cls(indent, max(widths, key=lambda width: (widths[width], width)))
 
     def is_rest(self, line: str) -> bool:
-        """Whether a line goes on with the one before it."""
+        """Return whether a line continues the one before it."""
         return line.startswith(" " * self.indent)
 
     def whole(self, line: str) -> str:
@@ -571,7 +571,7 @@ _STARTED = re.compile(
 )
 #: The head of ``bjobs -A``.
 _ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
-#: Why a job is not examined: another one has not come as far as it waits for (bsub -w).
+#: State of a job that is not eligible because of another job (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
 #: Text after the time at which the scheduler expects to start a job.

@@ -99,7 +99,7 @@ class SeenQueue:
     long: bool = False
     #: Slots of its jobs by NJOBS, PEND, RUN, SUSP, RSV.
     counts: dict[str, int] = field(default_factory=dict)
-    #: Whether its name fills the column of a table, and may go on.
+    #: Whether the name fills the column of a table and may be truncated.
     cut: bool = False
 
     @property
@@ -246,7 +246,7 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
                 target[index] = amount
 
 
-#: Parameters whose names go on in the next lines where there are many.
+#: Parameters whose lists of names may continue on the next lines.
 _LISTS = frozenset(
     {"USERS", "HOSTS", "USER_SHARES", "FAIRSHARE_QUEUES", "QUEUE_GROUP", "SCHEDULING POLICIES"}
 )

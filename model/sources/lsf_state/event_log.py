@@ -53,7 +53,7 @@ class Logged:
 
 @dataclass(slots=True)
 class HostUse:
-    """Slots in use on a host now, and the most that ever were at once."""
+    """Current and maximum number of slots in use on a host."""
 
     #: Number of slots in use at the current record.
     now: int = 0
@@ -71,7 +71,7 @@ class Moment:
     jobs: list[SeenJob] = field(default_factory=list)
     #: Jobs submitted after that instant.
     later: list[SeenJob] = field(default_factory=list)
-    #: Every host that jobs ran on, with the most slots in use there at once; closed ones in that
+    #: All hosts on which jobs ran, with the maximum number of slots in use; closed hosts in that
     #: state.
     hosts: list[SeenHost] = field(default_factory=list)
     #: Inactive at the time.
@@ -326,8 +326,7 @@ class LogReplayer:
 def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> Moment:
     """Return the snapshot at `at` (seconds since 1970, None: end of the log).
 
-    later: keep what was submitted afterwards too. Records after the moment still tell when its jobs
-    ended.
+    later: keep jobs submitted after it too. Later records still give the ends of its jobs.
     """
     follower = LogReplayer(at, later=later)
     for record in records:
@@ -472,7 +471,7 @@ class HostHistory:
     last: dict[str, int] = field(default_factory=dict)
     #: Closing (False) and opening, in order.
     controls: list[tuple[int, str, bool]] = field(default_factory=list)
-    #: The most hosts that the daemon's configuration ever had, None where the log does not say.
+    #: The most hosts that the daemon's configuration ever had, None if the log does not say.
     configured: int | None = None
 
     @property

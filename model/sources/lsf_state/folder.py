@@ -1,4 +1,4 @@
-"""A folder of what the commands of a cluster printed, whatever its files are called."""
+"""A folder of saved output of a cluster's commands, with any file names."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
 
 
 def _cells(names: list[str], words: list[str], line: str) -> dict[str, str] | None:
-    """Return a row by column, without its host if that is the previous one; None for no row."""
+    """Return a row by column, without its host if that is the previous one; None if no row."""
     columns = names[1:] if names[0] == "HOST_NAME" and line[:1].isspace() else names
     number = next(
         (n for n, name in enumerate(columns) if name in (*_COLUMNS["gpu"], "ngpus")), None
@@ -178,7 +178,7 @@ def of_block(block: Iterable[str]) -> tuple[str, dict[str, int]]:
         elif title == "GPU_ALLOCATION":
             held = _of_table(lines) or held
         elif title == "EXTERNAL MESSAGES" and not held:
-            with suppress(ValueError):  # anybody may have posted it
+            with suppress(ValueError):  # any user may have posted it
                 held = allocated(" ".join(line for line in lines if "gpus=" in line))
     return asked, held
 

@@ -201,7 +201,7 @@ class Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class Resized:
-    """Hosts that a running job gains, or with `sign` -1 gives back."""
+    """Hosts that a running job gains, or with `sign` -1 releases."""
 
     #: Time of the record, in seconds since 1970.
     time: int
@@ -229,7 +229,7 @@ class Controlled:
 
 @dataclass(frozen=True, slots=True)
 class DaemonStarted:
-    """MBD_START: the daemon has read its configuration, which has so many hosts."""
+    """MBD_START: the daemon has read its configuration, with this number of hosts."""
 
     #: Time of the record, in seconds since 1970.
     time: int

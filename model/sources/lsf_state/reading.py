@@ -56,7 +56,7 @@ def _union(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
 
 
 class Reading:
-    """Collects what is wrong with the records of one text, so that all is reported at once."""
+    """Collects the errors in the records of one text, so that all are reported together."""
 
     def __init__(self, text: Text, notes: Remarks | None = None) -> None:
         """Start reading a text. notes: collects unreadable values at the end."""
@@ -64,7 +64,7 @@ class Reading:
         self.problems: list[Problem] = []
         self.line: int | None = None
         self.where = ""
-        #: Whom the record at hand is of.
+        #: Jobs that the current record may affect.
         self.touched = Touched()
         self.notes = Remarks() if notes is None else notes
         #: Unreadable cells of the current record: name, problem, resources.
@@ -135,9 +135,9 @@ class Reading:
         records: Sequence[tuple[str, int | None]],
         more: Mapping[str, str] | None = None,
     ) -> None:
-        """Report each record (name, line) whose name stands before; then as :meth:`done`.
+        """Report each record (name, line) whose name occurred before; then as :meth:`done`.
 
-        more: what to say besides, by name.
+        more: additional text by name.
         """
         seen: set[str] = set()
         self._close()

@@ -90,7 +90,7 @@ def number(text: str) -> float | None:
 
 
 def seconds(text: str) -> float | None:
-    """Parse seconds: ``57208 second(s)``, ``00:10:00`` (h:mm:ss) or a number; None for no value."""
+    """Parse seconds: ``57208 second(s)``, ``00:10:00`` (h:mm:ss) or a number; None if no value."""
     if blank(text):
         return None
     word = text.strip().split("/")[0]  # 10.0/hostA: normalised to a host
@@ -102,7 +102,7 @@ def seconds(text: str) -> float | None:
 
 
 def limit(text: str) -> int | None:
-    """Parse a run limit to seconds: minutes such as ``1440.0``, or ``00:10:00``; None for none."""
+    """Parse a run limit to seconds: minutes such as ``1440.0``, or ``00:10:00``; None if none."""
     if blank(text):
         return None
     word = re.sub(r"\s*(min(utes?)?|of\s.*)\s*$", "", text.strip().split("/")[0])
@@ -115,7 +115,7 @@ def limit(text: str) -> int | None:
 
 
 def size(text: str, unit: float = 1.0) -> float | None:
-    """Parse MB: ``5.2 Gbytes``, ``911M``, ``178_g`` or a number of `unit` MB; None for no value."""
+    """Parse MB: ``5.2 Gbytes``, ``911M``, ``178_g`` or a number of `unit` MB; None if no value."""
     if blank(text):
         return None
     found = _SIZE.fullmatch(text.strip().strip("*"))
@@ -300,7 +300,7 @@ def limit_row(names: str, row: str) -> dict[str, str]:
 
 
 class Remarks(list[str]):
-    """Sentences in the order they were found; those that touch starts are omissions besides."""
+    """Notes in the order in which they were found; notes that affect starts are omissions too."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         super().__init__(texts)

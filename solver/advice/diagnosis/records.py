@@ -111,7 +111,7 @@ class Remedy:
     gain: int | None
     #: The gain times the slots of the job, in slot-hours.
     slot_hours: float | None
-    #: Whether the job then starts as early as its slots allow.
+    #: Whether the job then starts at the instant at which its slots are free.
     reaches: bool
     cost: RemedyCost = RemedyCost()
     #: Argument for ``slotwise whatif --set``, "" if there is none.
@@ -170,16 +170,16 @@ class WaitingJob:
     starves: bool
     #: The start that the scheduler as configured reaches (seconds), None if never.
     simulated: int | None
-    #: When its slots are free together in its turn.
+    #: Instant at which its slots are free together, with the jobs before it planned.
     earliest: int
     #: Whether that is proved.
     proved: bool = False
-    #: How it is known: in its turn by "time-based" reservation, or by a "simulation" as configured
-    #: but for limits and windows.
+    #: Source of this instant: "time-based" reservation, or a "simulation" as configured without
+    #: limits and windows.
     free_by: str = "time-based"
     #: Slots by host at that time.
     allocation: Mapping[str, int] = field(default_factory=dict)
-    #: Jobs behind it in line that start before it.
+    #: Jobs after it in the dispatch order that start before it.
     passed_by: tuple[str, ...] = ()
     #: Overtaking jobs that use the job's slots at the earliest time or later.
     overtaken: tuple[str, ...] = ()
@@ -259,7 +259,7 @@ class Diagnosis:
     remarks: tuple[str, ...] = ()
     #: Further notes for the reader.
     notes: tuple[str, ...] = ()
-    #: Rules not considered, each with the pending jobs that it affects.
+    #: Omitted rules, each with the pending jobs that it affects.
     omissions: tuple[Omission, ...] = ()
     #: A limit or Ctrl-C came before everything had been tried.
     cut: bool = False
@@ -382,8 +382,7 @@ class Page:
     answer: str
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
-    #: Jobs that can never start, or whose start nobody can date, and why; printed before the
-    #: verdicts.
+    #: Jobs without a start or without a known start, with the reason; printed before the verdicts.
     facts: tuple[str, ...] = ()
 
 
