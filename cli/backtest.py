@@ -87,7 +87,7 @@ def only_of_swf(log: Path) -> InputError:
     """Return the rejection of --default-limit for an LSF log, whose queues have own limits."""
     from ..model.errors import InputError
 
-    return InputError(f"--default-limit: means nothing for {log}, which is no SWF log")
+    return InputError(f"--default-limit: does not apply to {log}, which is no SWF log")
 
 
 def past_over_hosts(log: Path, cluster: Path, reading: LogReading, cancel: Cancel) -> Run:

@@ -410,7 +410,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
     from ..model.sources.trace import GPUS_OF_LOGS
 
     if moment.first is None:
-        raise InputError("the log has no record of a job: there is no moment to cut out")
+        raise InputError("the log has no record of a job: give a log with JOB_NEW records")
     if moment.time < moment.first:
         begin = datetime.fromtimestamp(moment.first, UTC).isoformat()
         raise InputError(f"--at lies before the log, which begins at {begin} ({moment.first})")

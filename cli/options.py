@@ -241,7 +241,7 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
 
     if isinstance(value, list | tuple):
         if sum(str(path) == "-" for path in value) > 1:
-            raise InputError("- is given twice: there is one standard input")
+            raise InputError("- is given twice: standard input is read once; name a file instead")
         return [from_stdin(context, path) for path in value]
     if value is None or (str(value) != "-" and not is_stream(value)):
         return value

@@ -305,7 +305,7 @@ def _check_view(view: str, switches: list[str]) -> None:
     idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:
         known = ", ".join(f"-{letter}" for letter in VIEWS[view]) or "none"
-        raise InputError(f"{', '.join(idle)}: means nothing for {view}, which knows {known}")
+        raise InputError(f"{', '.join(idle)}: does not apply to {view}, which knows {known}")
 
 
 def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str]) -> None:

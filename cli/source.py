@@ -92,7 +92,7 @@ class Source:
                 [Problem(f"asks the scheduler of this machine: leave {other} out", "--cluster")]
             )
         if self.timeout is not None and not self.live:
-            raise InputError([Problem("means something with --cluster alone", "--timeout")])
+            raise InputError([Problem("needs --cluster, whose commands it limits", "--timeout")])
         return self.live
 
     def read_with_warnings(self) -> tuple[Instance, Sequence[Problem]]:

@@ -461,7 +461,8 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                 message = f"share trees are nested more than {_DEEPEST} deep"
                 yield Problem(message, path=f"{path}.USER_SHARES")
         if group.name in defined:
-            yield Problem(f"user group '{group.name}' is defined twice", path=path)
+            message = f"user group '{group.name}' is defined twice: define each group once"
+            yield Problem(message, path=path)
         for member in group.members:
             if member in groups and member not in defined:
                 message = (
@@ -666,13 +667,13 @@ class _PoolMembers:
         if queue.preemptive is not None or queue.preemptable is not None or preempted:
             yield Problem(
                 f"queue {queue.name} of slot pool {queue.slot_pool} cannot be preemptive or "
-                "preemptable",
+                "preemptable: leave it out of PREEMPTION or of the pool",
                 path=path,
             )
         if queue.fairshare_queues or queue.name in self._listed:
             yield Problem(
                 f"queue {queue.name} of slot pool {queue.slot_pool} cannot take part in "
-                "cross-queue fairshare",
+                "cross-queue fairshare: leave it out of FAIRSHARE_QUEUES or of the pool",
                 path=f"{path}.SLOT_POOL",
             )
 

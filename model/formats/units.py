@@ -53,10 +53,10 @@ def parse_duration(value: object, unit: int = 1) -> int:
     else:
         raise ValueError(_expected_duration(value, unit))
     if abs(seconds) > LONGEST:
-        raise ValueError(f"{value!r} is longer than any job can be")
+        raise ValueError(f"must be at most {LONGEST} seconds, not {value!r}")
     whole = round(seconds)
     if abs(whole - seconds) > 1e-6:
-        raise ValueError(f"{value!r} is not a whole number of seconds")
+        raise ValueError(f"must be a whole number of seconds, not {value!r}")
     return whole
 
 
@@ -109,7 +109,7 @@ def parse_size(value: object, unit: float = 1.0, base: int = 1024) -> float:
     else:
         raise ValueError(f"must be a size such as 4G, 512M or a number of MB, not {value!r}")
     if not math.isfinite(size):
-        raise ValueError(f"{value!r} is no size")
+        raise ValueError(f"must be a finite size such as 4G, not {value!r}")
     if size < 0:
         raise ValueError(f"must be 0 or more, not {value!r}")
     return size
@@ -143,7 +143,7 @@ def parse_stamp(value: object) -> datetime:
     if stamp.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone: write {text}Z or +01:00")
     if stamp.microsecond:
-        raise ValueError(f"{text!r} is not a whole number of seconds")
+        raise ValueError(f"must be a whole number of seconds, not {text!r}")
     return stamp
 
 

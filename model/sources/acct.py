@@ -153,7 +153,9 @@ def _records(
                 others[words[0]] = others.get(words[0], 0) + 1
                 continue
             if words[0] != "JOB_FINISH":
-                raise ValueError(f"'{words[0]}' is no record type of lsb.acct")
+                raise ValueError(
+                    f"unknown record type {words[0]!r}: lsb.acct has JOB_FINISH records"
+                )
             fields = Fields(words)
             job_number, index, job, repaired = _finished(fields)
             if repaired:

@@ -196,7 +196,7 @@ def test_a_log_that_was_switched_repeats_its_jobs() -> None:
         ('"JOB_START" "10.108" 110 1 4 0 0 100.0 2 "a"', "the record ends before execHosts"),
         ('"JOB_SWITCH" "10.108" 140 1501 two "night" 0', "jobId must be a whole number, not 'two'"),
         ('"JOB_CLEAN" "10.108" 14"0 2', "has no closing quote at its end"),
-        ('"bad" "10.108" 140', "'bad' is no record type of lsb.events"),
+        ('"bad" "10.108" 140', "record type must be in capitals such as JOB_NEW, not 'bad'"),
         (_new(1, 100, name="a[1-9999999]"), "must have 1 to 100,000 elements"),
         ('"MBD_START" "10.108" -1', "must be seconds since 1970, not -1"),
     ],

@@ -294,7 +294,7 @@ class LineReader:
             self.problems.found += error.problems
             return None
         if b"\0" in data:
-            self.problems.found.append(Problem("is no text file", self.name(path)))
+            self.problems.found.append(Problem("is no text file: it has a byte 0", self.name(path)))
             return None
         try:
             return data.decode("utf-8-sig")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+
+from pydantic import ValidationError
 
 from ...cluster import Cluster, Host, HostGroup, ResourceDefinition
 from ...configuration import Limit, Params, User, UserGroup
@@ -204,10 +205,13 @@ def _parameters(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
 def _entry(key: str, value: str) -> dict[str, Any]:
     """Return a parameter by its field; raises ValueError for an unreadable value."""
     number = _number(value)
+    wrong = ""
     for text in (value,) if number is None else (number, value):
-        with suppress(ValueError):
+        try:
             return _known(ParamsEntry.model_validate({key: text}))
-    raise ValueError(f"{value!r} is not a valid value of {key}")
+        except ValidationError as error:
+            wrong = error.errors()[0]["msg"].removeprefix("Value error, ")
+    raise ValueError(f"{value!r} is not a valid value of {key}: {wrong}")
 
 
 def _known(entry: ParamsEntry) -> dict[str, Any]:

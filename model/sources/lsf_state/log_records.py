@@ -283,7 +283,7 @@ def parse_events(
             words = split(line)
             name = words[0]
             if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name):
-                raise ValueError(f"'{name}' is no record type of lsb.events")
+                raise ValueError(f"record type must be in capitals such as JOB_NEW, not {name!r}")
             fields = Fields(words, last)
             record = _READERS.get(name, _other)(name, fields)
         except (ValueError, OverflowError) as error:
