@@ -97,7 +97,7 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
         names = "squeue, sinfo, scontrol and the like"
         raise InputError([Problem(f"has no file of what {names} printed", source)])
     if not _lists_jobs(texts, records):
-        wrong = "no input lists the jobs: what runs would be taken for free"
+        wrong = "no input lists the jobs: nodes in use would be taken as free"
         raise InputError([Problem(f"{wrong}; give {_JOBS}", source)])
     seen.jobs = order_of(seen.jobs)
     seen.version = seen.version or seen.settings.get("SLURM_VERSION", "")
