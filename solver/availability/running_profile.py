@@ -641,6 +641,23 @@ class RunningProfile(Profile):
         at = bisect.bisect_left(times, amount, key=freed)
         return times[at] if at < len(times) else None
 
+    def instants(self, first: int, before: int) -> Sequence[int]:
+        """Return `first` and the instants after it, before another, at which something comes free.
+
+        They are the ends of rows; every second where some use changes without one.
+        """
+        ends: set[int] = set()
+        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
+            block = _running(usage).by_end()
+            if first >= before or block.decaying[0].size or (block.begin > first).any():
+                return range(first, before)
+            low = int(np.searchsorted(block.end, first, side="right"))
+            part = block.end[low : int(np.searchsorted(block.end, before))]
+            last = np.ones(len(part), dtype=bool)
+            np.not_equal(part[1:], part[:-1], out=last[1:])
+            ends.update(part[last].tolist())
+        return [first, *sorted(ends)]
+
     def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
         usage = self._host_usage.get(index)
         if usage is None:
