@@ -641,22 +641,30 @@ class RunningProfile(Profile):
         at = bisect.bisect_left(times, amount, key=freed)
         return times[at] if at < len(times) else None
 
-    def instants(self, first: int, before: int) -> Sequence[int]:
-        """Return `first` and the instants after it, before another, at which something comes free.
+    @property
+    def only_ends(self) -> bool:
+        """Return whether what runs changes what is free from now on by its ends alone."""
+        blocks = (_running(usage).by_end() for usage in self._usages())
+        return not any(block.decaying[0].size or (block.begin > self.now).any() for block in blocks)
 
-        They are the ends of rows; every second where some use changes without one.
-        """
+    def releases(self, first: int, before: int) -> Sequence[int]:
+        """Return `first` and the instants after it, before another, at which rows end."""
+        if first >= before:
+            return ()
         ends: set[int] = set()
-        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
-            block = _running(usage).by_end()
-            if first >= before or block.decaying[0].size or (block.begin > first).any():
-                return range(first, before)
-            low = int(np.searchsorted(block.end, first, side="right"))
-            part = block.end[low : int(np.searchsorted(block.end, before))]
-            last = np.ones(len(part), dtype=bool)
-            np.not_equal(part[1:], part[:-1], out=last[1:])
-            ends.update(part[last].tolist())
+        for usage in self._usages():
+            end = _running(usage).by_end().end
+            low = int(np.searchsorted(end, first, side="right"))
+            part = end[low : int(np.searchsorted(end, before))]
+            fresh = np.ones(len(part), dtype=bool)
+            np.not_equal(part[1:], part[:-1], out=fresh[1:])
+            ends.update(part[fresh].tolist())
         return [first, *sorted(ends)]
+
+    def _usages(self) -> Iterator[Usage]:
+        """The use of each host resource and pool."""
+        yield from self._host_usage.values()
+        yield from self._pool_usage.values()
 
     def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
         usage = self._host_usage.get(index)

@@ -682,7 +682,15 @@ class RunningUsage(Usage):
 
     def _shared(self, time: int) -> FloatArray:
         """Return the total of all rows at `time`, [size]."""
-        return self.by_end().at(time, self.size)
+        block = self.by_end()
+        if block.decaying[0].size:
+            return block.at(time, self.size)
+        last = int(np.searchsorted(block.end, time, side="right"))  # No row before it counts.
+        where, amount = block.where[last:], block.amount[last:]
+        begun = block.begin[last:] <= time
+        if not begun.all():
+            where, amount = where[begun], amount[begun]
+        return np.bincount(where, amount, minlength=self.size)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
         """A usage that starts from the rows as they are now."""

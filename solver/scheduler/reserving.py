@@ -422,14 +422,16 @@ def _estimate(
     if slots_at is None or memory_at is None:
         return None
     found = max(slots_at, now, demand.earliest)
-    return found if memory_at <= found else max(found, _soonest(demand, running, memory_at))
+    return found if memory_at <= found else _soonest(demand, running, found, memory_at)
 
 
-def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
-    """Return when every term fits, each alone, given running jobs and without topology, by `latest`
-    at the latest.
+def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -> int:
+    """Return when every term fits, each alone, given running jobs and without topology, from
+    `first` on and by `latest` at the latest.
     """
-    found = demand.earliest
+    # Where only ends matter, more fits at each; up to -t a job may start, and not after.
+    steps = demand.latest is None and running.table.guarantees is None and running.only_ends
+    found = first if steps else demand.earliest
     for term in demand.terms:
         blind = replace(
             term,
@@ -442,12 +444,10 @@ def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
             first_hosts=None,
         )
         alone = replace(demand, terms=(blind,), calendar=None, interval=None, floors=())
-        # Up to -t a job may start, not after: then the first second counts, whatever ends.
-        steps = demand.latest is None and running.table.guarantees is None
-        times = running.instants(found, latest) if steps else range(found, latest)
+        times = running.releases(found, latest) if steps else range(found, latest)
         at = bisect.bisect_left(times, True, key=partial(can_start, running, alone))
         found = times[at] if at < len(times) else latest
-    return found
+    return max(found, first)
 
 
 #: Number of ends of running jobs that are looked at first.
