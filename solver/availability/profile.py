@@ -183,12 +183,12 @@ def _caps_of_hosts(
     availability: Availability, alternative: Alternative, points: Sequence[int]
 ) -> tuple[IntArray, BoolArray | None]:
     """Return the slots that the host resources allow on each host, [H], and the hosts that may be
-    the first, [H], None for all.
+    the first, [H], None if any may.
     """
     hosts, table = availability.hosts, availability.table
     caps: FloatArray | None = None
     first: BoolArray | None = None
-    #: The hosts that `caps` is of, None for all: where few have slots, the rest is of these alone.
+    # The hosts that `caps` describes, None if all of them: if few have slots, only these are examined.
     rows: IntArray | None = None
     for use in alternative.host_uses:
         for held, free in uses_and_min_free(availability, use, points):

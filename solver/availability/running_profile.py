@@ -643,7 +643,7 @@ class RunningProfile(Profile):
 
     @property
     def only_ends(self) -> bool:
-        """Return whether what runs changes what is free from now on by its ends alone."""
+        """Return whether the use of running jobs changes by their ends alone from now on."""
         blocks = (_running(usage).by_end() for usage in self._usages())
         return not any(block.decaying[0].size or (block.begin > self.now).any() for block in blocks)
 

@@ -373,9 +373,7 @@ OFF = -(1 << 62)
 
 
 class _OrderedRows:
-    """The rows of a running usage in the order of their ends, brought up to date in place of being
-    sorted anew.
-    """
+    """The rows of a running usage in the order of their ends, brought up to date step by step."""
 
     __slots__ = ("any_off", "columns", "rows", "seen")
 
@@ -390,7 +388,7 @@ class _OrderedRows:
         self.any_off = False
 
     def bring_to(self, columns: Sequence[Any], count: int) -> None:
-        """Leave out the rows that are off by now, and take in those behind the last one seen."""
+        """Drop the rows that are off by now, and insert those behind the last one examined."""
         end = columns[2]
         if self.any_off:
             kept = end[self.rows] != OFF
@@ -618,7 +616,8 @@ class RunningUsage(Usage):
                     np.array([at for at, _ in falling], dtype=np.int64),
                     np.array([drop for _, drop in falling], dtype=float),
                 )
-            self._ascending = Block.of_columns(*ordered.columns, decaying)
+            where, begin, end, amount = ordered.columns
+            self._ascending = Block.of_columns(where, begin, end, amount, decaying)
         return self._ascending
 
     def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -690,7 +689,7 @@ class RunningUsage(Usage):
         begun = block.begin[last:] <= time
         if not begun.all():
             where, amount = where[begun], amount[begun]
-        return np.bincount(where, amount, minlength=self.size)
+        return np.bincount(where, amount, minlength=self.size).astype(float, copy=False)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
         """A usage that starts from the rows as they are now."""

@@ -308,7 +308,8 @@ def sum_reservations(
 
 
 class BackfillRows:
-    """What reservations keep from backfill jobs, as rows that are summed at once for each of them.
+    """The amounts that reservations protect from backfill jobs, as rows that are summed in one pass
+    for each of these jobs.
 
     reservations: in order. places: numbers of the jobs whose slots on hosts do not count here,
     since their places say what is needed. A change of a reservation makes it invalid.
@@ -358,7 +359,8 @@ class BackfillRows:
         for index, (positions, hosts, amounts) in self._on_hosts.items():
             kept = counts[positions]
             if kept.any():
-                found.hosts[index] = np.bincount(hosts[kept], amounts[kept], minlength=self._size)
+                sums = np.bincount(hosts[kept], amounts[kept], minlength=self._size)
+                found.hosts[index] = sums.astype(float, copy=False)
         for index, rows in self._pools.items():
             for position, total in rows:
                 if position != own:

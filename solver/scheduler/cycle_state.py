@@ -477,7 +477,7 @@ class CycleState:
         return view
 
     def backfill_rows(self) -> BackfillRows:
-        """Return what the reservations keep from backfill jobs, until one of them changes."""
+        """Return the amounts protected from backfill jobs, valid until a reservation changes."""
         limited = self.planned.limited_by_more() if self._any_place else frozenset()
         places = {
             item.state.number
@@ -488,7 +488,7 @@ class CycleState:
 
     @property
     def _any_place(self) -> bool:
-        """Whether places say what some reservation keeps."""
+        """Whether the place of some reservation says what it protects."""
         return any(item.is_partly_protected for item in self.reservations)
 
     def backfill_residual(

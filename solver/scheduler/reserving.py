@@ -429,7 +429,7 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
     """Return when every term fits, each alone, given running jobs and without topology, from
     `first` on and by `latest` at the latest.
     """
-    # Where only ends matter, more fits at each; up to -t a job may start, and not after.
+    # Where only ends matter, more fits at each. A job with -t fits up to an instant, not later.
     steps = demand.latest is None and running.table.guarantees is None and running.only_ends
     found = first if steps else demand.earliest
     for term in demand.terms:
@@ -450,7 +450,7 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
     return max(found, first)
 
 
-#: Number of ends of running jobs that are looked at first.
+#: Number of ends of running jobs that are examined first.
 _FIRST_ENDS = 1024
 
 
@@ -459,7 +459,7 @@ def _when(
 ) -> int | None:
     """Return the end of a running job at which the slots freed on a group of hosts reach the need.
 
-    ends: ends, hosts and slots, ascending; looked at in parts, since few may be enough.
+    ends: ends, hosts and slots, ascending; examined in parts, since few may be enough.
     """
     finish, host, slots = ends
     low, high, freed = 0, _FIRST_ENDS, 0.0
