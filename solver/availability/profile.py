@@ -188,7 +188,7 @@ def _caps_of_hosts(
     hosts, table = availability.hosts, availability.table
     caps: FloatArray | None = None
     first: BoolArray | None = None
-    # The hosts that `caps` describes, None if all of them: if few have slots, only these are examined.
+    # The hosts that `caps` describes, None if all: if few have slots, only these are examined.
     rows: IntArray | None = None
     for use in alternative.host_uses:
         for held, free in uses_and_min_free(availability, use, points):
