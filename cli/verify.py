@@ -45,9 +45,13 @@ class VerifyOptions:
 @command
 def verify(
     file: Path = argument(
-        ..., "Instance of the time before: YAML or JSON, as `snapshot` writes it."
+        ...,
+        "Instance of the time before: YAML or JSON, as `snapshot` writes it.",
+        show_default=False,
     ),
-    log: Path = argument(..., "What followed: lsb.events, lsb.acct, sacct -P or SWF."),
+    log: Path = argument(
+        ..., "What followed: lsb.events, lsb.acct, sacct -P or SWF.", show_default=False
+    ),
     *,
     how: VerifyOptions,
     likely: LikelyOptions,
@@ -151,7 +155,7 @@ def _row(item: VerifiedJob, names: list[str], clock: WrittenTimes) -> Shown:
     if item.why == "as estimated":
         state = "now"
     late = "" if item.error is None else _signed(item.error)
-    cells = (item.job, str(item.slots), *texts, late, f"{item.why}: {item.sentence}")
+    cells = (item.job, str(item.slots), *texts, late, item.sentence)
     return Shown(item.job, ListingRow(cells, state), item.slots, item.started)
 
 
