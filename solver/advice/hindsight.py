@@ -23,7 +23,7 @@ Step: TypeAlias = Literal["run times", "removed", "submitted later"]
 
 
 @dataclass(frozen=True)
-class Facts:
+class LoggedFacts:
     """What a log says of the jobs of an instance, on the clock of the instance."""
 
     instance: Instance
@@ -39,7 +39,7 @@ class Facts:
     has_unfinished: bool
 
     @classmethod
-    def of(cls, instance: Instance, log: LoggedRuns, source: str = "") -> Facts:
+    def of(cls, instance: Instance, log: LoggedRuns, source: str = "") -> LoggedFacts:
         """Return the facts; raise InputError if the log cannot be of what followed."""
         _check_clocks(instance, log, source)
         zero = clock_offset(log.epoch, instance)
@@ -141,7 +141,7 @@ def simulated_with(instance: Instance, budget: Budget) -> dict[str, int]:
 class Hindsight:
     """Starts of the pending jobs with more and more facts of the log; None: does not start."""
 
-    facts: Facts
+    facts: LoggedFacts
     budget: Budget = field(default_factory=Budget)
 
     def starts(self) -> list[tuple[Step, dict[str, int]]]:

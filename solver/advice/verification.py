@@ -25,7 +25,7 @@ from ..budget import Budget, OutOfTime
 from ..forecast.logged_runs import LoggedRuns
 from ..outlook.records import JobOutlook, Outlook
 from ..pending_reasons import counted
-from .hindsight import Facts, Fate, Hindsight, Step
+from .hindsight import Fate, Hindsight, LoggedFacts, Step
 
 #: Why a start differs from the estimate, in one word or two.
 Why: TypeAlias = Literal[
@@ -116,7 +116,7 @@ class Verification:
     origin: str | None
     #: Time of the last record of the log.
     last: int
-    #: Facts on the log and the snapshot that limit the comparison, a sentence each.
+    #: LoggedFacts on the log and the snapshot that limit the comparison, a sentence each.
     remarks: tuple[str, ...] = ()
     #: Whether a limit came before the reasons were known.
     is_partial: bool = False
@@ -152,7 +152,7 @@ class Verification:
 class Explainer:
     """Finds the reasons of the differences of one snapshot."""
 
-    facts: Facts
+    facts: LoggedFacts
     predicted: Outlook
     #: Starts after each step of :class:`Hindsight`, None if the limit came before.
     steps: Sequence[tuple[Step, Mapping[str, int]]] | None
@@ -344,7 +344,7 @@ def verify(
     the log in messages. budget: once it is over, the rest has no reasons. Raises InputError if the
     log cannot be of what followed.
     """
-    facts = Facts.of(instance, log, source)
+    facts = LoggedFacts.of(instance, log, source)
     steps = None
     with suppress(OutOfTime):
         steps = Hindsight(facts, budget or Budget()).starts()
@@ -378,7 +378,7 @@ def verify(
     )
 
 
-def _remarks(facts: Facts) -> Iterator[str]:
+def _remarks(facts: LoggedFacts) -> Iterator[str]:
     """Yield what limits the comparison."""
     instance = facts.instance
     if facts.missing:
