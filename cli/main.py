@@ -18,7 +18,6 @@ from ..model.confined import confined
 from ..model.errors import InputError, SlotwiseError
 from ..model.escaping import printable, raw_csv
 from ..model.input_limits import STRICT, InputLimits, limited
-from .ask import SETTINGS as ASK_SETTINGS
 from .ask import ask
 from .backtest import backtest
 from .check import check, examples, generate, schema
@@ -32,13 +31,14 @@ from .panels import HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
 from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay
 from .report.command import report
-from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
+from .score import score
 from .show import show
 from .simulate import simulate
 from .solve import compare, solve
 from .sweep import sweep
 from .top.command import top
+from .verify import verify
 from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
@@ -57,13 +57,15 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top),
+    "Your cluster": (snapshot, show, top, score, verify),
     "Study and simulate": (whatif, simulate, replay, sweep, backtest),
     "Files": (check, examples, generate, schema, resreq),
 }
+#: The argument may begin with a minus: unknown options are arguments, and -h is not the help.
+_MINUS_FIRST: Final = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 _MORE: Final[dict[Callable[..., Any], dict[str, Any]]] = {
-    ask: ASK_SETTINGS,
-    resreq: RESREQ_SETTINGS,
+    ask: _MINUS_FIRST,
+    resreq: _MINUS_FIRST,
 }
 for title, commands in COMMANDS.items():
     for each in commands:
@@ -106,7 +108,11 @@ def _global(
     context: typer.Context,
     version: bool = option(False, "Print the version.", callback=_version, is_eager=True),
     help_limits: bool = option(
-        False, "Show the limits on input too.", HELP_ALL, callback=show_all, is_eager=True
+        False,
+        "Show completion and limits on input too.",
+        HELP_ALL,
+        callback=show_all,
+        is_eager=True,
     ),
     debug: bool = option(False, "Errors with their traceback."),
     raw_cells: bool = option(False, "CSV cells that begin like a formula stay so.", "--raw-csv"),

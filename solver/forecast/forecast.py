@@ -15,6 +15,7 @@ from ...model.display import DAY, with_stamps
 from ...model.errors import InputError, Problem
 from ...model.omissions import Omission
 from ...model.workload import Ints
+from ..accuracy.measures import EARLY, LATE, LIKELY
 from ..budget import OutOfTime
 from .arrivals import NOBODY, Arrivals, Coming, FutureArrivals
 from .jobs import NO_LIMIT, NO_START, Floats, ints
@@ -32,14 +33,12 @@ from .workers import Stop, results_of
 # against it, in logarithms. Where all futures agree on a start there is nothing to widen.
 
 
-#: Levels of the bounds: 1 in 10 by, 9 in 10 by.
-EARLY, LIKELY, LATE = 0.1, 0.5, 0.9
 #: Waits below this many seconds count as this many, because no user plans in finer steps.
 FLOOR = 300.0
 #: Number of recent forecasts that count, their minimum number, and the number at which they weigh
 #: half.
 WINDOW = 300
-LEAST = 20
+MIN_FORECASTS = 20
 DOUBT = 50
 #: Factors of P10 and P90 where no past forecast is known: `benchmarks/forecast_default_factor.py`.
 DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
@@ -109,7 +108,7 @@ class Calibrator:
     def calibration(self) -> Calibration:
         """Return the factors from all forecasts known so far."""
         known = len(self._late)
-        if known < LEAST:
+        if known < MIN_FORECASTS:
             return replace(UNCALIBRATED, forecasts=known)
         trust = known / (known + DOUBT)
         early = conformal(list(self._early), EARLY) ** trust * DEFAULT_EARLY ** (1 - trust)
