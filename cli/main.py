@@ -38,6 +38,7 @@ from .simulate import simulate
 from .solve import compare, solve
 from .sweep import sweep
 from .top.command import top
+from .verify import verify
 from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
@@ -56,7 +57,7 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top, score),
+    "Your cluster": (snapshot, show, top, score, verify),
     "Study and simulate": (whatif, simulate, replay, sweep, backtest),
     "Files": (check, examples, generate, schema, resreq),
 }
@@ -107,7 +108,11 @@ def _global(
     context: typer.Context,
     version: bool = option(False, "Print the version.", callback=_version, is_eager=True),
     help_limits: bool = option(
-        False, "Show the limits on input too.", HELP_ALL, callback=show_all, is_eager=True
+        False,
+        "Show completion and limits on input too.",
+        HELP_ALL,
+        callback=show_all,
+        is_eager=True,
     ),
     debug: bool = option(False, "Errors with their traceback."),
     raw_cells: bool = option(False, "CSV cells that begin like a formula stay so.", "--raw-csv"),
