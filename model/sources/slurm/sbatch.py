@@ -354,7 +354,7 @@ def _job_of(
 
 
 def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:
-    """Return the queue of partitions, the first with a note if the instance has none for them."""
+    """Return the queue of all partitions if there is one, else the first, with a note."""
     name = SEVERAL.join(partitions)
     known = {queue.name for queue in instance.queues}
     if len(partitions) > 1 and name not in known and partitions[0] in known:

@@ -31,7 +31,7 @@ class PartitionGroup:
     alike: bool
     #: Nodes of the group.
     nodes: frozenset[str]
-    #: Whether a job has to be told that its nodes are of one partition.
+    #: Whether a job needs the condition that its nodes are of one partition.
     apart: bool
 
     @property
@@ -79,8 +79,8 @@ class PartitionGroups:
         nested = union in sets
         disjoint = not any(one & other for one, other in combinations(sets, 2))
         same = all(_rules(item) == _rules(items[0]) and not item.named for item in items)
-        plain = same and not self.limited & set(names) and items[0].sharing == "NO"
-        alike = plain and (nested or disjoint)
+        is_simple = same and not self.limited & set(names) and items[0].sharing == "NO"
+        alike = is_simple and (nested or disjoint)
         return PartitionGroup(names, alike, union if alike else sets[0], alike and not nested)
 
     @property
