@@ -170,7 +170,7 @@ def picture(page: Path, screen: Screen) -> None:
 def top_lines() -> list[Any]:
     """What `slotwise top` shows of the example site, as lines of rich."""
     import slotwise as sw
-    from slotwise.cli.top.jobs import listing_of
+    from slotwise.cli.listing import listing_of
     from slotwise.cli.top.screen import TopPage, screen_lines
     from slotwise.cli.top.view import TopView
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ...model.display import iso_time, wall_clock
 from ...model.escaping import printable
 from ...solver.pending_reasons import counted
+from ..listing import HELD_BACK, NOW, WAITS, ListedJob, Listing, cell_of
 from ..tables import COLOURS
-from .jobs import HELD_BACK, NOW, WAITS, Listing, TopJob, cell_of
 from .view import KEYS, TopView
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class TopPage:
     text: Sequence[str] = ()
 
     @property
-    def rows(self) -> list[TopJob]:
+    def rows(self) -> list[ListedJob]:
         """The jobs that are listed, in order."""
         return [] if self.listing is None else self.view.choice.of(self.listing.jobs)
 
@@ -183,7 +183,7 @@ def _about(page: TopPage, width: int) -> list[str]:
 
 
 def _rows(
-    rows: Sequence[TopJob], width: int, chosen: int | None, of: Sequence[TopJob] | None = None
+    rows: Sequence[ListedJob], width: int, chosen: int | None, of: Sequence[ListedJob] | None = None
 ) -> list[Text]:
     """Return a title and a line a job; of: all rows, so that widths stay on other pages."""
     widths = _widths(rows if of is None else of, width)
@@ -196,7 +196,7 @@ def _rows(
     return lines
 
 
-def _widths(rows: Sequence[TopJob], width: int) -> dict[str, int]:
+def _widths(rows: Sequence[ListedJob], width: int) -> dict[str, int]:
     """Return the columns that fit, with their widths."""
     from rich.cells import cell_len
 
