@@ -34,6 +34,7 @@ from .replay import replay
 from .report.command import report
 from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
+from .serve.command import serve
 from .show import show
 from .simulate import simulate
 from .solve import compare, solve
@@ -57,7 +58,7 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top),
+    "Your cluster": (snapshot, show, top, serve),
     "Study and simulate": (whatif, simulate, replay, sweep, backtest),
     "Files": (check, examples, generate, schema, resreq),
 }

@@ -58,6 +58,8 @@ READERS: dict[str, str] = {
     "replay resume": "replay LOG --resume IN",
     "show words": "show bjobs IN",
     "top file": "top IN --once",
+    "serve file": "serve IN --port 0 --for 1s",
+    "serve token_file": f"serve {HEADLINE} --port 0 --for 1s --token-file IN",
     "check files": f"check IN {HEADLINE}",
     "check changes": f"check {HEADLINE} --changes IN",
     "snapshot site": "snapshot --site IN",
@@ -155,6 +157,7 @@ UNREADABLE: dict[str, Callable[[Path], Path]] = {
 }
 #: What wants a folder.
 FOLDERS = {
+    ("serve file", "Is a directory"),
     ("import lsf confdir", "Not a directory"),
     ("import lsf confdir", "Is a directory"),
     ("import snapshot folder", "Is a directory"),

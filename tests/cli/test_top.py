@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from on_terminal import OnTerminal, copy_of
 from rich.cells import cell_len
 from slotwise import InputError
-from slotwise.cli.listing import JobChoice, Listing, ListedJob, listing_of
+from slotwise.cli.listing import JobChoice, ListedJob, Listing, listing_of
 from slotwise.cli.top.keys import KeyReader
 from slotwise.cli.top.screen import TopPage, page_size, screen_lines
 from slotwise.cli.top.view import KEYS, TopView
