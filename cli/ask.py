@@ -142,8 +142,6 @@ def _decoded(data: bytes, source: str) -> str:
         raise InputError(f"{source}: is no text in UTF-8") from None
 
 
-#: The line may begin with a minus, so unknown options are arguments and -h is none.
-SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 #: Columns of a table: option and title.
 COLUMNS = {
     **{"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"},
@@ -175,7 +173,7 @@ class Alternatives:
 class SubmitOptions:
     """Submitting user and host; fields of ``solver.advice.ask.ask``."""
 
-    user: str = option("user", "Who submits: limits and queues depend on it.")
+    user: str = option("", "Who submits: limits and queues depend on it.")
     from_host: str = option("", "Submission host, for type==local.", "--from-host", "--from")
 
 
@@ -245,7 +243,7 @@ def ask(
 
 
 def _report(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
-    """Return the answer and the warnings about its history."""
+    """Print the answer and the warnings about its history."""
     for remark in answer.remarks:
         print_note(remark)
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)

@@ -90,8 +90,9 @@ def _text(instance: Instance, comparison: Comparison, selection: Selection) -> s
     )
     cautions = comparison.cautions()
     ended = [ENDED_EARLY] if may_prove_more(comparison.optimal) else []
-    below = [*comparison.summary(), *cautions.lines, *ended, *cautions.rest]
     rows = _rows(comparison, selection, layout)
+    lines = cautions.lines_of(selection.jobs_of(rows))
+    below = [*comparison.summary(), *lines, *ended, *cautions.rest]
     width = 110 if layout.starts or likely else TABLE_WIDTH
     listing = selection.text(instance, columns, rows, clock, width)
     return listing + paragraphs([*below, *_legend(comparison, layout)])

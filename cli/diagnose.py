@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -104,7 +105,7 @@ def _site(source: Source) -> Path | Instance | None:
     file = source.file
     if source.example is not None:
         raise InputError("--example has jobs of its own: give --bjobs with a site, or alone")
-    if file is None or not file.is_dir():
+    if file is None or not os.path.isdir(file):
         return file
     from ..model.formats.lsf import site_document
 

@@ -266,7 +266,7 @@ def _moment(by: str, instance: Instance) -> int:
 
 
 def calibration_of_file(path: Path | None) -> Calibration:
-    """Return the calibration of a saved backtest; without a file the one of no data.
+    """Return the calibration of a saved backtest or a store; without a file the one of no data.
 
     Raises InputError for a file that holds none, or is damaged.
     """
@@ -277,6 +277,8 @@ def calibration_of_file(path: Path | None) -> Calibration:
 
     if path is None:
         return UNCALIBRATED
+    if has_sqlite_head(path):
+        return calibration_of_store(path)
     try:
         record = json.loads(file_bytes(path))
     except (ValueError, RecursionError):
@@ -287,6 +289,34 @@ def calibration_of_file(path: Path | None) -> Calibration:
     found = calibration_of_record(record, str(path))
     if not whole:
         print_note(f"{path}: has no checksum: it was changed, or written by another program")
+    return found
+
+
+def has_sqlite_head(path: Path) -> bool:
+    """Whether a regular file begins as an SQLite file does."""
+    from ..model.confined import is_inside
+
+    if not (is_inside(path) and path.is_file()):
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
+
+
+def calibration_of_store(path: Path) -> Calibration:
+    """Return the calibration by the forecasts of a store; a note gives their number."""
+    from ..solver.forecast.forecast import MIN_FORECASTS
+    from .serve.opened import opened_store
+
+    with opened_store(path) as store:
+        found = store.calibration()
+    said = f"calibrated by {found.forecasts} forecasts of it"
+    if found.forecasts < MIN_FORECASTS:
+        said = f"not calibrated: {found.forecasts} of its forecasts have a known start, "
+        said += f"{MIN_FORECASTS} are needed"
+    print_note(f"{path}: {said}")
     return found
 
 
@@ -407,14 +437,14 @@ def _by_limits(instance: Instance, found: Forecasts) -> str:
 
 def _calibrated(found: Forecasts) -> str:
     """Return a note on the origin of the bounds."""
-    from ..solver.forecast.forecast import LEAST
+    from ..solver.forecast.forecast import MIN_FORECASTS
 
     factors = found.calibration
-    if factors.forecasts >= LEAST:
+    if factors.forecasts >= MIN_FORECASTS:
         return f"calibrated by {factors.forecasts} past forecasts"
     known = ""
     if factors.forecasts:
-        known = f" ({factors.forecasts} past forecasts known, {LEAST} are needed)"
+        known = f" ({factors.forecasts} past forecasts known, {MIN_FORECASTS} are needed)"
     return (
         f"not calibrated{known}: 9 IN 10 BY is the P90 of the futures times {factors.late:g}, "
         "which was enough on most logs (--calibrate 100 finds the factor of this one)"

@@ -42,9 +42,8 @@ def slurm_files(listings: SlurmListings, written: Written) -> None:
     """
     from ..model.sources.slurm.folder import read_folder
 
-    files = sorted(path for path in listings.folder.glob("*") if path.is_file())
-    keep_inputs(written.output, files)
     seen = read_folder(listings.folder)
+    keep_inputs(written.output, sorted(filter(Path.is_file, listings.folder.glob("*"))))
     instant = None if listings.now is None else parse_now(listings.now)
     written.write(instance_of(seen, instant))
 

@@ -199,7 +199,7 @@ def make_instance(
         hosts = (h.name for h in seen.hosts or ())
         queues = {*(q.name for q in seen.queues or ()), *(job.queue for job in seen.jobs)}
         told = facts.site(hosts, now.isoformat(), seen.notes, queues)
-    elif replace(facts, job_groups=(), reservations=(), units={}, absolute={}).any:
+    elif facts.of_files.any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)
@@ -238,7 +238,7 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
     if without_site and not facts.limits:
         instance = tell_others(instance, facts.limit_rows, made.notes)
     if facts.units:
-        instance = with_units(instance, facts.units)
+        instance = with_units(instance, facts.units, facts.units_without_use, made.notes)
     if facts.reservations:
         instance = with_reservations(instance, facts.reservations, made.notes)
     return replace(made, instance=instance)
@@ -268,8 +268,10 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """Return the facts of the texts; raise InputError with all their faults."""
     from ..model.errors import InputError, Problem
+    from ..model.sources.lsf_state.bhosts import read_bhosts
+    from ..model.sources.lsf_state.bhpart import read_bhpart
     from ..model.sources.lsf_state.bjobs import read_bjobs
-    from ..model.sources.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
+    from ..model.sources.lsf_state.bqueues import read_bqueues
     from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
     from ..model.sources.lsf_state.seen import Seen
@@ -325,12 +327,12 @@ def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
             return
 
 
-def print_notes(texts: Sequence[str], most: int = MAX_NOTES) -> None:
+def print_notes(texts: Sequence[str]) -> None:
     """Print the first notes on stderr, and the number of further notes."""
-    for text in texts[:most]:
+    for text in texts[:MAX_NOTES]:
         print_note(text)
-    if len(texts) > most:
-        print_note(f"and {len(texts) - most} more notes")
+    if len(texts) > MAX_NOTES:
+        print_note(f"and {len(texts) - MAX_NOTES} more notes")
 
 
 def _read(paths: Sequence[Path], kind: str) -> list[Text]:

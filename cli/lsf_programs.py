@@ -156,7 +156,7 @@ def _is_read(name: str, text: Text) -> bool:
     Raises InputError for what cannot be read.
     """
     from ..model.formats.sniff import kind_of_text
-    from ..model.sources.lsf_state.bqueues import read_bhpart
+    from ..model.sources.lsf_state.bhpart import read_bhpart
     from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
     from ..model.sources.lsf_state.facts import read_facts
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus

@@ -18,7 +18,6 @@ from ..model.confined import confined
 from ..model.errors import InputError, SlotwiseError
 from ..model.escaping import printable, raw_csv
 from ..model.input_limits import STRICT, InputLimits, limited
-from .ask import SETTINGS as ASK_SETTINGS
 from .ask import ask
 from .backtest import backtest
 from .check import check, examples, generate, schema
@@ -32,7 +31,6 @@ from .panels import HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
 from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay
 from .report.command import report
-from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
 from .serve.command import serve
 from .show import show
@@ -62,9 +60,11 @@ COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Study and simulate": (whatif, simulate, replay, sweep, backtest),
     "Files": (check, examples, generate, schema, resreq),
 }
+#: The argument may begin with a minus: unknown options are arguments, and -h is not the help.
+_MINUS_FIRST: Final = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 _MORE: Final[dict[Callable[..., Any], dict[str, Any]]] = {
-    ask: ASK_SETTINGS,
-    resreq: RESREQ_SETTINGS,
+    ask: _MINUS_FIRST,
+    resreq: _MINUS_FIRST,
 }
 for title, commands in COMMANDS.items():
     for each in commands:

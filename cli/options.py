@@ -184,7 +184,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     from ..model.formats.reading import standard_input
     from ..model.sources.registry import whole_by_itself
 
-    if is_inside(source) and source.is_dir():
+    if is_inside(source) and os.path.isdir(source):  # False for a name that is too long
         raise InputError(
             [Problem(f"cannot be read: Is a directory: {WANTED_OF_FOLDER}", str(source))]
         )

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
-from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text
+from ..model.omissions import sentences
+from ..model.plan import (
+    PLANNED_TIMES,
+    PlannedArray,
+    array_name,
+    profile_text,
+    proof_text,
+    starts_text,
+)
 from .outlook_text import NO_START, NOTHING, Stated
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
@@ -25,13 +33,12 @@ NOT_PROVED = "not proved"
 #: Sentence below a plan whose search stopped before all starts were proved.
 ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
 
-#: The columns of a plan as CSV, and those of them that are times.
+#: The columns of a plan as CSV.
 _COLUMNS = (
     *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
     *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms", "exact_fit"),
     *("proved_if", "state"),
 )
-_TIMES = ("start", "finish", "bound", "estimate")
 _ALL = Selection()
 
 
@@ -67,7 +74,7 @@ def plan_output(
         return json.dumps(plan_record(record, instance), indent=2) + "\n"
     rows = list(record["reservations"])
     rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
-    columns = list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, _TIMES))
+    columns = list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, PLANNED_TIMES))
     words = words_of(plan, states)
     for row in rows:
         row["state"] = words.get(row["job"], "starts")
@@ -111,7 +118,8 @@ def _plan_text(
     rows = _planned(instance, plan, selection, clock, states)
     if outlook is not None:
         rows = _with_configured(clock, rows, outlook)
-    return selection.text(instance, columns, rows, clock) + _summary(plan, clock, states)
+    notes = _notes_of(plan, selection.jobs_of(rows))
+    return selection.text(instance, columns, rows, clock) + _summary(plan, clock, states, notes)
 
 
 def _with_configured(clock: WrittenTimes, rows: list[Shown], outlook: Outlook) -> list[Shown]:
@@ -254,13 +262,22 @@ def _state(instance: Instance, plan: Plan, item: PlannedJob) -> State:
     return "unproved" if claims and not item.proved else "later"
 
 
-def _summary(plan: Plan, clock: WrittenTimes, states: Stated) -> str:
+def _notes_of(plan: Plan, jobs: Collection[str] | None) -> list[str]:
+    """Return the notes of a plan without omissions that touch none of these jobs; None: all."""
+    left = () if jobs is None else (item for item in plan.omissions if item.jobs)
+    others = [item for item in left if not any(item.touches(job) for job in jobs or ())]
+    texts = sentences(others, of_one=True)
+    heads = tuple(f"{text} (" for text in texts)
+    return [note for note in plan.notes if note not in texts and not note.startswith(heads)]
+
+
+def _summary(plan: Plan, clock: WrittenTimes, states: Stated, notes: Iterable[str]) -> str:
     from ..solver.advice.sentences import plan_sentences
     from ..solver.outlook.outlook import words_of
 
     ended = [ENDED_EARLY] if may_prove_more(plan) else []
     first = " ".join(filter(None, (*plan_sentences(plan, words_of(plan, states)), clock.note)))
-    return paragraphs([first, *ended, *plan.notes])
+    return paragraphs([first, *ended, *notes])
 
 
 def paragraphs(texts: Iterable[str]) -> str:

@@ -1,17 +1,16 @@
-"""``slotwise replay``: a recorded workload on one pool of processors, under one policy."""
+"""``slotwise replay``: a recorded workload on one pool of processors, under some policies."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .declare import argument, command, option, values_of
+from .declare import argument, command, option, taking, values_of
 from .options import (
     FORMAT,
     JOBS_FILE,
@@ -20,15 +19,16 @@ from .options import (
     from_stdin,
     print_note,
     progress_bar,
+    seconds_of,
 )
 from .output import Checkpoints, Resuming, check_apart, check_path, write_records
-from .process import Exit
-from .tables import csv_rows, plain_metric
+from .process import Cancel, Exit
+from .replay_text import job_records, rendered
 
 if TYPE_CHECKING:
     from ..model.workload import Workload
     from ..solver.forecast.logs import RecordedLog
-    from ..solver.replay import Checkpoint, Metrics, Replay, ReplayResult
+    from ..solver.replay import Checkpoint, Measuring, Replay, ReplayResult
 
 ScheduleAfter = Literal["event", "timestamp"]
 
@@ -69,6 +69,87 @@ class PoolOptions:
     )
 
 
+def known_policies(policies: str | None) -> str | None:
+    """Return the names of policies, separated by commas. Raises InputError for an unknown name."""
+    from ..solver.replay import engine_of, require_different
+
+    for name in () if policies is None else policies.split(","):
+        engine_of(name)
+    require_different(() if policies is None else policies.split(","))
+    return policies
+
+
+def listed_policies(incomplete: str) -> list[str]:
+    """Complete the last of some policies in the shell."""
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in policies(last)]
+
+
+#: Options of a pool whose log is replayed under several policies.
+SeveralPolicies = Annotated[
+    PoolOptions,
+    taking(
+        policy=option(
+            None,
+            f"Scheduling policies, separated by commas: {POLICIES}. Default: easy.",
+            metavar="NAME[,NAME…]",
+            callback=known_policies,
+            autocompletion=listed_policies,
+        )
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodOptions:
+    """Options that select jobs of a log by their submission."""
+
+    since: str | None = option(
+        None,
+        "Replay only jobs submitted from then on: seconds of the log, or a date.",
+        "--from",
+        metavar="TIME",
+    )
+    until: str | None = option(
+        None, "Replay only jobs submitted before: seconds of the log, or a date.", metavar="TIME"
+    )
+
+    def select(self, log: RecordedLog) -> RecordedLog:
+        """Return the log with the selected jobs alone. Raises InputError."""
+        from ..solver.forecast.logs import of_period
+
+        return of_period(log, self.since, self.until, ("--from", "--until"))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """Options that select what is measured; fields of ``solver.replay.Measuring``."""
+
+    warm_up: str | None = option(
+        None, "Do not measure jobs submitted in the first time of the log: 7d.", metavar="TIME"
+    )
+    cool_down: str | None = option(
+        None, "Do not measure jobs submitted in the last time of the log: 7d.", metavar="TIME"
+    )
+    slowdown_threshold: str | None = option(
+        None, "Run time that bounded slowdown takes for shorter jobs. Default: 10s.", metavar="TIME"
+    )
+    by: str | None = option(
+        None, "Also measure groups: user, size, queue, separated by commas.", metavar="KIND[,KIND…]"
+    )
+
+    def measuring(self) -> Measuring:
+        """Return the choice. Raises InputError."""
+        from ..solver.replay import Measuring
+
+        times = {
+            name: seconds_of(text, f"--{name.replace('_', '-')}")
+            for name in ("warm_up", "cool_down", "slowdown_threshold")
+            if (text := getattr(self, name)) is not None
+        }
+        return Measuring(**times, by=() if self.by is None else tuple(self.by.split(",")))
+
+
 @command
 def replay(
     log: Path = argument(
@@ -78,52 +159,85 @@ def replay(
         show_default=False,
     ),
     *,
-    pool: PoolOptions,
+    pool: SeveralPolicies,
+    period: PeriodOptions,
+    measures: MeasureOptions,
     jobs: Path | None = JOBS_FILE,
     format: Format = FORMAT,
     reading: LogReading,
     resuming: Resuming,
 ) -> None:
-    """Replay an SWF log on one pool of processors under a policy; print the metrics.
+    """Replay an SWF log on one pool of processors under policies; print the metrics.
 
     For hosts, queues and the scheduler loop see `slotwise simulate`.
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
-    from ..model.formats.sealed import taking_over
-    from ..solver.replay import Replay, measure
+    from ..solver.replay import ReplayComparison, strict_fcfs
     from .process import cancel_on_signal
 
+    measuring = measures.measuring()
     if jobs is not None:
         check_path(jobs)
-    checkpoints, resume = resuming.checkpoints(), resuming.resume
+    names = (pool.policy or "easy").split(",")
+    checkpoints = _checkpoints(resuming, names)
     check_apart({"--jobs": jobs, "--checkpoint": resuming.checkpoint}, [log])
-    only_swf(log, "replay")
+    _check_swf(log)
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            workload = read_log(log, reading).workload
-            if resume is None:
-                policy = pool.policy or "easy"
-                session = Replay(workload, policy, pool.procs, pool.schedule_after)
-            else:
-                saved = _load(resume, **values_of(pool))
-                session = Replay.resume(workload, saved, str(resume))
-            tell_left_out(session.workload)
-        guard = taking_over(str(resume)) if resume else nullcontext()
-        with guard, _progress(session) as show:
-            while not cancel.is_set() and session.advance():
-                checkpoints.when_due(lambda: session.checkpoint().to_json())
-                show()
-        result = session.result()
-        if not result.complete:
-            _stop(session, checkpoints)
-        metrics = measure(result)
+            workload = period.select(read_log(log, reading)).workload
+            first = _session(workload, names[0], pool, resuming.resume)
+            tell_left_out(first.workload)
+        results = [_run(first, checkpoints, cancel, resuming.resume)]
+        for name in names[1:]:
+            session = _session(workload, name, pool, None)
+            results.append(_run(session, checkpoints, cancel, None))
+        fcfs = strict_fcfs(results[0], cancel.is_set)
+        if not fcfs.complete:
+            _stop(first, checkpoints)
+        compared = ReplayComparison(tuple(results), fcfs, measuring)
+        text = rendered(compared, format)
         if jobs is not None:
-            write_records(_records(result), jobs)
-    typer.echo(_render(result, metrics, format))
+            write_records(job_records(compared), jobs)
+    typer.echo(text)
 
 
-def only_swf(log: Path, command: str) -> None:
+def _checkpoints(resuming: Resuming, names: Sequence[str]) -> Checkpoints:
+    """Return the writer of checkpoints. Raises InputError if several policies have one."""
+    from ..model.errors import InputError
+
+    for name, path in (("--checkpoint", resuming.checkpoint), ("--resume", resuming.resume)):
+        if path is not None and len(names) > 1:
+            raise InputError(f"{name}: takes one policy, not {len(names)}")
+    return resuming.checkpoints()
+
+
+def _session(workload: Workload, name: str, pool: PoolOptions, resume: Path | None) -> Replay:
+    from ..solver.replay import Replay
+
+    if resume is None:
+        return Replay(workload, name, pool.procs, pool.schedule_after)
+    return Replay.resume(workload, _load(resume, **values_of(pool)), str(resume))
+
+
+def _run(
+    session: Replay, checkpoints: Checkpoints, cancel: Cancel, resume: Path | None
+) -> ReplayResult:
+    """Return the complete replay, or leave with exit code 3."""
+    from ..model.formats.sealed import taking_over
+
+    guard = taking_over(str(resume)) if resume else nullcontext()
+    with guard, _progress(session) as show:
+        while not cancel.is_set() and session.advance():
+            checkpoints.when_due(lambda: session.checkpoint().to_json())
+            show()
+    result = session.result()
+    if not result.complete:
+        _stop(session, checkpoints)
+    return result
+
+
+def _check_swf(log: Path) -> None:
     """Raise InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
@@ -132,7 +246,7 @@ def only_swf(log: Path, command: str) -> None:
     check_readable(log)
     found = format_of(log)
     if found.name != "swf":
-        wrong = f"is {found.kind}; {command} takes an SWF log: see `slotwise simulate {log}`"
+        wrong = f"is {found.kind}; replay takes an SWF log: see `slotwise simulate {log}`"
         raise InputError([Problem(wrong, str(log))])
 
 
@@ -191,24 +305,3 @@ def _stop(session: Replay, checkpoints: Checkpoints) -> None:
 def _progress(session: Replay) -> AbstractContextManager[Callable[[], None]]:
     total = len(session.workload)
     return progress_bar(session.policy, total, lambda: (session.finished, session.now))
-
-
-def _records(result: ReplayResult) -> list[dict[str, Any]]:
-    """Return one record per job in the order of the log."""
-    columns = {name: column.tolist() for name, column in result.columns().items()}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:
-    record: dict[str, Any] = {
-        "log": result.workload.source,
-        "policy": result.policy,
-        "schedule_after": result.schedule_after,
-        **metrics.to_dict(),
-    }
-    if format == "json":
-        return json.dumps(record | {"left_out": dict(result.workload.left_out)}, indent=2)
-    if format == "csv":
-        return csv_rows(list(record), [list(record.values())]).rstrip("\n")
-    width = max(map(len, record))
-    return "\n".join(f"{name:<{width}}  {plain_metric(name, record[name])}" for name in record)

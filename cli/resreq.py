@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 Format = Literal["text", "json"]
-#: A requirement may begin with a minus, so unknown options are arguments and -h is none.
-SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
 #: Said where a requirement hangs on a submission host that is not known.
 NO_HOME = "type==local, also by default, keeps every host here: give --from-host"

@@ -106,6 +106,13 @@ class Selection:
             chosen.sort(key=lambda item: -getattr(item, self.sort))
         return chosen[: self.top or None]
 
+    def jobs_of(self, jobs: Sequence[Shown]) -> frozenset[str] | None:
+        """Return the ids of the selected jobs and array elements, or None: all jobs."""
+        if self.everything:
+            return None
+        chosen = self.choose(jobs)
+        return frozenset(job for item in chosen for job in item.members or (item.job,))
+
     def text(
         self,
         instance: Instance,

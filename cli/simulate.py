@@ -404,12 +404,10 @@ def workload(source: Path, options: LoopOptions) -> Simulated:
     return read(Sources(source, options))
 
 
-def workload_of(source: Source, options: LoopOptions, wanted: str = WANTED) -> Simulated:
-    """Return the workload of a file, an example or this cluster; wanted: see
-    :meth:`Source.path`.
-    """
+def workload_of(source: Source, options: LoopOptions) -> Simulated:
+    """Return the workload of a file, an example or this cluster."""
     if not source.is_live:
-        return workload(source.path(wanted), options)
+        return workload(source.path(WANTED), options)
     of_logs = values_of(options, "hosts", "cluster", "keep_going", "default_limit", "events")
     if idle := [name for name, value in of_logs.items() if value]:
         raise _idle(idle, "the cluster of this machine, which is no log")

@@ -245,7 +245,7 @@ def _leave_comparison(found: Comparison, *, stopped: bool) -> None:
 
 
 def _report(instance: Instance, found: Comparison, format: str, selection: Selection) -> None:
-    """Return the comparison and the warnings about its history."""
+    """Print the comparison and the warnings about its history."""
     from .comparison import comparison_output
 
     for remark in found.remarks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -142,4 +143,4 @@ class Source:
 
 
 def _is_instance(word: str) -> bool:
-    return word.endswith(INSTANCES) and Path(word).exists()
+    return word.endswith(INSTANCES) and os.path.exists(word)

@@ -193,7 +193,7 @@ def _run(
     cancel: threading.Event,
     already: int,
 ) -> dict[Cell, dict[str, Any]]:
-    """Yield the rows of the finished cells, each stored as soon as it arrives."""
+    """Return the rows of the finished cells, each stored as soon as it arrives."""
     from ..solver.studies.sweep import row_of
     from ..solver.studies.workers import Lost
 

@@ -323,7 +323,7 @@ def plain_metric(name: str, value: object) -> str:
         return "-"
     if not isinstance(value, float):
         return printable(str(value))
-    if not name.endswith(("wait", "error")):
+    if not name.endswith(("wait", "error", "delay")):
         return f"{value:.4f}"
     said = f"  ({duration_text(round(value))})" if value >= 60 else ""
     return f"{value:.3f} s{said}"

@@ -143,9 +143,12 @@ class Host:
         return counts.get(kind, self.numa_nodes)
 
     def __post_init__(self) -> None:
-        if isinstance(self.gpus, Gpus):
-            object.__setattr__(self, "amounts", {**self.amounts, **self.gpus.amounts()})
-            object.__setattr__(self, "load", {**self.load, **self.gpus.load()})
+        if not isinstance(self.gpus, Gpus):
+            return
+        for name, more in (("amounts", self.gpus.amounts()), ("load", self.gpus.load())):
+            own = getattr(self, name)
+            if isinstance(own, Mapping):  # the check of objects says so where it is none
+                object.__setattr__(self, name, {**own, **more})
 
     def alike(self, names: Iterable[str]) -> Iterator[Host]:
         """Yield a copy of this host for each name; the copies share all other values."""

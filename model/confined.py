@@ -32,7 +32,7 @@ def confined(folder: Path | None) -> Iterator[None]:
         yield
         return
     check_inside(folder)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InputError([Problem("is no folder (--confine)", str(folder))])
     token = _FOLDERS.set((str(folder), (os.path.realpath(folder), _SHIPPED)))
     try:

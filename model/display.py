@@ -59,6 +59,11 @@ def iso_time(origin: str | None, time: int | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
+def epoch_of(origin: str | None) -> int | None:
+    """Return second 0 in seconds since 1970, None without an origin."""
+    return None if origin is None else int(datetime.fromisoformat(origin).timestamp())
+
+
 def wall_clock(origin: str, time: int) -> datetime | None:
     """Return the date and time of an instant; None outside the years 1 to 9999."""
     try:

@@ -40,6 +40,11 @@ class ServiceClasses:
             for part, names in item.access.items()
         )
 
+    def takes_user(self, item: ServiceClass, job: Job) -> bool:
+        """Return whether a job meets the parts of ACCESS_CONTROL about its user."""
+        parts = ((part, item.access.get(part)) for part in ("USERS", "FAIRSHARE_GROUPS"))
+        return all(names is None or self._meets(part, names, job) for part, names in parts)
+
     def unsure(self, job: Job) -> bool:
         """Return whether the class of a job depends on its unknown licence project."""
         if job.service_class:

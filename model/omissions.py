@@ -22,6 +22,8 @@ SCOPE = ("queues", "applications", "users", "hosts", "resources")
 GPUS = "gpu"
 #: Keyword among the resources of a scope: jobs whose tasks are distributed by host (span[ptile=…]).
 PTILE = "ptile"
+#: Keyword among the resources of a scope: jobs with affinity[].
+AFFINITY = "affinity"
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,10 @@ MissingStart: TypeAlias = Literal["no place", "no place found", "no date", "not 
 NOT_EXAMINED = "not examined: the limit was reached first"
 
 
+#: Fields of a planned job that are instants; a record also has their ISO stamps.
+PLANNED_TIMES = ("start", "finish", "bound", "estimate")
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
     """Planned start of one pending job; times in seconds from the instance's origin."""
@@ -158,7 +162,7 @@ class PlannedJob:
             record["terms"] = [dict(term) for term in self.terms]
         if self.exact_fit:
             record["exact_fit"] = self.exact_fit
-        return with_stamps(record, origin, ("start", "finish", "bound", "estimate"))
+        return with_stamps(record, origin, PLANNED_TIMES)
 
     def unproved(self) -> PlannedJob:
         """Return a copy without bound and proof."""

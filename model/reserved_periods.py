@@ -95,6 +95,14 @@ def end_of_reservation(instance: Instance, job: Job, start: int) -> int | None:
     return None if found is None else found.ends_run(start)
 
 
+def rejection(item: AdvanceReservation, user: str, groups: Iterable[UserGroup]) -> str:
+    """Return why bsub -U rejects a user, "" if the reservation is for the user."""
+    if may_use(item, user, groups):
+        return ""
+    whose = f"is for {', '.join(item.users)}" if item.users else "is the system's"
+    return f"advance reservation {item.name} {whose}: bsub rejects user {user}"
+
+
 def may_use(item: AdvanceReservation, user: str, groups: Iterable[UserGroup]) -> bool:
     """Return whether the jobs of a user may run in an advance reservation."""
     members = {group.name: group.members for group in groups}

@@ -15,6 +15,8 @@ from .facts import Fact
 
 #: The only goal that is supported.
 GUARANTEE = "GUARANTEE"
+#: Known goals; those of time are not supported.
+GOALS = (GUARANTEE, "DEADLINE", "VELOCITY", "THROUGHPUT")
 #: Keywords of ACCESS_CONTROL.
 ACCESS = ("QUEUES", "USERS", "FAIRSHARE_GROUPS", "APPS", "PROJECTS", "LIC_PROJECTS")
 #: Keyword for every queue, host or user.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,6 +111,10 @@ class Workload:
 
 #: Repair of jobs whose preceding job does not exist or is not earlier.
 NO_SUCH_JOB = "a preceding job that does not exist, or is later in the log, ignored"
+#: Repair of jobs whose preceding job is in the log and not replayed.
+SKIPPED_JOB = "a preceding job that is itself skipped, ignored: the recorded submission counts"
+#: Reason for which a job is dropped that is submitted before or after a period.
+OTHER_PERIOD = "submitted outside the selected period"
 
 
 def predecessors(workload: Workload) -> Ints:
@@ -155,13 +160,50 @@ def canonical(workload: Workload, procs: int) -> Workload:
         left_out=left_out,
         notes=workload.notes,
     )
+    made = _without_skipped(made, workload)
     if made.preceding is None:
         return made
-    wrong = (made.preceding >= 0) & (predecessors(made) < 0)
-    if not wrong.any():
-        return made
-    notes = {**made.notes, NO_SUCH_JOB: int(np.count_nonzero(wrong))}
-    return replace(made, preceding=np.where(wrong, -1, made.preceding), notes=notes)
+    return _without_preceding(made, (made.preceding >= 0) & (predecessors(made) < 0), NO_SUCH_JOB)
+
+
+def within(workload: Workload, begin: int | None, end: int | None) -> Workload:
+    """Return the jobs submitted in [begin, end), seconds of the log; None: no limit.
+
+    The others are counted in `left_out`. Raises InputError if no job is submitted then.
+    """
+    if begin is None and end is None:
+        return workload
+    keep = np.ones(len(workload), dtype=bool)
+    keep &= True if begin is None else workload.submit >= begin
+    keep &= True if end is None else workload.submit < end
+    if not keep.any() and len(workload):
+        first, last = int(workload.submit.min()), int(workload.submit.max())
+        text = (
+            f"no job is submitted from second {first if begin is None else begin} "
+            f"until second {last + 1 if end is None else end}; submissions are {first} to {last}"
+        )
+        raise InputError([Problem(text, workload.source)])
+    skipped = int(np.count_nonzero(~keep))
+    left_out = {**workload.left_out, **({OTHER_PERIOD: skipped} if skipped else {})}
+    columns: dict[str, Any] = {name: column[keep] for name, column in workload.columns().items()}
+    return _without_skipped(replace(workload, **columns, left_out=left_out), workload)
+
+
+def _without_skipped(part: Workload, whole: Workload) -> Workload:
+    """Return a part of a workload without preceding jobs that are in the whole alone."""
+    if part.preceding is None:
+        return part
+    wanted = part.preceding
+    lost = np.isin(wanted, whole.job) & ~np.isin(wanted, part.job) & (wanted >= 0)
+    return _without_preceding(part, lost, SKIPPED_JOB)
+
+
+def _without_preceding(workload: Workload, wrong: NDArray[np.bool_], note: str) -> Workload:
+    """Return a workload in which the `wrong` jobs follow no job, which a note counts."""
+    if workload.preceding is None or not wrong.any():
+        return workload
+    notes = {**workload.notes, note: workload.notes.get(note, 0) + int(np.count_nonzero(wrong))}
+    return replace(workload, preceding=np.where(wrong, -1, workload.preceding), notes=notes)
 
 
 def machine_size(workload: Workload, procs: int | None) -> int:

@@ -14,6 +14,7 @@ from ..model.gpu_request import PHYSICAL
 from ..model.job import Job
 from ..model.pending import Moment, Pending, Reason, sentence
 from ..model.plan import PlannedJob
+from ..model.resreq.vocabulary import UNITS
 from ..model.windows import open_periods
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
 from .availability.profile import SLACK, UNBOUND, Profile, stretches, uses_and_min_free
@@ -407,17 +408,12 @@ def what_it_waits_for(
     start: Start,
     profile: Profile,
     planned: Sequence[PlannedJob] = (),
-    *,
-    finishes_only: bool = False,
 ) -> str:
     """Return why the job cannot start just before `start`, "" if it starts immediately.
 
-    planned: the jobs planned before it, which the reason can name. finishes_only: starts are at
-    finish times only (TBR-02).
+    planned: the jobs planned before it, which the reason can name.
     """
-    reason, _ = reason_and_shortage(
-        problem, demand, start, profile, planned, finishes_only=finishes_only
-    )
+    reason, _ = reason_and_shortage(problem, demand, start, profile, planned, finishes_only=False)
     return reason
 
 
@@ -693,10 +689,6 @@ def _no_window(demand: Demand) -> str:
 # Reason of a job that does not fit even without running jobs: its request, and the maximum.
 
 
-#: Megabytes in each unit of LSF_UNIT_FOR_LIMITS.
-_MEGABYTES = {"KB": 1 / 1024, "MB": 1, "GB": 1024, "TB": 1024**2, "PB": 1024**3, "EB": 1024**4}
-
-
 def beyond_capacity(problem: PlanningProblem, demand: Demand) -> str:
     """Return ``asks 2148 GB of mem on a host, the largest has 256 GB``; "" if no single amount
     is too large.
@@ -769,5 +761,5 @@ def in_unit(problem: PlanningProblem, name: str, amount: float) -> tuple[float, 
     if name not in BUILTIN_AMOUNTS:
         return amount, ""
     unit = problem.instance.params.unit_for_limits
-    number = amount / _MEGABYTES.get(unit, 1)
-    return float(f"{number:.6g}"), f" {unit if unit in _MEGABYTES else 'MB'}"
+    number = amount / UNITS.get(unit, 1)
+    return float(f"{number:.6g}"), f" {unit if unit in UNITS else 'MB'}"

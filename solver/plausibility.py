@@ -23,8 +23,9 @@ from ..model.omissions import Omission
 from ..model.shares import Groups
 from ..model.sources.lsf_state.absolute import ROUNDING
 from ..model.sources.lsf_state.assemble import RUNNING
+from ..model.sources.lsf_state.bhosts import SeenHost
 from ..model.sources.lsf_state.bjobs import ENDED, WAITING, SeenJob
-from ..model.sources.lsf_state.bqueues import SeenHost, SeenQueue
+from ..model.sources.lsf_state.bqueues import SeenQueue
 from ..model.sources.lsf_state.limits import SeenLimit
 from ..model.sources.lsf_state.seen import Seen
 from .availability.demand import Windows
@@ -60,13 +61,10 @@ class ConsistencyReport:
     contradictions: tuple[Omission, ...]
 
 
-def check_consistency(
-    instance: Instance, seen: Seen, budget: Budget | None = None
-) -> ConsistencyReport:
+def check_consistency(instance: Instance, seen: Seen) -> ConsistencyReport:
     """Compare an instance with the listings from which it was made.
 
-    seen: host names as the instance has them. budget: for the cycle that determines which jobs
-    start now; if it is exhausted, LSF's statements about jobs are not compared.
+    seen: host names as the instance has them.
     """
     hosts = _Counts("slots in use", "bhosts", "hold", "on", *_slots_by_host(seen))
     running = _Counts("slots in use", "bqueues", "hold", "in", *_by_queue(seen, ("RUN", "SUSP")))
@@ -80,7 +78,7 @@ def check_consistency(
         *_amounts(instance, seen),
         *_limits(instance, seen),
         *_absolute(instance, seen),
-        *_said_by_lsf(instance, seen, budget or Budget()),
+        *_said_by_lsf(instance, seen),
     ]
     return ConsistencyReport(tuple(item.line() for item in counts), tuple(found))
 
@@ -360,13 +358,13 @@ def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
     )
 
 
-def _said_by_lsf(instance: Instance, seen: Seen, budget: Budget) -> Iterator[Omission]:
+def _said_by_lsf(instance: Instance, seen: Seen) -> Iterator[Omission]:
     """Yield jobs that would start now and of which LSF gives a pending reason or a later start."""
     said = {job.id: job for job in seen.jobs if job.reason or job.estimate is not None}
     yield from _fits_nowhere(instance, seen)
     if not said.keys() & {job.id for job in instance.pending}:
         return
-    begun = started_now(replace(instance, omissions=()), budget)
+    begun = started_now(replace(instance, omissions=()), Budget())
     reasons: dict[str, list[str]] = {}
     zero = 0.0 if instance.origin is None else datetime.fromisoformat(instance.origin).timestamp()
     moment = zero + instance.now

@@ -16,7 +16,7 @@ from ..model.gpu_request import GpuRequest
 from ..model.instance import Instance
 from ..model.job import OTHERS, HostRequest, Job, RunningJob, classes
 from ..model.reservation import Reservation
-from ..model.reserved_periods import may_use, reserved_periods
+from ..model.reserved_periods import rejection, reserved_periods
 from ..model.resreq import (
     HostTable,
     RequirementMerging,
@@ -52,6 +52,8 @@ from .placement.supply import split_over_terms, suits, unsuitable
 
 #: Load indices that jobs may reserve and that are no amounts of hosts (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
+#: Start of the reason why a job with alternatives in braces cannot be placed.
+UNDER_THE_FIRST = "under its first alternative, the only one in plans: "
 #: Resources whose value depends on running jobs: a selection that names one holds for an instant.
 BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})
 
@@ -344,9 +346,8 @@ class Resolver:
         item = self.instance.advance_reservation(job.reservation) if job.reservation else None
         if item is None:
             return ""
-        if not may_use(item, job.user, self.instance.groups):
-            whose = f"is for {', '.join(item.users)}" if item.users else "is the system's"
-            return f"advance reservation {item.name} {whose}: bsub rejects user {job.user}"
+        if rejected := rejection(item, job.user, self.instance.groups):
+            return rejected
         if sum(item.slots.values()) < job.slots:
             total = sum(item.slots.values())
             return f"advance reservation {item.name} has {total} slots, the job needs {job.slots}"
@@ -418,7 +419,7 @@ class Resolver:
             asked = merged.requirement
             impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
             if impossible and asked.later:
-                impossible = f"under its first alternative, the only one in plans: {impossible}"
+                impossible = f"{UNDER_THE_FIRST}{impossible}"
             impossible = self._not_in_reservation(job) or impossible
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"

@@ -445,3 +445,37 @@ def test_half_the_run_limit_is_tried() -> None:
     answer = sw.ask(example("backfill"), "-n 2 -W 1:00", explore=True, method="time-based")
     found = {item.shown["limit"]: item.answer.start for item in answer.alternatives}
     assert found["0:30"] == 5400 < (answer.line.answer.start or 0)
+
+
+#: Whose the queue, the reservation and the service class are.
+OF_ANN = """
+format: slotwise/1
+hosts: [{name: a, slots: 4}]
+queues: [{name: day}, {name: own, USERS: ann}]
+params: {DEFAULT_QUEUE: day}
+service_classes: [{name: sc1, ACCESS_CONTROL: "USERS[ann] QUEUES[day]"}]
+guaranteed_pools: [{name: p, TYPE: slots, HOSTS: all, DISTRIBUTION: "[sc1, 1]"}]
+advance_reservations: [{name: ann#0, start: 0, end: 2h, allocation: {a: 1}, users: [ann]}]
+"""
+
+
+@pytest.mark.behaviour("ARV-01", "GUA-01")
+@pytest.mark.parametrize("option", ["-q own", "-U ann#0", "-sla sc1"])
+def test_who_may_not_is_refused_and_an_unnamed_user_is_asked_for(option: str) -> None:
+    instance = loads(OF_ANN)
+    line = f"bsub -n 1 -W 10 {option}"
+    assert sw.ask(instance, line, user="ann").line.answer.start == 0
+    with pytest.raises(sw.InputError, match="user bob") as refused:
+        sw.ask(instance, line, user="bob")
+    assert "--user" not in str(refused.value)
+    with pytest.raises(sw.InputError, match=r"an unnamed user \(give --user NAME\)"):
+        sw.ask(instance, line)
+    with pytest.raises(sw.InputError, match=r"an unnamed user \(give --user NAME\)"):
+        sw.Planner(instance).submit(line)
+
+
+def test_a_class_that_refuses_for_another_reason_asks_for_no_user() -> None:
+    instance = loads(OF_ANN.replace(", USERS: ann", "").replace("USERS[ann] ", ""))
+    with pytest.raises(sw.InputError, match=r"QUEUES\[day\]") as refused:
+        sw.ask(instance, "bsub -n 1 -W 10 -q own -sla sc1")
+    assert "user" not in str(refused.value)

@@ -7,7 +7,7 @@ from judging import host
 from slotwise import Cluster, ResourceDefinition, SharedResource
 from slotwise.model.resreq import HostTable, Simple, Vocabulary, parse, select_mask
 from slotwise.model.resreq.syntax import Binary, Defined, Expression, Name, Number, Unary
-from slotwise.solver.validation.facts import HostView, Names, satisfies
+from slotwise.solver.validation.selection import HostView, Names, satisfies
 
 CLUSTER = Cluster(
     (

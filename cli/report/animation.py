@@ -258,10 +258,10 @@ def _marks(about: About, sheet: _Sheet) -> Iterator[tuple[int, str]]:
             yield time, text.split()[-1] if about.clock.day else text
 
 
-def _rect(block: Tile, style: str, more: str = "") -> str:
+def _rect(block: Tile, style: str) -> str:
     return (
         f'<rect x="{block.x + 1:.1f}" y="{block.y:.1f}" width="{max(block.width - 2, 1):.1f}" '
-        f'height="{block.height:.1f}" rx="4" class="{style}"{more}/>'
+        f'height="{block.height:.1f}" rx="4" class="{style}"/>'
     )
 
 

@@ -281,14 +281,19 @@ def opened_within(groups: Sequence[RowGroup], hosts: int, most: int) -> frozense
 _STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 
 
+def step_of_scale(span: float, max_steps: int) -> int:
+    """Return the smallest step of a scale (seconds) of which `max_steps` make up the span."""
+    days = int(-(-span // (DAY * max_steps))) * DAY
+    return next((size for size in _STEPS if span <= max_steps * size), days)
+
+
 def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int, str]]:
     """Return times (seconds from the origin) in [begin, end] with labels, about `most`.
 
     Without an origin they count from now, else they are round by the clock; now is called so.
     """
     span = max(1, end - begin)
-    days = -(-span // (DAY * most)) * DAY
-    step = next((size for size in _STEPS if span <= most * size), days)
+    step = step_of_scale(span, most)
     if instance.origin is None:
         first = instance.now - (instance.now - begin) // step * step
         times = range(first, end + 1, step)

@@ -8,7 +8,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from ... import __version__
-from ...model.display import DAY, duration_text
+from ...model.display import duration_text
 from ...model.escaping import html_text
 from ..study_output import (
     NUMBERS,
@@ -21,6 +21,7 @@ from ..study_output import (
     value_of,
     value_text,
 )
+from .bars import step_of_scale
 from .page import asset, policy
 
 if TYPE_CHECKING:
@@ -95,9 +96,8 @@ def _cell(cell: TableCell) -> str:
     return f'<td class="number {cell.kind}"{order}>{html_text(cell.text)}</td>'
 
 
-#: Pixels of a line of a picture of intervals (its name above its bar), and steps of its scale.
+#: Pixels of a line of a picture of intervals (its name above its bar).
 _LINE = 44
-_STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 #: Most steps of a scale, as many as a phone has room for.
 _MAX_STEPS = 4
 
@@ -244,8 +244,7 @@ def _picture(found: WhatIf, name: str) -> str:
 def _scale(low: float, high: float) -> list[float]:
     """Round values (seconds) from one at or below `low` to one at or above `high`, with 0."""
     span = max(high - low, 1.0)
-    days = DAY * -(-span // (DAY * (_MAX_STEPS - 1)))
-    step = next((size for size in _STEPS if span <= size * (_MAX_STEPS - 1)), days)
+    step = step_of_scale(span, _MAX_STEPS - 1)
     first, last = int(low // step), max(int(-(-high // step)), int(low // step) + 1)
     return [step * number for number in range(first, last + 1)]
 

@@ -384,7 +384,7 @@ class _ChangeReader:
                 self.changes.append(c.NewJob(settled))
 
     def _job_change(self, at: int, place: Location, entry: ChangeEntry) -> None:
-        """Return a change of a job, or of each element of an array."""
+        """Add the change of a job, or of each element of an array."""
         what = getattr(entry, entry.action)
         name = what if isinstance(what, str) else what.job
         if name in self._jobs:

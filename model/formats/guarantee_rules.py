@@ -48,7 +48,7 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
             yield from _queues((*place, "LOAN_POLICIES"), listed, queues)
         yield from _of_type(place, pool, known)
         yield from _selection(place, pool, instance)
-    yield from _refused(instance)
+    yield from refused_by_class(instance)
 
 
 def _queues(place: Location, names: Iterable[str], known: dict[str, None]) -> Iterator[Finding]:
@@ -78,7 +78,7 @@ def _selection(place: Location, pool: GuaranteedPool, instance: Instance) -> Ite
         yield Finding((*place, "RES_SELECT"), error.problems[0].message)
 
 
-def _refused(instance: Instance) -> Iterator[Finding]:
+def refused_by_class(instance: Instance) -> Iterator[Finding]:
     """Yield errors for jobs that their service class does not accept."""
     classes = ServiceClasses(instance)
     sections: tuple[tuple[str, Iterable[Job]], ...] = (
@@ -91,4 +91,6 @@ def _refused(instance: Instance) -> Iterator[Finding]:
             if item is None or job.requeued or classes.may_admit(item, job):
                 continue
             message = f"service class {item.name} takes only jobs of {access_text(item.access)}"
+            if not classes.takes_user(item, job):
+                message += f", not of user {job.user}"
             yield Finding((section, index, "service_class"), message)

@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ..display import MINUTE
+from ..errors import nearest
 from ..input_limits import check_length
-from ..service_class import ACCESS, Guarantee, GuaranteedAmount, LoanPolicy
+from ..service_class import ACCESS, GOALS, Guarantee, GuaranteedAmount, LoanPolicy
 from .names import tokens
 from .units import parse_size
 
 _PART = re.compile(r"([A-Z_]+)\s*(?:\[([^\[\]]*)\])?\s*")
 _PAIR = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*([^\s,\[\]]+)\s*\]")
+_GOAL = re.compile(r"\[([^\[\]]+)\]")
 _AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(%?)")
 _KINDS = "slots, hosts, package[slots=n:mem=m] or resource[name]"
 
@@ -23,12 +25,25 @@ _KINDS = "slots, hosts, package[slots=n:mem=m] or resource[name]"
 def goals(value: object) -> tuple[str, ...]:
     """``[GUARANTEE]``; goals of time are kept as they are."""
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    found = re.findall(r"\[([^\[\]]+)\]", _checked(value))
-    words = [item.strip() for item in found] or tokens(value)
-    if not words:
+        return tuple(_goal(item) for item in value)
+    text = _checked(value).strip()
+    if text.startswith("[[") and text.endswith("]]"):
+        text = text[1:-1]
+    found = _GOAL.findall(text)
+    rest = _GOAL.sub("", text).strip()
+    words = [*found, *([] if "[" in text or "]" in text else tokens(rest))]
+    if not words or (found and rest):
         raise ValueError(f"must be a goal such as [GUARANTEE], not {value!r}")
-    return tuple(words)
+    return tuple(map(_goal, words))
+
+
+def _goal(text: str) -> str:
+    """One goal: GUARANTEE, or one of time with its amount and its times."""
+    word, _, rest = text.strip().partition(" ")
+    if word.upper() not in GOALS:
+        known = ", ".join(f"[{name}]" for name in GOALS)
+        raise ValueError(f"{text!r} is none of the goals {known}{nearest(word, GOALS)}")
+    return " ".join(filter(None, (word.upper(), rest.strip())))
 
 
 def goals_text(value: Iterable[str]) -> str:

@@ -461,7 +461,7 @@ class HostBuilder:
         return tuple(hosts)
 
     def _cycles(self, entries: dict[str, tuple[int, d.UnitEntry]]) -> set[str]:
-        """Yield each cycle of compute units that contain themselves, one time."""
+        """Report each cycle of units that contain each other; return the units in cycles."""
         cyclic: set[str] = set()
         done: set[str] = set()
 

@@ -21,7 +21,7 @@ from ..instance import Instance
 from ..job import Job
 from ..objective import ObjectiveName
 from ..omissions import SCOPE, Change, Omission
-from ..plan import MAX_MARGIN, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
+from ..plan import MAX_MARGIN, PLANNED_TIMES, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
 from ..resreq import effective_requirement
 from ..resreq.syntax import Compound
 from .sealed import HEAD, PLAN, digest, refusal, sealed, unsealed
@@ -29,7 +29,6 @@ from .sealed import HEAD, PLAN, digest, refusal, sealed, unsealed
 _STATUSES = get_args(Status)
 _OBJECTIVES = get_args(ObjectiveName)
 _METHODS = get_args(Method)
-_TIMES = ("start", "finish", "bound", "estimate")
 
 
 def _is_texts(value: object) -> bool:
@@ -42,7 +41,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 #: Beside a plan stands the outlook of its instance; whoever reads a plan looks anew.
 _PLAN_KEYS = (*HEAD, "instance", "outlook", *_names(Plan))
-_ENTRY_KEYS = (*_names(PlannedJob), *(f"{name}_time" for name in _TIMES))
+_ENTRY_KEYS = (*_names(PlannedJob), *(f"{name}_time" for name in PLANNED_TIMES))
 _CHANGE_KEYS = (*_names(PlanChange), "moved")
 #: Beyond these the numbers of a plan are a slip of the pen.
 _MAX_SECONDS, _MAX_SLOTS = 10**15, 10**9
@@ -223,7 +222,7 @@ class _PlanReader:
 
     def _planned(self, entry: Mapping[str, Any], place: str) -> PlannedJob:
         self._known_keys(entry, _ENTRY_KEYS, place)
-        start, finish, bound, estimate = (self._time(entry, key, place) for key in _TIMES)
+        start, finish, bound, estimate = (self._time(entry, key, place) for key in PLANNED_TIMES)
         if start is not None and start < self.now:
             self._wrong(f"is {start}, before the plan's now ({self.now})", f"{place}.start")
         if start is not None and finish is not None and finish < start:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,7 @@ def _with_config(
 
     config = data["config"]
     named = config.get("directory") if isinstance(config, dict) else config
-    if isinstance(named, str) and named and not (Path(source).parent / named).exists():
+    if isinstance(named, str) and named and not os.path.exists(Path(source).parent / named):
         message = f"there is no directory {named!r}: it counts from the folder of this file"
         raise InputError(_located([Finding(("config",), message)], source, lines))
     try:

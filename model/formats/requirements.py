@@ -70,7 +70,7 @@ _Look: TypeAlias = Callable[[Job, Queue], Iterator[Finding]]
 
 
 def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
-    """Yield findings about RES_REQ and -R; equal strings are parsed only one time."""
+    """Return findings about RES_REQ and -R; equal strings are parsed only one time."""
     reader = _RequirementReader(instance)
     found: list[Finding] = []
     for index, queue in enumerate(instance.queues):

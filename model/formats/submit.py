@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,16 +12,21 @@ from functools import partial
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import ArraySpec, Job, elements, too_large
+from ..reserved_periods import rejection
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
 from .bsub import bsub_line
 from .field_rules import class_rules
 from .finding import Finding
+from .guarantee_rules import refused_by_class
 from .objects import in_default_queue
 from .requirements import check_requirements
 from .rules import LimitScale, check_jobs, condition_problems
 from .units import Clock
 from .unknown_amounts import as_known
+
+#: Name of the submitting user if it is unknown; jobs of an instance without a user have it too.
+UNNAMED = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +48,16 @@ class Submission:
         return (self.job,) if self.array is None else elements(self.job, self.array)
 
 
-def submitted_job(instance: Instance, line: str, *, user: str = "user", from_host: str = "") -> Job:
+def submitted_job(instance: Instance, line: str, *, user: str = "") -> Job:
     """Return the job of :func:`submission`."""
-    return submission(instance, line, user=user, from_host=from_host).job
+    return submission(instance, line, user=user).job
 
 
 def submission(
     instance: Instance,
     line: str | Job,
     *,
-    user: str = "user",
+    user: str = "",
     from_host: str = "",
     script: str | None = None,
     script_name: str = "",
@@ -61,7 +67,8 @@ def submission(
     line: options with or without the word bsub in front and a command behind, or a job script with
     ``#BSUB`` lines. script: text of a script that the line reads (``bsub < job.lsf``) or has as its
     command. The job's id is the next number, or ``asked`` if jobs have names. script_name: name of
-    the script in messages. from_host: submission host, "" if unknown. Raises InputError with
+    the script in messages. user: who submits, "" if unknown. from_host: submission host, "" if
+    unknown. Raises InputError with
     everything that is wrong with the line: syntax, unknown names, refusals of its queue.
     """
     if isinstance(line, Job):
@@ -76,13 +83,14 @@ def submission(
     array: ArraySpec | None = fields.pop("array", None)
     if array is not None and array.last > instance.params.max_job_array_size:
         wrong[f"-J: {too_large(array.last, instance.params.max_job_array_size)}"] = None
-    job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
+    fields |= {"user": user or UNNAMED, "from_host": from_host}
+    job = Job(id=_next_id(instance), submit=instance.now, **fields)
     scale = LimitScale(instance.cluster, instance.queues)
     job, unscaled = scale.settled(job, partial(scale.hosts_of, job))
     refused = [f"{_OPTIONS[field]}: {message}" for field, message in unscaled]
     job, wrong_with, notes = _in_a_queue(instance, job, read.queues, counted="slots" in fields)
     refused += wrong_with
-    for text in refused:
+    for text in refused if user else map(with_unnamed_user, refused):
         wrong.setdefault(text, read.lines.get(text.split(":")[0]))
     if wrong:
         name = script_name or "job script"
@@ -93,6 +101,11 @@ def submission(
     read.notes += notes
     job = as_known(instance, job)
     return Submission(job, tuple(dict.fromkeys(read.quiet)), array, tuple(read.notes))
+
+
+def with_unnamed_user(text: str) -> str:
+    """Return a message about the user of a job with the advice to name the user."""
+    return re.sub(rf"\buser {UNNAMED}\b", "an unnamed user (give --user NAME)", text)
 
 
 def _submitted_now(instance: Instance, job: Job) -> Job:
@@ -143,7 +156,11 @@ def refusals(instance: Instance, job: Job) -> Iterator[str]:
         )
     alone = replace(instance, pending=(job,), running=(), future=())
     yield from (f"-w: {text}" for text in condition_problems(instance, job))
-    for finding in (*check_jobs(alone), *check_requirements(alone), *_shares(alone)):
+    item = instance.advance_reservation(job.reservation) if job.reservation else None
+    if item is not None and (text := rejection(item, job.user, instance.groups)):
+        yield f"-U: {text}"
+    of_job = (check_jobs, check_requirements, _shares, refused_by_class)
+    for finding in (finding for look in of_job for finding in look(alone)):
         if finding.place[:1] == ("pending",) and not finding.warning:
             yield _sentence(finding)
 
@@ -178,6 +195,7 @@ _OPTIONS |= {
     "application": "-app",
     "exclusive": "-x",
     "from_host": "--from-host",
+    "service_class": "-sla",
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
@@ -163,6 +164,31 @@ def parse_instant(value: object) -> int | datetime:
     except ValueError as error:
         message = str(error).replace("must be a duration such as", "must be a time such as")
         raise ValueError(message.replace("seconds,", "seconds, or an ISO 8601 stamp,")) from None
+
+
+def second_of(value: object, origin: datetime | None) -> int:
+    """Return an instant as seconds from `origin`: a number, a duration or an ISO 8601 date or time.
+
+    A stamp without zone is in the zone of the origin. Raises ValueError for anything else, and for
+    a stamp if there is no origin.
+    """
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, str) and text.isdecimal() and int(text) <= LONGEST:
+        return int(text)
+    if isinstance(text, str) and _is_stamp(text):
+        with suppress(ValueError):
+            text = datetime.fromisoformat(text)
+    if isinstance(text, datetime) and text.tzinfo is None and origin is not None:
+        text = text.replace(tzinfo=origin.tzinfo)
+    if isinstance(text, datetime) and origin is None:
+        raise ValueError(
+            f"{value} is a date, and the log gives no date of its second 0: use seconds"
+        )
+    found = parse_instant(text)
+    if isinstance(found, datetime):
+        assert origin is not None
+        return int((found - origin).total_seconds())
+    return found
 
 
 @dataclass(frozen=True, slots=True)

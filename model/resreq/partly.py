@@ -169,10 +169,10 @@ def _rusage(whole: Rusage, kept: Callable[[Simple], bool]) -> Rusage | None:
 
 
 VALID = "Resource requirement string is valid."
-STRICT = Options(strict=True)
+_STRICT = Options(strict=True)
 
 
-def check_select(text: str, options: Options = STRICT) -> tuple[bool, str]:
+def check_select(text: str) -> tuple[bool, str]:
     """Return whether the select section of a -R string is valid, and the sentence that bsub prints.
 
     Other sections are not read; an empty string is valid.
@@ -182,7 +182,7 @@ def check_select(text: str, options: Options = STRICT) -> tuple[bool, str]:
         for part in [item.body for item in alternatives(inner)] or [inner]:
             bodies = [term.body for term in terms(part)] if is_compound(part) else [part]
             for body in bodies:
-                _check(body, replace(options, strict=True))
+                _check(body, _STRICT)
     except ResreqError as error:
         return False, f'Error near "{error.token}": {error.what}. Job not submitted.'
     return True, VALID

@@ -107,41 +107,35 @@ class SwfLog:
         jobs, waits = self.workload.job[known], self.wait[known]
         return dict(zip(jobs.tolist(), waits.tolist(), strict=True))
 
-    def following(self, jobs: Ints) -> Ints:
-        """Return the numbers of those `jobs` that were submitted after another job started or
-        finished.
-        """
-        preceding = self.workload.preceding
-        return (
-            jobs[:0]
-            if preceding is None
-            else jobs[np.isin(jobs, self.workload.job[preceding >= 0])]
-        )
-
     @property
     def origin(self) -> datetime | None:
-        """The date of second 0 in the log's own zone; None where the header does not say it.
+        """Return the date of second 0, as :func:`origin_of` does."""
+        return origin_of(self.workload.header)
 
-        0, which prepared logs have, is no date. TimeZoneString names a zone, TimeZone is its
-        offset in seconds; UTC where there is neither or nobody knows the zone.
-        """
-        found = re.match(r"\d{1,11}", self.workload.header.get("UnixStartTime", ""))
-        if found is None or not int(found[0]):
-            return None
-        zone: tzinfo = UTC
-        offset = re.fullmatch(r"[+-]?\d{1,5}", self.workload.header.get("TimeZone", "").strip())
-        try:
-            zone = ZoneInfo(self.workload.header.get("TimeZoneString", "").strip())
-        except (ValueError, OSError, ZoneInfoNotFoundError):
-            if offset is not None and abs(int(offset[0])) < DAY:
-                zone = timezone(timedelta(seconds=int(offset[0])))
-        return datetime.fromtimestamp(int(found[0]), zone)
+
+def origin_of(header: Mapping[str, str]) -> datetime | None:
+    """Return the date of second 0 in the log's own zone; None if the header does not give it.
+
+    0, which prepared logs have, is no date. TimeZoneString names a zone, TimeZone is its offset in
+    seconds; UTC if there is neither or the zone is unknown.
+    """
+    found = re.match(r"\d{1,11}", header.get("UnixStartTime", ""))
+    if found is None or not int(found[0]):
+        return None
+    zone: tzinfo = UTC
+    offset = re.fullmatch(r"[+-]?\d{1,5}", header.get("TimeZone", "").strip())
+    try:
+        zone = ZoneInfo(header.get("TimeZoneString", "").strip())
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        if offset is not None and abs(int(offset[0])) < DAY:
+            zone = timezone(timedelta(seconds=int(offset[0])))
+    return datetime.fromtimestamp(int(found[0]), zone)
 
 
 def read_swf(
     path: str | Path, *, keep_going: bool = False, default_limit: DefaultLimit | None = None
 ) -> SwfLog:
-    """Read ``.swf`` or ``.swf.gz`` without leaving out any well-formed record.
+    """Read ``.swf`` or ``.swf.gz`` without omitting any well-formed record.
 
     Pass the workload through `slotwise.model.workload.canonical` before a replay. Malformed
     records are reported: with `keep_going` in `SwfLog.problems`, otherwise by InputError.

@@ -105,10 +105,10 @@ def nothing_to_replay(log: Workload) -> InputError:
     return InputError([Problem(f"no job of this log can be replayed: {why}", log.source)])
 
 
-def hosts_of_slots(count: int, slots: int, prefix: str = "h") -> tuple[Host, ...]:
+def hosts_of_slots(count: int, slots: int) -> tuple[Host, ...]:
     """Return `count` equal hosts."""
     width = len(str(count))
-    return tuple(Host(f"{prefix}{number:0{width}d}", slots) for number in range(1, count + 1))
+    return tuple(Host(f"h{number:0{width}d}", slots) for number in range(1, count + 1))
 
 
 def from_swf(
@@ -408,7 +408,7 @@ class _PoolReader:
         return str(value)
 
     def entries(self, data: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
-        """Yield the objects of a list with their places."""
+        """Return the objects of a list with their places."""
         value = data.get(key)
         if not isinstance(value, list):
             self._problem(key, "must be a list of jobs")

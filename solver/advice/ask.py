@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from ...model.display import MINUTE, duration_text, html_table, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
-from ...model.formats.submit import Submission, refusals, submission
+from ...model.formats.submit import Submission, refusals, submission, with_unnamed_user
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -230,7 +230,7 @@ def ask(
     *,
     choices: Choices | None = None,
     explore: bool = False,
-    user: str = "user",
+    user: str = "",
     from_host: str = "",
     method: Method = "configured",
     time_limit: float | None = None,
@@ -266,8 +266,10 @@ def ask(
     asked = Choice({}, _shown(instance, jobs[0]), asker.answer_with_omissions(jobs[0]))
     bench = _tried(_OptionSearch(asker, jobs[0], asked), choices, explore)
     outlook = asker.outlook(jobs[0])
-    asked = replace(asked, answer=stated_by(outlook, asked.answer))
-    items = _with_forecasts([asked, *bench.stated(choices)], forecaster)
+    tried = [replace(asked, answer=stated_by(outlook, asked.answer)), *bench.stated(choices)]
+    if not user and isinstance(line, str):
+        outlook, tried = _of_unnamed_user(outlook, tried)
+    items = _with_forecasts(tried, forecaster)
     return Answer(
         *(items[0], tuple(items[1:]), method, len(bench.found), explore),
         now=instance.now,
@@ -275,13 +277,24 @@ def ask(
         passed_over=submitted.quiet,
         notes=submitted.notes,
         outlook=outlook,
-        requirement=asker.fails(asked.answer),
-        suggestions=_hosts_back(asker, asked.answer),
+        requirement=asker.fails(tried[0].answer),
+        suggestions=_hosts_back(asker, tried[0].answer),
         refrained=asker.refrained,
         array=planned,
         elements=len(jobs),
         **_of_forecaster(forecaster),
     )
+
+
+def _of_unnamed_user(
+    outlook: JobOutlook, items: Iterable[Choice]
+) -> tuple[JobOutlook, list[Choice]]:
+    """Return both with texts about the submitting user that ask for the name of the user."""
+    found = []
+    for item in items:
+        answer = replace(item.answer, waits_for=with_unnamed_user(item.answer.waits_for))
+        found.append(replace(item, answer=answer, refused=with_unnamed_user(item.refused)))
+    return replace(outlook, condition=with_unnamed_user(outlook.condition)), found
 
 
 def _submission(

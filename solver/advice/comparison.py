@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -112,6 +112,13 @@ class Cautions:
     lines: tuple[str, ...]
     #: Sentences of no single job.
     rest: tuple[str, ...]
+
+    def lines_of(self, jobs: Collection[str] | None) -> tuple[str, ...]:
+        """The numbered sentences that concern these jobs; None: all jobs."""
+        if jobs is None:
+            return self.lines
+        used = "".join(mark for (_, job), mark in self.marks.items() if job in jobs)
+        return tuple(line for line in self.lines if line.partition(" ")[0] in used)
 
 
 def cautions_of(

@@ -392,6 +392,12 @@ class Demand:
         return sum(term.slots for term in self.terms)
 
 
+def runs_at(demand: Demand, start: int, time: int) -> bool:
+    """Return whether a job, started at `start`, uses resources at `time`."""
+    duration = demand.duration_from(start)
+    return start <= time and (duration is None or time < start + duration)
+
+
 def known_kills(demand: Demand) -> set[int]:
     """The seconds at which -t or the end of a period of its reservation may end a job."""
     reserved = None if demand.calendar is None else demand.calendar.reserved

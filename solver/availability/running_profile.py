@@ -344,7 +344,7 @@ class Residual:
         return True
 
     def just_accepted(self, demand: Demand, time: int) -> None:
-        """Return None at now: the simulation checks JOB_ACCEPT_INTERVAL itself."""
+        """Return None, no closed host, at now: the loop itself checks JOB_ACCEPT_INTERVAL."""
         self._at(time)
 
     def capacity(
@@ -470,7 +470,7 @@ class RunningProfile(Profile):
         self._leave(job)
 
     def takes_slots(self, job: int) -> None:
-        """Return the slots to a job that was preempted."""
+        """Take the slots of a job that resumes after a preemption."""
         self._set_slots(job, 1.0)
 
     def ended(self, job: int) -> None:

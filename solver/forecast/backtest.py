@@ -13,6 +13,7 @@ from ...model.errors import InputError
 from ...model.workload import Ints, Workload
 from ..budget import OutOfTime
 from ..replay import Policy, ReplayResult
+from ..replay.measures import size_classes, size_text
 from .arrivals import NOBODY, PastBlocks
 from .forecast import EARLY, LATE, LIKELY, Calibration, Calibrator, Drawn, forecast_world
 from .history import JobNaming
@@ -146,19 +147,14 @@ class Replayed:
 def past_waits(replayed: PastLog, row: int) -> Floats:
     """P10, P50 and P90 of the last waits of jobs of about the size, 0 where there are none."""
     log, now = replayed.log, int(replayed.log.submit[row])
-    start, size = replayed.start[:row], _size_class(log.procs[:row])
-    like = np.flatnonzero((start < now) & (size == _size_class(log.procs[row : row + 1])))
+    start, size = replayed.start[:row], size_classes(log.procs[:row])
+    like = np.flatnonzero((start < now) & (size == size_classes(log.procs[row : row + 1])))
     last = like[np.argsort(start[like], kind="stable")][-LAST_WAITS:]
     if not len(last):
         return np.zeros(3)
     waits = start[last] - log.submit[last]
     levels = (EARLY, LIKELY, LATE)
     return np.asarray(np.quantile(waits, levels, method="inverted_cdf"), dtype=np.float64)
-
-
-def _size_class(procs: Ints) -> Ints:
-    """1, 2, 3-4, 5-8, …"""
-    return np.ceil(np.log2(procs)).astype(np.int64)
 
 
 def sampled_rows(replayed: PastLog, jobs: int, seed: int) -> Ints:
@@ -339,22 +335,17 @@ def pinball(truth: ArrayLike, quantile: ArrayLike, level: float) -> float:
 def accuracies(replayed: PastLog, questions: Questions) -> tuple[GroupAccuracy, ...]:
     """All jobs, then those of each size class and of each queue, where there is more than one."""
     rows, queue = questions.row, replayed.names.queue
-    sizes = np.ceil(np.log2(replayed.log.procs[rows])).astype(np.int64)
+    sizes = size_classes(replayed.log.procs[rows])
     found = [_of_group("all", "", questions)]
     for by, column in (("size", sizes), ("queue", replayed.log.queue[rows])):
         groups = np.unique(column).tolist()
         if len(groups) > 1:
             found += [
-                _of_group(by, _size_text(group) if by == "size" else queue(group), part)
+                _of_group(by, size_text(group) if by == "size" else queue(group), part)
                 for group in groups
                 if (part := questions.pick(column == group))
             ]
     return tuple(found)
-
-
-def _size_text(size_class: int) -> str:
-    low, high = 2 ** (size_class - 1) + 1 if size_class else 1, 2**size_class
-    return str(high) if low >= high else f"{low}-{high}"
 
 
 def _of_group(by: str, group: str, questions: Questions) -> GroupAccuracy:

@@ -39,7 +39,7 @@ FLOOR = 300.0
 #: Number of recent forecasts that count, their minimum number, and the number at which they weigh
 #: half.
 WINDOW = 300
-LEAST = 20
+MIN_FORECASTS = 20
 DOUBT = 50
 #: Factors of P10 and P90 where no past forecast is known: `benchmarks/forecast_default_factor.py`.
 DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
@@ -109,7 +109,7 @@ class Calibrator:
     def calibration(self) -> Calibration:
         """Return the factors from all forecasts known so far."""
         known = len(self._late)
-        if known < LEAST:
+        if known < MIN_FORECASTS:
             return replace(UNCALIBRATED, forecasts=known)
         trust = known / (known + DOUBT)
         early = conformal(list(self._early), EARLY) ** trust * DEFAULT_EARLY ** (1 - trust)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
-from ...model.display import MINUTE, WEEK
+from ...model.display import MINUTE, WEEK, epoch_of
 from ...model.errors import InputError, Problem, report
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.instance import Instance
@@ -58,7 +57,6 @@ class History:
 def history_of(
     ended: Sequence[Ended],
     shift: int = 0,
-    remarks: tuple[str, ...] = (),
     users: Mapping[str, int] | None = None,
 ) -> History:
     """Return a history of jobs given in any order.
@@ -79,7 +77,7 @@ def history_of(
         start=ints([ended[place].start for place in order]) + shift,
         end=ints([ended[place].end for place in order]) + shift,
     )
-    return History(past, users, jobs.__getitem__, remarks)
+    return History(past, users, jobs.__getitem__)
 
 
 def read_history(path: str | Path, instance: Instance, *, keep_going: bool = False) -> History:
@@ -177,9 +175,8 @@ def _offset(epoch: int | None, instance: Instance) -> int:
 
     epoch: seconds since 1970 of the log's second 0.
     """
-    if instance.origin is None or epoch is None:
-        return 0
-    return epoch - int(datetime.fromisoformat(instance.origin).timestamp())
+    zero = epoch_of(instance.origin)
+    return 0 if zero is None or epoch is None else epoch - zero
 
 
 def _weeks(ended: Sequence[Ended], now: int, *, same_clock: bool) -> int:

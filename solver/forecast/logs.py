@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from ...model.errors import Cancelled, InputError, Problem, report
 from ...model.formats.file_format import DefaultLimit
 from ...model.formats.sniff import kind_of, refuse_other
+from ...model.formats.units import parse_duration, second_of
 from ...model.progress import OnProgress, Progress
 from ...model.sources.swf import PRECEDING_IGNORED, read_swf
-from ...model.workload import Workload
+from ...model.workload import Workload, within
 from ..budget import OutOfTime
-from ..replay import Policy, Replay, ReplayResult
+from ..replay import (
+    Measuring,
+    Policy,
+    QueuePolicy,
+    Replay,
+    ReplayComparison,
+    ReplayResult,
+    require_different,
+)
 from ..replay.engine import ScheduleAfter
+from ..replay.session import is_strict_fcfs
+from ..scheduler.metrics import SHORT
 from .backtest import (
     JOBS,
     SAMPLES,
@@ -37,6 +50,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+#: Seconds of a log, a duration from its second 0, or a date as text or datetime.
+Instant: TypeAlias = int | str | datetime
+#: Several policies, compared on one log.
+Policies: TypeAlias = list[str] | list[QueuePolicy] | list[Policy] | tuple[Policy, ...]
 #: When a call was cancelled that has no answer to give.
 UNANSWERED = "before the first question was answered"
 
@@ -50,6 +67,8 @@ class RecordedLog:
     names: JobNaming = field(default_factory=JobNaming)
     #: Errors in the file, a sentence each.
     remarks: tuple[str, ...] = ()
+    #: Date of second 0, None if the log does not give it.
+    origin: datetime | None = None
 
     def __len__(self) -> int:
         return len(self.workload)
@@ -78,13 +97,13 @@ def read_log(
         if default_limit is not None:
             wrong = "default_limit is for SWF: queues of LSF have limits of their own"
             raise InputError([Problem(wrong, str(path))])
-        return RecordedLog(*read_recorded(path, keep_going=keep_going))
+        recorded = read_recorded(path, keep_going=keep_going)
+        return RecordedLog(*recorded, origin=datetime.fromtimestamp(0, UTC))
     if isinstance(default_limit, str):
         default_limit = DefaultLimit.parse(default_limit, "default_limit")
     found = read_swf(path, keep_going=keep_going, default_limit=default_limit)
-    return RecordedLog(
-        found.workload, remarks=tuple(f"warning: {x}" for x in report(found.problems))
-    )
+    remarks = tuple(f"warning: {x}" for x in report(found.problems))
+    return RecordedLog(found.workload, remarks=remarks, origin=found.origin)
 
 
 def without_preceding(log: RecordedLog) -> RecordedLog:
@@ -97,30 +116,135 @@ def without_preceding(log: RecordedLog) -> RecordedLog:
     return replace(log, workload=workload, remarks=(*log.remarks, remark))
 
 
+def of_period(
+    log: RecordedLog,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    names: tuple[str, str] = ("since", "until"),
+) -> RecordedLog:
+    """Return the log with the jobs submitted from `since` until before `until`.
+
+    Instants: seconds of the log, a duration from its second 0, or a date. names: what messages call
+    them. Raises InputError for any other value, and if no job is submitted then.
+    """
+    ends = [
+        None if value is None else _as_input(name, partial(second_of, value, log.origin))
+        for name, value in zip(names, (since, until), strict=True)
+    ]
+    return replace(log, workload=within(log.workload, *ends))
+
+
+def _as_input(name: str, read: Callable[[], int]) -> int:
+    try:
+        return read()
+    except ValueError as error:
+        raise InputError([Problem(str(error), name)]) from None
+
+
+@overload
 def replay(
     log: RecordedLog | Workload,
     *,
     policy: Policy = "easy",
     procs: int | None = None,
     schedule_after: ScheduleAfter | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    warm_up: int | str = 0,
+    cool_down: int | str = 0,
+    slowdown_threshold: int | str = SHORT,
+    by: Sequence[str] = (),
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
-) -> ReplayResult:
-    """A log replayed on one pool of identical processors.
+) -> ReplayResult: ...
+
+
+@overload
+def replay(
+    log: RecordedLog | Workload,
+    *,
+    policy: Policies,
+    procs: int | None = None,
+    schedule_after: ScheduleAfter | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    warm_up: int | str = 0,
+    cool_down: int | str = 0,
+    slowdown_threshold: int | str = SHORT,
+    by: Sequence[str] = (),
+    cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+) -> ReplayComparison: ...
+
+
+def replay(
+    log: RecordedLog | Workload,
+    *,
+    policy: Policy | Policies = "easy",
+    procs: int | None = None,
+    schedule_after: ScheduleAfter | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    warm_up: int | str = 0,
+    cool_down: int | str = 0,
+    slowdown_threshold: int | str = SHORT,
+    by: Sequence[str] = (),
+    cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+) -> ReplayResult | ReplayComparison:
+    """Return the replay of a log on one pool of identical processors.
 
     policy: "fcfs", "easy", "easy-sjbf", "conservative", "replan", "saf", "wfp3", "f1", a name of an
-    installed package, or a :class:`~slotwise.QueuePolicy`. procs: processors, by default what the
-    log says. schedule_after: each "event" or once a "timestamp", by default as the policy is
-    defined. cancel: set it to stop; the starts so far are returned, not `complete`.
-    on_progress: called every few hundred events.
+    installed package, or a :class:`~slotwise.QueuePolicy`; a list of them gives a comparison.
+    procs: processors, by default as in the log. schedule_after: each "event" or once a "timestamp",
+    by default as the policy is defined. since, until: only jobs submitted then are replayed;
+    seconds of the log or dates. warm_up, cool_down: seconds or "7d" at both ends of the
+    submissions that are not measured. slowdown_threshold: run time that bounded slowdown takes for
+    shorter jobs. by: groups that are measured too, of "user", "size" and "queue". cancel: set it to
+    stop; the starts so far are returned, not `complete`. on_progress: called every few hundred
+    events.
     """
-    session = Replay(_workload(log), policy, procs, schedule_after)
+    times = {
+        "warm_up": warm_up,
+        "cool_down": cool_down,
+        "slowdown_threshold": slowdown_threshold,
+    }
+    seconds = {
+        name: _as_input(name, partial(parse_duration, value)) if isinstance(value, str) else value
+        for name, value in times.items()
+    }
+    if isinstance(by, str):
+        by = by.split(",")
+    measuring = Measuring(**seconds, by=tuple(by))
+    recorded = log if isinstance(log, RecordedLog) else RecordedLog(_workload(log))
+    workload = of_period(recorded, since, until).workload
+    run = partial(_replayed, workload, procs, schedule_after, measuring, cancel, on_progress)
+    if isinstance(policy, str | QueuePolicy):
+        return run(policy)
+    if not policy:
+        raise InputError("policy: must name at least one policy, not an empty list")
+    require_different(policy)
+    results = tuple(run(each) for each in policy)
+    fcfs = next(filter(is_strict_fcfs, results), None) or run("fcfs")
+    return ReplayComparison(results, fcfs, measuring)
+
+
+def _replayed(
+    workload: Workload,
+    procs: int | None,
+    schedule_after: ScheduleAfter | None,
+    measuring: Measuring,
+    cancel: threading.Event | None,
+    on_progress: OnProgress | None,
+    policy: Policy,
+) -> ReplayResult:
+    session = Replay(workload, policy, procs, schedule_after)
     begun, total = monotonic(), len(session.workload)
     while not (cancel is not None and cancel.is_set()) and session.advance():
         if on_progress is not None:
             seconds = monotonic() - begun
             on_progress(Progress(session.finished, total, None, None, seconds, session.now))
-    return session.result()
+    return replace(session.result(), measuring=measuring)
 
 
 def _workload(log: RecordedLog | Workload) -> Workload:

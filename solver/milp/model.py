@@ -19,7 +19,7 @@ import numpy as np
 import pulp
 
 from ...model.errors import SlotwiseError
-from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
+from ..availability.demand import Availability, Demand, TermDemand, UnitDemand, runs_at
 from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, Allocation, Alternative, IntArray, Per, Use
 from ..budget import Budget
@@ -387,8 +387,7 @@ class Option:
 
     def runs_at(self, point: int) -> bool:
         """Whether the job would use resources at `point`."""
-        duration = self.demand.duration_from(self.time)
-        return self.time <= point and (duration is None or point < self.time + duration)
+        return runs_at(self.demand, self.time, point)
 
 
 def alternatives(demand: Demand) -> list[int]:

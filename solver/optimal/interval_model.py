@@ -265,7 +265,7 @@ class IntervalModel:
     def _cumulative(
         self, blocks: Blocks, times: Sequence[int], left: FloatArray, capacity: float
     ) -> None:
-        """Return one cumulative constraint: planned blocks, and fixed blocks for running jobs.
+        """Add one cumulative constraint: planned blocks, and fixed blocks for running jobs.
 
         left: capacity that running jobs leave from each of the times on. Only few of the times
         matter to one host.

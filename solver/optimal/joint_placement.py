@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
+from ..availability.demand import Availability, Demand, TermDemand, UnitDemand, runs_at
 from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, IntArray, Per, Use
 from ..budget import Budget
@@ -374,8 +374,7 @@ class PlacedChoice:
 
     def runs_at(self, point: int) -> bool:
         """Whether the job, started as chosen, runs at an instant."""
-        duration = self.demand.duration_from(self.time)
-        return self.time <= point and (duration is None or point < self.time + duration)
+        return runs_at(self.demand, self.time, point)
 
     def held(self, shape: TermShape, point: int) -> Iterable[tuple[Use, float]]:
         """Return the amounts that a term takes on hosts at an instant, for each of its uses."""

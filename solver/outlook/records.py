@@ -33,6 +33,7 @@ from ..precedence import (
     Several,
 )
 from ..problem import PlanningProblem
+from ..resolve import UNDER_THE_FIRST
 from ..rules.guarantees import on_loans
 
 #: What is known of the start of a job as the cluster is configured:
@@ -192,6 +193,8 @@ class Outlook:
 
 #: Message if no input states an end.
 UNKNOWN_END = "nothing says when what it waits for ends"
+#: Condition of a job whose first alternative in braces cannot be placed.
+LATER_FITS = "a later alternative of its -R fits"
 #: From what comes by itself to what never comes: of several obstacles the last one counts, of
 #: several ways the first one.
 _HOPE: tuple[State, ...] = ("starts", "not examined", "unknown end", "starts if", "impossible")
@@ -246,6 +249,9 @@ class Reasons:
     def _found(self, job: Job, awaited: Stated) -> Stated:
         """awaited: what becomes of its start condition."""
         if why := self._why_nowhere(job):
+            if self._has_later_alternatives(job):
+                why = why.removeprefix(UNDER_THE_FIRST)
+                return Stated("starts if", f"{LATER_FITS} ({UNDER_THE_FIRST}{why})")
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
@@ -303,6 +309,13 @@ class Reasons:
         if self._fits(self._at_best, demand):
             return ""
         return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
+
+    def _has_later_alternatives(self, job: Job) -> bool:
+        """Return whether a job may be placed under alternatives of -R that plans omit."""
+        why = self._at_best.demand_of(job).impossible
+        if job.id in self._refused or (why and not why.startswith(UNDER_THE_FIRST)):
+            return False
+        return self._at_best.resolver.has_alternatives(job)
 
     def _shut_for(self, job: Job) -> str:
         """Return the closed or down hosts that have to return; "" if the job fits on the others."""

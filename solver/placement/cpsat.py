@@ -216,7 +216,7 @@ def solve(
 
 
 def _distinct(model: _Model, supply: Supply, inside: list[int]) -> dict[int, Expr]:
-    """Return whether a host is used, at the first of its classes; 0 at its other classes.
+    """Return by class whether its host is used, at the first class of a host; 0 at its others.
 
     Under host caps the classes of blocks thereby count one host each.
     """

@@ -289,7 +289,7 @@ class Planner:
         """Return the instance after all events."""
         return self._living.instance
 
-    def submit(self, job: Job | str, *, user: str = "user") -> str:
+    def submit(self, job: Job | str, *, user: str = "") -> str:
         """Submit a job, or the job of a bsub line, now or later at its `submit` time.
 
         Returns its id. user: who submits a line.
@@ -376,7 +376,7 @@ class Planner:
         changes, self._changes = tuple(self._changes), []
         return replace(self._current(), changes=changes)
 
-    def ask(self, request: Job | str, *, user: str = "user") -> StartAnswer:
+    def ask(self, request: Job | str, *, user: str = "") -> StartAnswer:
         """Return the start of a job or bsub line submitted now as the last of its queue.
 
         The answer is that of :func:`slotwise.ask`; if the planner is greedy, that of time-based

@@ -7,11 +7,12 @@
 [0, 10, 2]
 """
 
+from .comparison import ReplayComparison
+from .measures import GroupMetrics, Measuring, Metrics
 from .queue_policy import QueuePolicy, QueueView
 from .session import (
     POLICIES,
     Checkpoint,
-    Metrics,
     Policy,
     Replay,
     ReplayResult,
@@ -20,20 +21,27 @@ from .session import (
     policy_name,
     policy_names,
     replay,
+    require_different,
+    strict_fcfs,
 )
 
 __all__ = [
     "POLICIES",
     "Checkpoint",
+    "GroupMetrics",
+    "Measuring",
     "Metrics",
     "Policy",
     "QueuePolicy",
     "QueueView",
     "Replay",
+    "ReplayComparison",
     "ReplayResult",
     "engine_of",
     "measure",
     "policy_name",
     "policy_names",
     "replay",
+    "require_different",
+    "strict_fcfs",
 ]

@@ -75,6 +75,18 @@ class Fcfs(Engine):
     def backfill(self, now: int) -> None:
         """Do nothing, because FCFS lets no job overtake another."""
 
+    def reservation_of(self, head: int) -> tuple[int, int]:
+        """Return when a head that does not fit can start by the planned ends of running jobs, and
+        how many processors are then free beyond its need.
+        """
+        free, need, shadow = self.free, self.size[head], 0
+        for end, job in self.running:
+            if free >= need and end > shadow:
+                break
+            free += self.size[job]
+            shadow = end
+        return shadow, free - need
+
     def policy_state(self) -> dict[str, Any]:
         return {
             "waiting": self.waiting,
@@ -124,7 +136,7 @@ class Easy(Fcfs):
     def backfill(self, now: int) -> None:
         waiting, size, request = self.waiting, self.size, self.request
         if self.refused == 0 and waiting:
-            self.reserve_head(waiting[0])
+            self.shadow, self.extra = self.reservation_of(waiting[0])
         free = self.free
         if len(waiting) <= 1 or free == 0:
             return
@@ -160,17 +172,6 @@ class Easy(Fcfs):
     def in_order(self, candidates: list[int]) -> list[int]:
         """Return the candidates in the order of attempts, here the order of arrival."""
         return candidates
-
-    def reserve_head(self, head: int) -> None:
-        """Compute shadow and extra for a head that does not fit now."""
-        free, need = self.free, self.size[head]
-        shadow = 0
-        for end, job in self.running:
-            if free >= need and end > shadow:
-                break
-            free += self.size[job]
-            shadow = end
-        self.shadow, self.extra = shadow, free - need
 
     def policy_state(self) -> dict[str, Any]:
         return super().policy_state() | {"shadow": self.shadow, "extra": self.extra}

@@ -111,7 +111,7 @@ class Ordered(Fcfs):
         allowed = _one_each(
             self.policy, "may_backfill", self.policy.may_backfill(view, now), len(candidates)
         )
-        shadow, extra = self._reservation(head)
+        shadow, extra = self.reservation_of(head)
         for job, may in zip(candidates, allowed.tolist(), strict=True):
             need = self.size[job]
             if not may or need > self.free:
@@ -121,18 +121,6 @@ class Ordered(Fcfs):
                     continue
                 extra -= need
             self.occupy(job, now)
-
-    def _reservation(self, head: int) -> tuple[int, int]:
-        """Return when the head job can start by planned ends, and how many further processors are
-        free then.
-        """
-        free, need, shadow = self.free, self.size[head], 0
-        for end, job in self.running:
-            if free >= need and end > shadow:
-                break
-            free += self.size[job]
-            shadow = end
-        return shadow, free - need
 
     def _view(self, rows: Ints) -> QueueView:
         log = self._log

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.formats.sealed import examine, seal_checkpoint, taking_over, unseal_checkpoint
 from ...model.workload import Ints, Workload, canonical, machine_size
+from ..scheduler.metrics import SHORT
+from ..scheduler.metrics import bounded_slowdown as slowdown_of
 from .engine import Engine, ScheduleAfter
+from .measures import GroupMetrics, Measuring, Metrics, ReplayedJobs, measured
 from .policies import Conservative, Easy, EasySjbf, Fcfs, Replan
 from .queue_policy import OF_LITERATURE, Ordered, QueuePolicy, ordered, registered
 
@@ -43,6 +46,14 @@ def policy_names() -> tuple[str, ...]:
 def policy_name(policy: Policy) -> str:
     """Return the name of a policy that :func:`engine_of` accepts."""
     return policy if isinstance(policy, str) else policy.name
+
+
+def require_different(policies: Iterable[Policy]) -> None:
+    """Raise InputError if two policies have one name."""
+    names = [policy_name(policy) for policy in policies]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InputError(f"policy {name!r} is given twice; names tell replays apart")
 
 
 def engine_of(policy: Policy) -> type[Engine]:
@@ -79,6 +90,15 @@ class ReplayResult:
     submitted_at: Ints | None = None
     #: The policy, if it is user-defined.
     own_policy: QueuePolicy | None = None
+    #: Jobs and groups that `metrics` and `groups` measure.
+    measuring: Measuring = Measuring()
+
+    @property
+    def arrival(self) -> Ints:
+        """Return the effective submission of each job: later than recorded for a job that follows
+        another.
+        """
+        return self.workload.submit if self.submitted_at is None else self.submitted_at
 
     @property
     def end(self) -> Ints:
@@ -91,12 +111,15 @@ class ReplayResult:
 
         A job that follows another is submitted after its end.
         """
-        submit = self.workload.submit if self.submitted_at is None else self.submitted_at
-        return np.where(self.start < 0, -1, self.start - submit)
+        return np.where(self.start < 0, -1, self.start - self.arrival)
 
     def columns(self) -> dict[str, Ints]:
-        """Return the job table by column, in the column order of files."""
+        """Return the job table by column, in the column order of files.
+
+        If some job follows another, `effective_submit` is the last column.
+        """
         log = self.workload
+        later = {} if log.preceding is None else {"effective_submit": self.arrival}
         return {
             "job": log.job,
             "submit": log.submit,
@@ -106,6 +129,7 @@ class ReplayResult:
             "req_time": log.req_time,
             "run_time": log.run_time,
             "wait": self.wait,
+            **later,
         }
 
     def to_frame(self) -> DataFrame:
@@ -116,8 +140,13 @@ class ReplayResult:
 
     @property
     def metrics(self) -> Metrics:
-        """Return waits, slowdowns and utilisation, as :func:`measure` computes them."""
+        """Return waits, slowdowns, utilisation and fairness, as :func:`measure` computes them."""
         return measure(self)
+
+    @property
+    def groups(self) -> tuple[GroupMetrics, ...]:
+        """Return the metrics of the groups in `measuring.by`."""
+        return measured(outcome_of(self), self.measuring)[1]
 
 
 @dataclass
@@ -295,74 +324,57 @@ def replay(
     return session.result()
 
 
-SHORT = 10
-"""Bounded slowdown takes jobs shorter than this many seconds for as long as this."""
+def is_strict_fcfs(result: ReplayResult) -> bool:
+    """Return whether a replay is that of the built-in policy fcfs."""
+    return result.policy == "fcfs" and result.own_policy is None
 
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """Metrics of a replay; waits and spans in seconds, percentiles interpolated linearly.
+def strict_fcfs(
+    result: ReplayResult, should_stop: Callable[[], bool] | None = None
+) -> ReplayResult:
+    """Return the replay of the same log and machine under strict FCFS.
 
-    Bounded slowdown of a job: max(1, (wait + run) / max(run, 10 s)) (Feitelson et al. 1997).
+    Fairness compares each wait with its own there.
     """
-
-    jobs: int
-    procs: int
-    first_submit: int
-    last_end: int
-    mean_wait: float
-    median_wait: float
-    p90_wait: float
-    p95_wait: float
-    p99_wait: float
-    max_wait: float
-    mean_bounded_slowdown: float
-    median_bounded_slowdown: float
-    p95_bounded_slowdown: float
-    max_bounded_slowdown: float
-    #: Used processor-seconds divided by all processor-seconds from the first submission to the last
-    #: end.
-    utilisation: float
-
-    def to_dict(self) -> dict[str, int | float]:
-        """Return the metrics by name, in the order of the fields."""
-        return asdict(self)
+    if is_strict_fcfs(result):
+        return result
+    return replay(result.workload, policy="fcfs", procs=result.procs, should_stop=should_stop)
 
 
 def bounded_slowdown(result: ReplayResult, short: int = SHORT) -> NDArray[np.float64]:
     """Return the bounded slowdown of each job, shape (n,); the result must be complete."""
-    run = result.workload.run_time
-    return np.maximum(1.0, (result.wait + run) / np.maximum(run, short))
+    return slowdown_of(result.wait, result.workload.run_time, short)
 
 
-def measure(result: ReplayResult, short: int = SHORT) -> Metrics:
+def measure(
+    result: ReplayResult,
+    measuring: Measuring | None = None,
+    fcfs: ReplayResult | None = None,
+) -> Metrics:
     """Return the metrics of a complete replay.
 
-    Raises InputError if there is no job or the replay was stopped.
+    measuring: by default that of the result. fcfs: its :func:`strict_fcfs`, if it is known.
+    Raises InputError if there is no job to measure or the replay was stopped.
     """
-    log, wait = result.workload, result.wait
+    choice = replace(measuring or result.measuring, by=())
+    return measured(outcome_of(result, fcfs), choice)[0]
+
+
+def outcome_of(result: ReplayResult, fcfs: ReplayResult | None = None) -> ReplayedJobs:
+    """Return the columns that are measured; fcfs as for :func:`measure`."""
+    log = result.workload
     if not len(log):
         raise InputError(f"{log.source or 'the workload'}: no job that can be replayed")
     if not result.complete:
         raise InputError("the replay was stopped before its end; resume it to measure it")
-    slowdown = bounded_slowdown(result, short)
-    first, last = int(log.submit[0]), int(result.end.max())
-    busy = int(np.sum(log.procs * log.run_time))
-    median, p90, p95, p99 = (float(q) for q in np.percentile(wait, (50, 90, 95, 99)))
-    return Metrics(
-        jobs=len(log),
+    reference = fcfs or strict_fcfs(result)
+    return ReplayedJobs(
         procs=result.procs,
-        first_submit=first,
-        last_end=last,
-        mean_wait=float(wait.mean()),
-        median_wait=median,
-        p90_wait=p90,
-        p95_wait=p95,
-        p99_wait=p99,
-        max_wait=float(wait.max()),
-        mean_bounded_slowdown=float(slowdown.mean()),
-        median_bounded_slowdown=float(np.median(slowdown)),
-        p95_bounded_slowdown=float(np.percentile(slowdown, 95)),
-        max_bounded_slowdown=float(slowdown.max()),
-        utilisation=busy / (result.procs * (last - first)),
+        arrival=result.arrival,
+        start=result.start,
+        run=log.run_time,
+        size=log.procs,
+        user=log.user,
+        queue=log.queue,
+        fcfs_wait=reference.wait,
     )

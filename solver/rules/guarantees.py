@@ -28,6 +28,11 @@ UNLISTED = "the guarantees of the service class, if it has any (service_classes;
 LICENCE_PROJECTS = "licence projects, by which a service class may attach the job"
 
 
+def has_loans(instance: Instance) -> bool:
+    """Return whether any guaranteed pool has a loan policy."""
+    return any(pool.loans is not None for pool in instance.guaranteed_pools)
+
+
 def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
     """Yield the omissions that may change the start of one job."""
     instance, rows = resolver.instance, resolver.table.guarantees

@@ -20,7 +20,7 @@ from ...model.configuration import Queue
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job, classes
-from ...model.omissions import GPUS, PTILE, SCOPE, Omission
+from ...model.omissions import AFFINITY, GPUS, PTILE, SCOPE, Omission
 from ...model.reserved_periods import of_jobs, with_periods
 from ...model.resreq.evaluate import named
 from ...model.resreq.syntax import Compound, Requirement, simples
@@ -30,6 +30,7 @@ from ..availability.resources import BoolArray, IntArray
 from ..fairshare.queue_order import has_policy
 from ..resolve import Resolver
 from .eligibility import preempting_now
+from .guarantees import has_loans
 from .reservations import SUSPENDED, suspending
 
 
@@ -210,7 +211,7 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
     ),
     EstimateRule(
         "loans of guaranteed pools after this cycle",
-        lambda instance: any(pool.loans is not None for pool in instance.guaranteed_pools),
+        has_loans,
         lambda instance: replace(
             instance,
             guaranteed_pools=tuple(replace(p, loans=None) for p in instance.guaranteed_pools),
@@ -461,6 +462,8 @@ class Scopes:
         spans = [simple.span for simple in parts if simple.span is not None]
         if any(span.ptile is not None or span.ptile_max or span.ptile_by for span in spans):
             found.add(PTILE)
+        if any(simple.affinity for simple in parts):
+            found.add(AFFINITY)
         if asks_for_gpus or any("gpu" in name for name in found):
             found.add(GPUS)
         of_queue = _watched(self.instance.queue(job.queue).thresholds)

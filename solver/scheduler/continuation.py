@@ -66,25 +66,20 @@ def simulated_placements(
     jobs: int | None = None,
     effort: float = EFFORT,
     budget: Budget | None = None,
-    unless_later: tuple[str, int] | None = None,
 ) -> tuple[PlannedJob, ...]:
     """Return the start and allocation of each pending job in the loop; a job that never starts is
     absent.
 
     method: a reservation method, or "configured". jobs: how many get a future allocation where the
     method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
-    is over, the starts so far are returned. unless_later: a job and a second: where it has not
-    started by then the run is given up, with the starts so far.
+    is over, the starts so far are returned.
     """
     session = loop_session(instance, method, jobs, effort, budget or Budget())
-    watched, latest = unless_later or ("", 0)
     waiting = {job.id for job in instance.pending}
     with suppress(OutOfTime):
         session.begin(pending_only=True)
         while waiting and not session.budget.stopped() and session.advance():
             waiting.difference_update(session.cycle.record.started)
-            if watched in waiting and session.world.now > latest:
-                break
     begun = (job.id for job in instance.pending if job.id not in waiting)
     states = map(session.world.states.get, begun)
     return tuple(

@@ -23,13 +23,14 @@ from ..fairshare.queue_order import has_slot_pools
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility, preempting_pairs
+from ..rules.guarantees import has_loans
 from .advance_reservations import has_waiting_reservation
 from .backfill import backfill
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .job_state import RUNNING, JobState
-from .loans import give_loans, has_loans
+from .loans import give_loans
 from .methods import METHODS
 from .preemption import preempt, resume
 from .reserving import Greedy, may_reserve, runs_out, too_late
@@ -215,7 +216,7 @@ def is_event_driven(cycle: CycleState) -> bool:
         and settings.reservation != "optimal"
         and settings.skip_idle
         and not settings.planning
-        and not has_loans(cycle)
+        and not has_loans(cycle.instance)
         and not cycle.instance.advance_reservations
         and not cycle.eligibility.moved_by_time
         and not preempting_pairs(cycle.instance)
@@ -268,7 +269,7 @@ class Cycle:
         self.method = METHODS[settings.reservation]
         self.backfills = world.instance.backfills
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
-        self.has_loans = has_loans(self.state)
+        self.has_loans = has_loans(world.instance)
         #: Whether every job is examined in every cycle, so that each has a pending reason.
         self.whole_walks = False
         #: The only requested job: once it starts, no further job is examined.

@@ -106,7 +106,7 @@ class CycleRecord:
     preempted: list[str] = field(default_factory=list)
     resumed: list[str] = field(default_factory=list)
     resized: list[str] = field(default_factory=list)
-    #: Numbers of the jobs that have a reservation or an estimate, in order.
+    #: Reservations and estimates of pending jobs, in order.
     reservations: list[JobReservation] = field(default_factory=list)
     #: For each started job, the reason for its position in the dispatch order, if fairshare or slot
     #: pools are used.

@@ -458,7 +458,7 @@ class Historian:
         self._states.setdefault(state.number, []).append((time, name))
 
     def _follow(self, state: JobState) -> None:
-        """Return the state changes of a job since the last call; starts happen in cycles, ends at
+        """Record the state changes of a job since the last call; starts happen in cycles, ends at
         their own time.
         """
         number, world = state.number, self.session.world

@@ -14,11 +14,6 @@ from .cycle_state import CycleState
 from .job_state import JobState
 
 
-def has_loans(cycle: CycleState) -> bool:
-    """Whether some guaranteed pool has a loan policy."""
-    return any(pool.loans is not None for pool in cycle.instance.guaranteed_pools)
-
-
 def give_loans(cycle: CycleState) -> None:
     """Start pending jobs in dispatch order on loans of guaranteed pools."""
     rows = cycle.world.table.guarantees

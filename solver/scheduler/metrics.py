@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -100,17 +99,19 @@ def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
     errors = (starts - real).astype(float)
     del starts, submits, real
     guess_errors = _guess_errors(jobs)
-    p5, p25, p50, p75, p95 = (_percentile(errors, q) for q in (5, 25, 50, 75, 95))
+    p5, p25, p50, p75, p95 = _percentiles(errors, (5, 25, 50, 75, 95))
+    real_median, real_p95 = _percentiles(real_waits, (50, 95))
+    median, p95_wait = _percentiles(waits, (50, 95))
     return WaitComparison(
         queue=queue,
         jobs=len(waits),
         not_started=len(there) - len(waits),
         recorded_mean_wait=_mean(real_waits),
         simulated_mean_wait=_mean(waits),
-        recorded_median_wait=_percentile(real_waits, 50),
-        simulated_median_wait=_percentile(waits, 50),
-        recorded_p95_wait=_percentile(real_waits, 95),
-        simulated_p95_wait=_percentile(waits, 95),
+        recorded_median_wait=real_median,
+        simulated_median_wait=median,
+        recorded_p95_wait=real_p95,
+        simulated_p95_wait=p95_wait,
         mean_absolute_error=_mean(np.abs(errors)),
         p5_error=p5,
         p25_error=p25,
@@ -139,10 +140,6 @@ def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def _percentile(values: np.ndarray, which: float) -> float | None:
-    return float(np.percentile(values, which)) if values.size else None
-
-
 @dataclass(frozen=True, slots=True)
 class SlotUse:
     """The use of the slots of the cluster."""
@@ -164,7 +161,7 @@ def slot_seconds(
 ) -> tuple[list[float], list[float]]:
     """Return the used and the total slot-seconds in each block of `block` seconds from `begin` on.
 
-    The last stretch ends at `end`.
+    The last block ends at `end`.
     """
     count = max(1, -(-(end - begin) // block))
     edges = np.minimum(begin + block * np.arange(count + 1, dtype=np.int64), end)
@@ -307,6 +304,14 @@ class _Union:
 
 #: Seconds that bounded slowdown takes as the run time of any shorter job.
 SHORT = 10
+
+
+def bounded_slowdown(wait: IntArray, run: IntArray, threshold: int = SHORT) -> FloatArray:
+    """Return max(1, (wait + run) / max(run, threshold)) of each job (Feitelson et al. 1997)."""
+    found: FloatArray = np.maximum(1.0, (wait + run) / np.maximum(run, threshold))
+    return found
+
+
 #: Share of the jobs that count as big, the largest by slots.
 BIG = 0.1
 
@@ -364,9 +369,9 @@ class LoopMetrics:
     big_slots: int
     #: Mean wait of the big jobs (seconds).
     big_mean_wait: float | None
-    #: 95th percentile of the waiting times (seconds).
+    #: 95th percentile of the waits of the big jobs (seconds).
     big_p95_wait: float | None
-    #: Longest waiting time (seconds).
+    #: Longest wait of a big job (seconds).
     big_max_wait: float | None
     #: Mean wait of the big jobs divided by the mean wait of the other jobs.
     starvation: float | None
@@ -395,7 +400,7 @@ def measure(result: Simulation) -> LoopMetrics:
         if _counts(place, record, running):
             found.add(record)
     use = spans.use()
-    slowdown = np.array(found.slowdowns)
+    slowdown = bounded_slowdown(found.finished.column(0), found.finished.column(1))
     s50, s95 = _percentiles(slowdown, (50, 95))
     told = sum(map(len, found.errors.values()))
     met = sum(int((e.column(0) <= found.step).sum()) for e in found.errors.values())
@@ -450,7 +455,8 @@ class _Columns:
     status: Counter[str] = field(default_factory=Counter)
     #: Waits (seconds) and slots of the jobs that started.
     started: IntTable = field(default_factory=IntTable)
-    slowdowns: array[float] = field(default_factory=lambda: array("d"))
+    #: Waits and run times (seconds) of the finished jobs.
+    finished: IntTable = field(default_factory=IntTable)
     #: Start less first estimate (seconds), by method.
     errors: dict[str, IntTable] = field(default_factory=dict)
     #: Start less first estimate (seconds) of estimates made by the first cycle that examined the
@@ -466,7 +472,7 @@ class _Columns:
         if record.wait is not None:
             self.started.append(record.wait, record.slots)
         if record.run_time is not None:
-            self.slowdowns.append(_slowdown(record))
+            self.finished.append(record.wait, record.run_time)
         if record.error is not None:
             self.errors.setdefault(record.estimate_by, IntTable()).append(record.error)
             if self._estimated_at_once(record):
@@ -499,18 +505,8 @@ def tolerance_of(result: Simulation) -> int:
     return max(1, result.settings.cycle)
 
 
-def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
-    """Return the predictions of each method with estimates; tolerance: seconds that still count as
-    exact.
-    """
-    errors: dict[str, IntTable] = {}
-    for record in records:
-        if record.error is not None:
-            errors.setdefault(record.estimate_by, IntTable()).append(record.error)
-    return _of_errors(errors, tolerance)
-
-
 def _of_errors(errors: Mapping[str, IntTable], tolerance: int) -> dict[str, Prediction]:
+    """Return the predictions of each method; tolerance: seconds that still count as exact."""
     found = {}
     for method in sorted(errors):
         error = errors[method].column(0).astype(float)
@@ -526,23 +522,12 @@ def _of_errors(errors: Mapping[str, IntTable], tolerance: int) -> dict[str, Pred
     return found
 
 
-def _slowdown(record: JobRecord) -> float:
-    assert record.wait is not None
-    assert record.run_time is not None
-    return max(1.0, (record.wait + record.run_time) / max(record.run_time, SHORT))
-
-
 def _by_size(sizes: np.ndarray, waits: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     """Return the minimum size of a big job, and the waits of big and of other jobs."""
     if not sizes.size:
         return 0, np.zeros(0), np.zeros(0)
     least = int(np.quantile(sizes, 1 - BIG, method="higher"))
     return least, waits[sizes >= least], waits[sizes < least]
-
-
-def _share(truths: Iterable[bool]) -> float | None:
-    values = list(truths)
-    return sum(values) / len(values) if values else None
 
 
 def _percentiles(values: np.ndarray, which: Sequence[int]) -> list[float | None]:
@@ -590,10 +575,9 @@ def fit_cycle(
 ) -> CycleFit | None:
     """Return the cycle length that fits the recorded starts best, or None if no start is recorded.
 
-    Most jobs within CLOSE seconds decide, then the mean error, endless where no job starts; of
-    equal lengths the longest.
-    changes: what happens to hosts and jobs on the way.
-    Pending jobs reserve nothing meanwhile: it is the pace that is looked for.
+    The best length has the most jobs within CLOSE seconds, then the smallest mean error, infinite
+    if no job starts; of equal lengths the longest counts. Pending jobs reserve nothing in these
+    simulations. changes: events of hosts and jobs during the log.
     """
     sample = tuple(nsmallest(SAMPLE, instance.future, key=lambda job: job.submit))
     sample = tuple(job for job in sample if job.id in recorded)

@@ -69,19 +69,18 @@ def plan_next_cycle(
     jobs: int | None = None,
     budget: Budget | None = None,
     margin: int = 0,
-    kept: LoadedRunningJobs | None = None,
 ) -> Plan:
     """Return the plan by "greedy" or "time-based" reservation.
 
     jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
     of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
     no turn yet are reserved for greedily, and when its grace is over they are not examined.
-    margin: seconds to keep free behind every pending job. kept: what runs, entered before.
+    margin: seconds to keep free behind every pending job.
     What runs is entered whatever the budget is; its grace does not end before jobs had turns.
     Raises InputError where the instance does not allow the method (TBR-15).
     """
     with no_collection():
-        cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin, kept=kept)
+        cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin)
     return plan_of(cycle)
 
 
@@ -116,7 +115,7 @@ def _last_end(state: JobState) -> int | None:
 
 
 def _hold_reserved(reservation: JobReservation, begin: int, end: int, profile: Profile) -> None:
-    """Return the commitment for the current amounts of a reservation, over [begin, end)."""
+    """Subtract the current amounts of a reservation from a profile, over [begin, end)."""
     rows = ReservationRows(profile.table)
     rows.add(reservation.alternative, reservation.reserved, reservation.memory, begin, end)
     rows.subtract_from(profile)

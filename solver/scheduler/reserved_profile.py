@@ -100,11 +100,11 @@ class _PoolSlots:
         self._count = np.array([count for _, count in pairs], dtype=float)
         self._owner = np.repeat(np.arange(len(each)), [len(part) for part in each])
         self._size = len(each)
-        #: Free amounts of each allocation.
+        #: Slots of each allocation in the pool.
         self.whole: list[float] = self._sums(self._count)
 
     def free_at(self, base: Profile, time: int) -> list[float]:
-        """Return the free amounts of each place at an instant."""
+        """Return how many of these slots of each allocation are free at an instant."""
         free = np.floor(np.maximum(base.free(SLOTS, time)[self._host], 0.0))
         return self._sums(np.minimum(self._count, free))
 
@@ -124,7 +124,7 @@ class FixedReservation:
     until: int
     #: Limits count the whole amount, not only its reserved part.
     exact: bool
-    #: The minimum amounts that must stay free until the start.
+    #: Amounts of pools that must stay free until the start, by pool.
     pools: dict[int, float] = field(default_factory=dict)
     #: Hosts that have enough of an amount until the start, and further candidates if a later
     #: commitment takes it.
@@ -160,8 +160,7 @@ class ReservedProfile:
         self._steady: dict[int, FixedReservation] = {}
         self._limited: list[JobReservation] = []
         self._known_holdings = ReservationTimelineCache()
-        #: By pool, the maximum need of fixed reservations, and the reservations whose share is not
-        #: exact.
+        #: Maximum need of a fixed reservation, by pool.
         self._needed: dict[int, float] = {}
         self._until = now
         #: Numbers of reservations by their witness hosts.

@@ -264,7 +264,7 @@ class _Hosts:
         return found
 
     def _outside_partitions(self) -> None:
-        """Return the hosts of partitions in which the user has no share (FSH-08)."""
+        """Mark the hosts of partitions in which the user has no share (FSH-08)."""
         order = self.world.order
         if not isinstance(order, DispatchOrder):
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def redrawn(instance: Instance, seed: int, block: int = WEEK) -> Instance:
-    """The instance with its jobs to come drawn anew, whole blocks (weeks) with replacement.
+def redrawn(instance: Instance, seed: int) -> Instance:
+    """The instance with its jobs to come drawn anew, whole weeks with replacement.
 
     A job keeps its place within its week, and its number with that of the new week behind it. What
     runs and what waits at the beginning stays.
@@ -48,15 +49,15 @@ def redrawn(instance: Instance, seed: int, block: int = WEEK) -> Instance:
     if not jobs:
         return instance
     begin = min(job.submit for job in jobs)
-    blocks: dict[int, list[Job]] = {}
+    weeks: dict[int, list[Job]] = {}
     for job in jobs:
-        blocks.setdefault((job.submit - begin) // block, []).append(job)
-    count = max(blocks) + 1
+        weeks.setdefault((job.submit - begin) // WEEK, []).append(job)
+    count = max(weeks) + 1
     drawn = np.random.default_rng(seed).integers(0, count, size=count).tolist()
     future = [
-        _moved(job, (new - old) * block, new)
+        _moved(job, (new - old) * WEEK, new)
         for new, old in enumerate(drawn)
-        for job in blocks.get(old, ())
+        for job in weeks.get(old, ())
     ]
     return replace(instance, future=tuple(sorted(future, key=lambda job: job.submit)))
 
@@ -296,7 +297,7 @@ def _site(case: Case) -> Instance | None:
         if name is None:
             continue
         check_inside(name)
-        if not Path(name).is_file():
+        if not os.path.isfile(name):
             raise InputError([Problem("no such file", name)])
     return None if case.site is None else load(case.site)
 

@@ -28,6 +28,7 @@ from .facts import (
     IntArray,
     Violation,
     amount_of,
+    holdings_by_host,
     of_shared,
     of_shared_on,
     on_host,
@@ -53,7 +54,7 @@ def slots(facts: Facts) -> Iterator[Violation]:
     """The slots in use on a host stay within its slots less those reserved in advance."""
     for time, jobs in instants(facts).items():
         facts.poll()
-        for host, blamed in _by_host(jobs).items():
+        for host, blamed in holdings_by_host(jobs).items():
             active = [item for item in facts.by_host[host] if item.active(time)]
             yield from _overfull(facts, host, time, active, blamed)
             yield from _beyond_reservations(facts, host, time, active, blamed)
@@ -101,7 +102,7 @@ def amounts(facts: Facts) -> Iterator[Violation]:
     """mem, swp, tmp and user-defined amounts of each host suffice, phase by phase (RSV-01)."""
     for time, jobs in facts.starts().items():
         facts.poll()
-        for host, blamed in _by_host([job for job in jobs if job.active(time)]).items():
+        for host, blamed in holdings_by_host([job for job in jobs if job.active(time)]).items():
             active = [item for item in facts.by_host[host] if item.active(time)]
             for resource in _reserved_names(blamed):
                 have = amount_of(facts.hosts[host], resource)
@@ -193,14 +194,6 @@ def blame(check: str, jobs: list[Holding], text: str, host: str, time: int) -> V
     names = ", ".join(job.job.id for job in jobs)
     word = "job" if len(jobs) == 1 else "jobs"
     return Violation(check, f"{word} {names}: {text}", jobs[-1].job.id, host, time)
-
-
-def _by_host(jobs: list[Holding]) -> dict[str, list[Holding]]:
-    found: dict[str, list[Holding]] = {}
-    for job in jobs:
-        for host in job.allocation:
-            found.setdefault(host, []).append(job)
-    return found
 
 
 def _reserved_names(jobs: list[Holding]) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +12,6 @@ import numpy.typing as npt
 
 from ...model.cluster import (
     BUILTIN_AMOUNTS,
-    INCREASING_INDICES,
-    Cluster,
     ComputeUnit,
     Host,
     SharedResource,
@@ -31,17 +27,11 @@ from ...model.plan import Plan, PlannedJob
 from ...model.reservation import Reservation
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import (
-    Binary,
     Compound,
-    Defined,
-    Expression,
-    Name,
-    Number,
     Requirement,
     Simple,
-    String,
-    Unary,
 )
+from .selection import Names
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,228 +56,6 @@ class Violation:
 def shown(amount: float) -> str:
     """An amount as people write it: no trailing zeros, at most six decimals."""
     return f"{amount:.6f}".rstrip("0").rstrip(".")
-
-
-# Evaluation of a select section for one host, directly from the syntax tree (REQ-02 … REQ-07). A
-# resource that a host lacks makes every comparison and every sum with it false.
-
-
-Value = float | str | None
-
-_ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}
-#: Values of a host that reports nothing: idle, one disk.
-_UNREPORTED = {**dict.fromkeys((*INCREASING_INDICES, "rexpri"), 0.0), "ndisks": 1.0}
-_MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-}
-_COMPARE_TEXT: dict[str, Callable[[str, str], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Which of the cluster's resource names are strings and which are Booleans."""
-
-    strings: frozenset[str]
-    booleans: frozenset[str]
-
-    @classmethod
-    def of(cls, cluster: Cluster) -> Names:
-        """Return the names from the definitions and from the hosts."""
-        strings = {"type", "model", "hname", "status"}
-        booleans = {"server"}
-        for definition in cluster.resources:
-            if definition.kind == "string":
-                strings.add(definition.name)
-            elif definition.kind == "boolean":
-                booleans.add(definition.name)
-        for host in cluster.hosts:
-            strings.update(host.strings)
-            booleans.update(host.booleans, host.exclusive)
-        return cls(frozenset(strings), frozenset(booleans))
-
-
-@dataclass(frozen=True, slots=True)
-class HostView:
-    """One host as a select section sees it."""
-
-    host: Host
-    cluster: Cluster
-    names: Names
-    #: Whether ncpus means slots (PARALLEL_SCHED_BY_SLOT, REQ-19).
-    by_slot: bool = False
-    #: The submission host, None if unknown.
-    home: Host | None = None
-
-    def text(self, name: str) -> str | None:
-        """Return the value of a string resource."""
-        own = {
-            "type": self.host.type,
-            "model": self.host.model,
-            "hname": self.host.name,
-            "status": self.host.status,
-        }
-        return own.get(name, self.host.strings.get(name))
-
-    def number(self, name: str) -> float | None:
-        """Return a number or a Boolean (1 or 0); None if the host lacks the resource."""
-        name = _ALIASES.get(name, name)
-        host = self.host
-        if name in self.names.booleans:
-            return float(name == "server" or name in host.booleans or name in host.exclusive)
-        if name == "ncpus":
-            return float(host.slots if self.by_slot else host.processors)
-        if name in ("slots", "maxslots"):
-            return float(host.slots)
-        if name == "cpuf":
-            return host.cpu_factor
-        for shared in self.cluster.shared:
-            if shared.name == name and (shared.hosts is None or host.name in shared.hosts):
-                return shared.amount
-        if name in _MAXIMA:
-            return host.amounts.get(name, host.amounts.get(_MAXIMA[name]))
-        if name in host.amounts:
-            return host.amounts[name]
-        return host.load.get(name, _UNREPORTED.get(name))
-
-
-def satisfies(expression: Expression | None, view: HostView, *, default: bool = True) -> bool:
-    """Return whether the host meets the select section, or ``type==local`` by default (REQ-04).
-
-    default: whether there is one. It applies if the section names no string and no Boolean; like
-    ``local`` it has no effect if the submission host is unknown.
-    """
-    chosen = expression is None or _true(_value(expression, view))
-    kinds = view.names.strings | view.names.booleans
-    if not default or view.home is None or kinds & {*named(expression, view.names)}:
-        return chosen
-    return chosen and view.host.type == view.home.type
-
-
-def _true(value: Value) -> bool:
-    return bool(value)
-
-
-def _value(expression: Expression, view: HostView) -> Value:
-    match expression:
-        case Number(value):
-            return value
-        case String(value):
-            return value
-        case Name(name):
-            return view.text(name) if name in view.names.strings else view.number(name)
-        case Defined(resource):
-            return float(_defined(resource, view))
-        case Unary("!", operand):
-            return float(not _true(_value(operand, view)))
-        case Unary(_, operand):
-            number = _value(operand, view)
-            return None if number is None or isinstance(number, str) else -number
-        case Binary("&&", left, right):
-            return float(_true(_value(left, view)) and _true(_value(right, view)))
-        case Binary("||", left, right):
-            return float(_true(_value(left, view)) or _true(_value(right, view)))
-        case Binary(sign, left, right) if sign in _COMPARE:
-            return float(_compare(sign, left, right, view))
-        case Binary("/", left, right) if _whole(left) and _whole(right):
-            quotient = _arithmetic("/", _value(left, view), _value(right, view))
-            return (
-                float(int(quotient)) if quotient is not None and math.isfinite(quotient) else None
-            )
-        case Binary(sign, left, right):
-            return _arithmetic(sign, _value(left, view), _value(right, view))
-
-
-def _whole(expression: Expression) -> bool:
-    """Return whether all literals are integers, so that division is C's integer division."""
-    match expression:
-        case Number():
-            return expression.whole
-        case Unary("-", operand):
-            return _whole(operand)
-        case Binary("+" | "-" | "*" | "/", left, right):
-            return _whole(left) and _whole(right)
-    return False
-
-
-def _arithmetic(sign: str, left: Value, right: Value) -> float | None:
-    if left is None or right is None or isinstance(left, str) or isinstance(right, str):
-        return None
-    result = _divide(left, right) if sign == "/" else _ARITHMETIC[sign](left, right)
-    return None if math.isnan(result) else result
-
-
-def _divide(left: float, right: float) -> float:
-    """Return the quotient of C's doubles: infinite (true) for division by zero, nothing for 0/0."""
-    if right != 0:
-        return left / right
-    return math.copysign(math.inf, left) * math.copysign(1, right) if left else math.nan
-
-
-def _compare(sign: str, left: Expression, right: Expression, view: HostView) -> bool:
-    if isinstance(left, Name) and left.value in view.names.strings:
-        return _compare_text(sign, left.value, right, view)
-    first, second = _value(left, view), _value(right, view)
-    if not isinstance(first, float | int) or not isinstance(second, float | int):
-        return False
-    return _COMPARE[sign](first, second)
-
-
-def _compare_text(sign: str, resource: str, other: Expression, view: HostView) -> bool:
-    own = view.text(resource)
-    match other:
-        case Name(word) | String(word):
-            asked = word
-        case Number(value, text):
-            asked = text or f"{value:g}"
-        case _:
-            return False
-    if resource in ("type", "model") and asked == "local" and view.home is not None:
-        asked = view.home.type if resource == "type" else view.home.model
-    if own is None or (resource in ("type", "model") and asked in ("any", "local")):
-        return own is not None
-    return _COMPARE_TEXT[sign](own, asked)
-
-
-def _defined(resource: str, view: HostView) -> bool:
-    if resource in view.names.booleans:
-        return view.number(resource) == 1
-    if resource in view.names.strings:
-        return view.text(resource) is not None
-    return view.number(resource) is not None
-
-
-def named(expression: Expression | None, names: Names) -> Iterator[str]:
-    """Every resource that a select section names; values of string resources are none."""
-    match expression:
-        case Name(value):
-            yield value
-        case Defined(resource):
-            yield resource
-        case Unary(_, operand):
-            yield from named(operand, names)
-        case Binary(sign, Name(value), _) if sign in _COMPARE and value in names.strings:
-            yield value
-        case Binary(_, left, right):
-            yield from named(left, names)
-            yield from named(right, names)
 
 
 # Used slots and compute units as arrays, for checks of all hosts together.
@@ -414,6 +182,10 @@ class Holding:
         """Return whether the job has its allocation at `time`."""
         return self.start <= time and (self.finish is None or time < self.finish)
 
+    def violation(self, check: str, message: str, host: str = "") -> Violation:
+        """Return a violation by this job alone, at its start."""
+        return Violation(check, f"job {self.job.id}: {message}", self.job.id, host, self.start)
+
     def overlaps(self, other: Holding) -> bool:
         """Return whether both jobs have their allocations at some instant."""
         first, last = max(self.start, other.start), min(_end(self), _end(other))
@@ -499,7 +271,7 @@ class Facts:
         )
         with no_collection():
             facts._take_in(split)
-        facts.by_host = _by_host(facts.holdings())
+        facts.by_host = holdings_by_host(facts.holdings())
         return facts
 
     def _take_in(self, split: Splitter) -> None:
@@ -556,7 +328,7 @@ class Facts:
             else holding
             for holding in self.planned
         ]
-        by_host = _by_host([*self.running, *planned])
+        by_host = holdings_by_host([*self.running, *planned])
         found = replace(self._found, alike={}, columns=[], reserving=None)
         return replace(self, planned=planned, by_host=by_host, _found=found)
 
@@ -754,7 +526,8 @@ def _asked(job: Job) -> tuple[object, ...]:
     )
 
 
-def _by_host(holdings: Iterable[Holding]) -> dict[str, list[Holding]]:
+def holdings_by_host(holdings: Iterable[Holding]) -> dict[str, list[Holding]]:
+    """Return the holdings of each host."""
     found: dict[str, list[Holding]] = {}
     for holding in holdings:
         for host in holding.allocation:

@@ -14,14 +14,12 @@ from .facts import (
     SLACK,
     Facts,
     Holding,
-    HostView,
     TermShare,
     Violation,
     amount_of,
-    named,
     on_host,
-    satisfies,
 )
+from .selection import HostView, named, satisfies
 
 #: Host states that only jobs cause, and that pass with them.
 _PASSING = ("ok", "closed_full", "closed_excl", "closed_cu_excl")

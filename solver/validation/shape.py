@@ -26,8 +26,8 @@ def slot_count(facts: Facts) -> Iterator[Violation]:
             most = least
         if not least <= holding.slots <= most:
             asked = str(least) if least == most else f"{least} to {most}"
-            yield _violation(
-                "slots-asked", holding, f"it holds {holding.slots} slots, -n asks {asked}"
+            yield holding.violation(
+                "slots-asked", f"it holds {holding.slots} slots, -n asks {asked}"
             )
 
 
@@ -35,16 +35,12 @@ def split_terms(facts: Facts) -> Iterator[Violation]:
     """The requirement is accepted, its alternative exists, a compound one can be split (REQ-14)."""
     for holding in facts.planned:
         if holding.fault:
-            yield _violation("requirement", holding, holding.fault)
+            yield holding.violation("requirement", holding.fault)
 
 
 def _balanced(holding: Holding) -> bool:
     requirement = holding.requirement
     return isinstance(requirement, Simple) and bool(requirement.cu and requirement.cu.balance)
-
-
-def _violation(check: str, holding: Holding, message: str, host: str = "") -> Violation:
-    return Violation(check, f"job {holding.job.id}: {message}", holding.job.id, host, holding.start)
 
 
 def _parts(facts: Facts) -> Iterator[tuple[Holding, TermShare]]:
@@ -80,7 +76,7 @@ def span_one_host(facts: Facts) -> Iterator[Violation]:
         span = part.requirement.span
         if span is not None and span.hosts == 1 and len(part.allocation) > 1:
             hosts = " ".join(part.allocation)
-            yield _violation("span", holding, f"span[hosts=1] allows one host, it holds {hosts}")
+            yield holding.violation("span", f"span[hosts=1] allows one host, it holds {hosts}")
 
 
 def span_ptile(facts: Facts) -> Iterator[Violation]:
@@ -95,13 +91,13 @@ def span_ptile(facts: Facts) -> Iterator[Violation]:
                 continue
             if slots > block:
                 text = f"span[ptile] allows {block} slots on host {host}, it holds {slots}"
-                yield _violation("span", holding, text, host)
+                yield holding.violation("span", text, host)
             elif slots < block:
                 short.append(host)
         if len(short) > 1:
             hosts = " ".join(short)
             text = f"span[ptile] allows one host with fewer slots than the others, not {hosts}"
-            yield _violation("span", holding, text)
+            yield holding.violation("span", text)
 
 
 def span_block(facts: Facts) -> Iterator[Violation]:
@@ -111,7 +107,7 @@ def span_block(facts: Facts) -> Iterator[Violation]:
         odd = [host for host, slots in part.allocation.items() if block and slots % block]
         if len(odd) > 1:
             text = f"span[block={block}] allows one host with part of a block, not {' '.join(odd)}"
-            yield _violation("span", holding, text)
+            yield holding.violation("span", text)
 
 
 def pairs_of(facts: Facts, names: tuple[str, ...], host: str) -> Pairs:
@@ -138,7 +134,7 @@ def same(facts: Facts) -> Iterator[Violation]:
         shared = frozenset.intersection(*(pairs_of(facts, names, host) for host in part.allocation))
         if len(shared) < pairs_needed(facts, names):
             text = f"same[{':'.join(names)}] is broken by hosts {' '.join(part.allocation)}"
-            yield _violation("same", holding, text)
+            yield holding.violation("same", text)
 
 
 def unit_type(facts: Facts, cu: Cu) -> str:
@@ -178,7 +174,7 @@ def cu_membership(facts: Facts) -> Iterator[Violation]:
         for host in allocation:
             if host not in inside:
                 text = f"host {host} is in no compute unit of type {unit_type(facts, cu)}"
-                yield _violation("cu", holding, text, host)
+                yield holding.violation("cu", text, host)
 
 
 def cu_maxcus(facts: Facts) -> Iterator[Violation]:
@@ -186,7 +182,7 @@ def cu_maxcus(facts: Facts) -> Iterator[Violation]:
     for holding, cu, units, _ in _cu_parts(facts):
         if cu.maxcus is not None and len(units) > cu.maxcus:
             text = f"it uses {len(units)} compute units ({' '.join(units)}), maxcus is {cu.maxcus}"
-            yield _violation("cu", holding, text)
+            yield holding.violation("cu", text)
 
 
 def cu_usable_slots(facts: Facts) -> Iterator[Violation]:
@@ -201,7 +197,7 @@ def cu_usable_slots(facts: Facts) -> Iterator[Violation]:
             text = (
                 f"usablecuslots={least} allows one unit with fewer slots, it has {', '.join(short)}"
             )
-            yield _violation("cu", holding, text)
+            yield holding.violation("cu", text)
 
 
 def cu_balance(facts: Facts) -> Iterator[Violation]:
@@ -222,7 +218,7 @@ def cu_balance(facts: Facts) -> Iterator[Violation]:
             shares = ", ".join(f"{count} in {unit}" for unit, count in counts.items())
             what = "hosts" if by_hosts else "slots" if block == 1 else "blocks"
             text = f"balance allows the units to differ by 1 in {what}, they hold {shares}"
-            yield _violation("cu", holding, text)
+            yield holding.violation("cu", text)
 
 
 def cu_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
@@ -237,7 +233,7 @@ def cu_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
         order = {name: rank for rank, name in enumerate(types)}
         if allowed not in order or order.get(wanted, len(types)) > order[allowed]:
             text = f"cu[excl] of type {wanted} is not allowed by EXCLUSIVE={setting}"
-            yield _violation("exclusive", holding, f"{text} of queue {holding.job.queue}")
+            yield holding.violation("exclusive", f"{text} of queue {holding.job.queue}")
 
 
 def host_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
@@ -248,7 +244,7 @@ def host_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
             continue
         if holding.job.exclusive and setting != "Y" and not setting.startswith("CU["):
             text = f"-x is not allowed by EXCLUSIVE={setting} of queue {holding.job.queue}"
-            yield _violation("exclusive", holding, text)
+            yield holding.violation("exclusive", text)
 
 
 def resizable(facts: Facts) -> Iterator[Violation]:
@@ -259,7 +255,7 @@ def resizable(facts: Facts) -> Iterator[Violation]:
             or isinstance(holding.requirement, Compound)
         ):
             text = "a resizable job (-ar) takes no cu[] and no compound requirement"
-            yield _violation("resizable", holding, text)
+            yield holding.violation("resizable", text)
 
 
 def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:

@@ -21,7 +21,7 @@ from ...model.job import Job
 from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
 from . import reservations
-from .facts import Facts, Holding, Violation
+from .facts import Facts, Violation
 
 
 def starts(facts: Facts) -> Iterator[Violation]:
@@ -29,11 +29,11 @@ def starts(facts: Facts) -> Iterator[Violation]:
     now = facts.instance.now
     for holding in facts.planned:
         if holding.start < now:
-            yield _violation("start", holding, f"it starts at {holding.start} s, now is {now} s")
+            yield holding.violation("start", f"it starts at {holding.start} s, now is {now} s")
         begin = holding.job.begin
         if begin is not None and holding.start < begin:
             text = f"it starts at {holding.start} s, -b allows no start before {begin} s"
-            yield _violation("start", holding, text)
+            yield holding.violation("start", text)
 
 
 def deadlines(facts: Facts) -> Iterator[Violation]:
@@ -47,12 +47,12 @@ def deadlines(facts: Facts) -> Iterator[Violation]:
         limit = limit_of(facts, holding.job)
         if holding.start >= end:
             text = f"it starts at {holding.start} s, its termination time (-t) is {end} s"
-            yield _violation("deadline", holding, text)
+            yield holding.violation("deadline", text)
         elif facts.queues[holding.job.queue].ignore_deadline or limit is None:
             continue
         elif holding.start + limit > end:
             text = f"it starts at {holding.start} s and may run {limit} s, -t is {end} s"
-            yield _violation("deadline", holding, text)
+            yield holding.violation("deadline", text)
 
 
 def limit_of(facts: Facts, job: Job) -> int | None:
@@ -77,7 +77,7 @@ def limit_of(facts: Facts, job: Job) -> int | None:
 
 
 def finishes(facts: Facts) -> Iterator[Violation]:
-    """The finish is the start plus the expected duration, None where nothing tells it (TBR-03)."""
+    """The finish is the start plus the expected duration; None if that is unknown (TBR-03)."""
     for entry, job in facts.entries():
         if entry.start is None:
             if entry.finish is not None:
@@ -102,12 +102,12 @@ def dispatch_windows(facts: Facts) -> Iterator[Violation]:
         window = facts.queues[holding.job.queue].dispatch_window
         if not _open(facts, window, holding.start, holding.start + 1):
             text = f"it starts at {holding.start} s, outside DISPATCH_WINDOW {window} of queue"
-            yield _violation("dispatch-window", holding, f"{text} {holding.job.queue}")
+            yield holding.violation("dispatch-window", f"{text} {holding.job.queue}")
         for host in holding.allocation:
             if not takes_starts(facts, host, holding.start):
                 window = facts.hosts[host].windows
                 text = f"it starts at {holding.start} s, outside DISPATCH_WINDOW {window} of host"
-                yield _violation("dispatch-window", holding, f"{text} {host}", host)
+                yield holding.violation("dispatch-window", f"{text} {host}", host)
 
 
 def takes_starts(facts: Facts, host: str, time: int) -> bool:
@@ -128,7 +128,7 @@ def run_windows(facts: Facts) -> Iterator[Violation]:
         if not _open(facts, window, holding.start, finish):
             text = f"it runs from {holding.start} s to {_at(holding.finish)}"
             text = f"{text}, not within RUN_WINDOW {window} of queue {holding.job.queue}"
-            yield _violation("run-window", holding, text)
+            yield holding.violation("run-window", text)
 
 
 def reserved_times(facts: Facts) -> Iterator[Violation]:
@@ -158,10 +158,6 @@ def _open(facts: Facts, window: str, start: int, finish: int) -> bool:
     if not window or start >= finish:
         return True
     return open_periods(window, facts.instance.origin, start, finish) == ((start, finish),)
-
-
-def _violation(check: str, holding: Holding, message: str, host: str = "") -> Violation:
-    return Violation(check, f"job {holding.job.id}: {message}", holding.job.id, host, holding.start)
 
 
 # Dependency conditions (-w): no job starts before its condition is true by the plan's own times.

@@ -23,6 +23,8 @@ pending: [{id: a, slots: 4}, {id: b, slots: 4}, {id: c, slots: 2, run_limit: 5m}
 """
 QUEUE = ("--example", "ctc-sp2-queue-100")
 LAST = "1155"
+#: Of a job that fits nowhere, in a sentence; "impossible" in a table.
+IMPOSSIBLE = "cannot start on this cluster"
 
 
 def run(*arguments: str, code: int = 0) -> str:
@@ -90,7 +92,7 @@ def test_an_unfinished_search_has_found_no_place(filled: str) -> None:
         run("ask", filled, line, "--slots", "3", *method, *exact),
     ):
         assert "no place found" in shown or "no place was found" in shown
-        assert "never starts" not in shown
+        assert IMPOSSIBLE not in shown
     record = json.loads(run("explain", filled, "c", *method, *exact, "--format", "json"))
     assert (record["start"], record["missing"]) == (None, "no place found")
     answer = json.loads(
@@ -114,7 +116,7 @@ def test_what_is_known_to_have_no_place_has_none(tmp_path: Path) -> None:
     path = tmp_path / "huge.yaml"
     path.write_text(FILLED.replace("{id: c, slots: 2", "{id: c, slots: 9"), encoding="utf-8")
     for arguments in (("explain", str(path), "c"), ("ask", str(path), "-n 9")):
-        assert "cannot start on this cluster" in run(*arguments)
+        assert IMPOSSIBLE in run(*arguments)
     assert json.loads(run("explain", str(path), "c", "--format", "json"))["missing"] == "impossible"
     text = page(tmp_path, str(path), "--method", "time-based")
     assert starts(text, "plan", 1)["c"] == "impossible"
@@ -139,7 +141,7 @@ def test_a_limit_leaves_starts_unknown(request: pytest.FixtureRequest, late: boo
     ):
         shown = run(*arguments, code=3)
         assert "was not examined" in shown
-        assert "never" not in shown
+        assert IMPOSSIBLE not in shown
         record = json.loads(run(*arguments, "--format", "json", code=3))
         for item in (record["line"], *record["alternatives"]) if "line" in record else [record]:
             assert (item["start"], item["missing"], item["cut"]) == (None, "not examined", True)
@@ -147,14 +149,14 @@ def test_a_limit_leaves_starts_unknown(request: pytest.FixtureRequest, late: boo
 
 def test_the_page_that_a_limit_cut(tmp_path: Path) -> None:
     text = page(tmp_path, *QUEUE, "--method", "time-based", "--time-limit", "0", code=3)
-    assert "never" not in starts(text, "plan", 1).values()
+    assert "impossible" not in starts(text, "plan", 1).values()
     assert data_of(text)["plan"]["cut"] is True
     text = page(tmp_path, *QUEUE, "--time-limit", "0", code=3)
     for place in (3, 4, 5, 6, 7):
-        assert "never" not in starts(text, "comparison", place).values()
+        assert "impossible" not in starts(text, "comparison", place).values()
     words = [word for found in data_of(text)["missing"].values() for word in found.values()]
     assert "not examined" in words
-    assert "never" not in words
+    assert "impossible" not in words
 
 
 def test_a_saved_plan_that_was_cut_is_drawn_as_such(tmp_path: Path) -> None:
@@ -163,9 +165,9 @@ def test_a_saved_plan_that_was_cut_is_drawn_as_such(tmp_path: Path) -> None:
     plan.write_text(run(*arguments, "--format", "json", code=3), encoding="utf-8")
     text = page(tmp_path, str(plan))
     assert data_of(text)["plan"]["cut"] is True
-    assert "never" not in starts(text, "plan", 1).values()
+    assert "impossible" not in starts(text, "plan", 1).values()
 
 
-def test_a_simulation_that_was_stopped_knows_no_never(tmp_path: Path, filled: str) -> None:
+def test_a_stopped_simulation_calls_nothing_impossible(tmp_path: Path, filled: str) -> None:
     text = page(tmp_path, filled, "--simulate", "--until", "60")
     assert starts(text, "simulation", 5)["b"] == "not started"

@@ -17,7 +17,7 @@ from confining import Run, copied, lies_outside, within
 from forked import slotwise
 from modes import probe, with_the_rights_of_modes
 from sampling import pairwise, some
-from slotwise import InputError
+from slotwise import InputError, load
 from slotwise.cli.main import app
 from slotwise.cli.options import WANTED_OF_FOLDER
 from typer.main import get_command
@@ -161,7 +161,16 @@ FOLDERS = {
     ("import lsf confdir", "Not a directory"),
     ("import lsf confdir", "Is a directory"),
     ("import snapshot folder", "Is a directory"),
+    ("import slurm folder", "Is a directory"),
 }
+#: What wants an instance file says so of a folder.
+INSTANCES = frozenset(
+    {"ask instance_file", "explain instance_file", "check files", "show words", "resreq against"}
+    | {f"{name} file" for name in ("solve", "compare", "diagnose", "top", "whatif", "forecast")}
+    | {f"{name} site" for name in ("snapshot", "import snapshot", "import events", "import acct")}
+    | {f"{name} cluster" for name in ("report", "simulate", "backtest")}
+    | {"report file", "report instance", "import acct usage_for"}
+)
 
 
 @pytest.mark.parametrize(("name", "reason"), some(pairwise(list(READERS), list(UNREADABLE)), 30))
@@ -177,7 +186,8 @@ def test_what_is_no_file(name: str, reason: str, words: list[str], tmp_path: Pat
     else:
         assert isinstance(result.exception, InputError), result.output
         said = str(result.exception)
-    assert said.removesuffix(f": {WANTED_OF_FOLDER}") == f"{path}: cannot be read: {reason}"
+    wanted = name in INSTANCES and reason == "Is a directory"
+    assert said == f"{path}: cannot be read: {reason}" + f": {WANTED_OF_FOLDER}" * wanted
 
 
 @pytest.mark.parametrize(
@@ -217,6 +227,32 @@ def test_a_pipe_is_read_whole_by_its_name(
     assert not feed.is_alive()
 
 
+LONG = "n" * 300
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    {
+        f"solve {LONG}": "cannot be read: File name too long",
+        f"import slurm --from {LONG}": "cannot be read: File name too long",
+        f"diagnose {LONG} {JOBS} {HOSTS}": "cannot be read: File name too long",
+        f"--confine {LONG} check {HEADLINE}": "is no folder (--confine)",
+    }.items(),
+)
+def test_a_name_that_is_too_long_is_no_file(words: str, wrong: str) -> None:
+    """Whatever asks first what stands there: the system refuses to look."""
+    result = RUNNER.invoke(app, words.split())
+    assert isinstance(result.exception, InputError), result.output
+    assert str(result.exception) == f"{LONG}: {wrong}"
+
+
+def test_a_directory_of_an_instance_whose_name_is_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "site.yaml"
+    path.write_text(f"format: slotwise/1\nhosts: [{{name: a, slots: 1}}]\nconfig: {LONG}\n")
+    with pytest.raises(InputError, match=f"site.yaml:3: config: there is no directory '{LONG}'"):
+        load(path)
+
+
 #: What never ends, by what a reader is told of it.
 ENDLESS = ("/dev/zero", "/dev/urandom", "yes")
 
@@ -247,9 +283,9 @@ def _say_yes(pipe: Path) -> None:
 
 @pytest.mark.parametrize("name", some(READERS, 5))
 def test_what_may_not_be_read(name: str, words: list[str], tmp_path: Path) -> None:
-    """A file, for `import lsf` a folder, whose mode hands it out to nobody."""
+    """A file, or a folder where one is wanted, whose mode hands it out to nobody."""
     closed = tmp_path / "closed.yaml"
-    if name in ("import lsf confdir", "import snapshot folder"):
+    if (name, "Is a directory") in FOLDERS:
         closed.mkdir()
     else:
         closed.write_bytes(Path(HEADLINE).read_bytes())

@@ -20,12 +20,14 @@ import slotwise as sw
 from sampling import some
 from slotwise import Plan, PlannedJob, Unplaced, dump_json
 from slotwise.cli.comparison import comparison_output
+from slotwise.cli.main import app
 from slotwise.cli.render import plan_output
 from slotwise.model.formats.plan_file import plan_record
 from slotwise.model.generate import generate
 from slotwise.model.objective import objectives
 from slotwise.solver import certify
 from slotwise.solver.certify import NOT_JUDGED
+from typer.testing import CliRunner
 
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
 RESERVATION = {
@@ -388,3 +390,21 @@ def test_a_start_that_needs_backfill_is_marked(tmp_path: Path) -> None:
         done = slotwise("compare", str(file), "--format", "json", "--effort", "1")
         records = json.loads(done.stdout)
         assert {item["job"]: item["sooner_by"] for item in records["jobs"]} == gains
+
+
+@pytest.mark.parametrize("command", ["solve", "compare"])
+def test_of_some_jobs_no_omission_of_others_is_printed(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text("""
+format: slotwise/1
+hosts: [{name: A, slots: 4}, {name: B, slots: 4}]
+pending:
+  - {id: bound, bsub: "-m A -W 10 -R 'affinity[core(1)]'"}
+  - {id: plain, bsub: "-m B -W 10"}
+""")
+    for names, named in ((["bound"], True), (["plain"], False), (["plain", "bound"], True)):
+        done = CliRunner().invoke(
+            app, [command, str(file), *(word for name in names for word in ("--job", name))]
+        )
+        assert done.exit_code == 0
+        assert ("not considered: affinity[]" in done.stdout) is named, done.stdout

@@ -13,7 +13,7 @@ from slotwise import Calibration
 from slotwise.solver.forecast.forecast import (
     DOUBT,
     FLOOR,
-    LEAST,
+    MIN_FORECASTS,
     UNCALIBRATED,
     WINDOW,
     Calibrator,
@@ -32,16 +32,16 @@ def _believed(early: float, late: float, count: int) -> tuple[float, float]:
 
 def test_few_forecasts_leave_the_default_and_more_count_the_more():
     calibrator = Calibrator()
-    for _ in range(LEAST - 1):
+    for _ in range(MIN_FORECASTS - 1):
         calibrator.add(4 * LONG, LONG, LONG)
-    assert calibrator.calibration() == replace(UNCALIBRATED, forecasts=LEAST - 1)
+    assert calibrator.calibration() == replace(UNCALIBRATED, forecasts=MIN_FORECASTS - 1)
     factors = []
     for _ in range(DOUBT):
         calibrator.add(4 * LONG, LONG, LONG)
         factors.append(calibrator.calibration().late)
     assert factors == sorted(factors)
     # After DOUBT forecasts half is believed.
-    assert factors[DOUBT - LEAST] == pytest.approx((4 * UNCALIBRATED.late) ** 0.5)
+    assert factors[DOUBT - MIN_FORECASTS] == pytest.approx((4 * UNCALIBRATED.late) ** 0.5)
     assert calibrator.calibration().early == pytest.approx(4 ** (69 / 119))
 
 
@@ -108,7 +108,7 @@ def test_bounds_that_are_wrong_by_a_factor_come_to_hold_as_often_as_they_say(wro
     assert off == pytest.approx(0, abs=0.02) or (off > 0) == (wrong_by > 1)
 
 
-@given(st.lists(st.floats(0, 1e7), min_size=LEAST, max_size=60), st.floats(1, 1e6))
+@given(st.lists(st.floats(0, 1e7), min_size=MIN_FORECASTS, max_size=60), st.floats(1, 1e6))
 def test_the_share_of_past_forecasts_that_would_have_held(truths, bound):
     calibrator = Calibrator()
     for truth in truths:

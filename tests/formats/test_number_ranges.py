@@ -16,7 +16,8 @@ from slotwise import InputError
 from slotwise.cli.main import app
 from slotwise.model.sources.acct import parse_acct
 from slotwise.model.sources.log_lines import MAX_NUMBER, BadRecords
-from slotwise.model.sources.lsf_state.bqueues import read_bhosts, read_bqueues
+from slotwise.model.sources.lsf_state.bhosts import read_bhosts
+from slotwise.model.sources.lsf_state.bqueues import read_bqueues
 from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.swf import COLUMNS, parse_swf

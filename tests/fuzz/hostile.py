@@ -44,8 +44,10 @@ from slotwise.model.resreq import parse, print_requirement
 from slotwise.model.resreq.partly import check_select
 from slotwise.model.sources.acct import parse_acct
 from slotwise.model.sources.log_lines import BadRecords
+from slotwise.model.sources.lsf_state.bhosts import read_bhosts
+from slotwise.model.sources.lsf_state.bhpart import read_bhpart
 from slotwise.model.sources.lsf_state.bjobs import read_bjobs
-from slotwise.model.sources.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
+from slotwise.model.sources.lsf_state.bqueues import read_bqueues
 from slotwise.model.sources.lsf_state.event_log import cut
 from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -344,6 +344,17 @@ def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return replace(value, **{key: _with(getattr(value, key), rest, new)})
 
 
+def _usual(value: Any, path: tuple[Any, ...]) -> Any:
+    """The default of a field, what stands there if it has none."""
+    for key in path[:-1]:
+        value = value[key] if isinstance(value, tuple) else getattr(value, key)
+    if isinstance(value, tuple):
+        return value[path[-1]]
+    (field,) = (item for item in fields(value) if item.name == path[-1])
+    made = field.default if field.default_factory is MISSING else field.default_factory()
+    return getattr(value, path[-1]) if made is MISSING else made
+
+
 @given(st.data())
 @examples(80)
 def test_whatever_stands_in_a_field_there_is_a_report_or_a_plan(data: st.DataObject) -> None:
@@ -351,6 +362,27 @@ def test_whatever_stands_in_a_field_there_is_a_report_or_a_plan(data: st.DataObj
     for _ in range(data.draw(st.integers(1, 2))):
         place = data.draw(st.sampled_from(_places(broken)))
         broken = _with(broken, place, copy.copy(data.draw(st.sampled_from(GARBAGE))))
+    report_or_plan(broken)
+
+
+@given(st.data())
+@examples(10)
+def test_with_a_field_at_its_default_there_is_a_report_or_a_plan(data: st.DataObject) -> None:
+    """Of most fields a plan."""
+    place = data.draw(st.sampled_from(_places(COMPLETE)))
+    report_or_plan(_with(COMPLETE, place, copy.copy(_usual(COMPLETE, place))))
+
+
+@pytest.mark.parametrize("name", ["amounts", "load"])
+@pytest.mark.parametrize("value", ["x", 1, ("x", 1), None])
+def test_a_host_with_gpus_is_reported_as_one_without(name: str, value: Any) -> None:
+    """What the GPUs add is added to amounts only where there are some."""
+    hosts = [sw.Host("a", 4, gpus=gpus, **{name: value}) for gpus in (None, sw.Gpus(2))]
+    with_none, with_two = (messages(sw.Instance(sw.Cluster((host,)))) for host in hosts)
+    assert with_none == with_two != []
+
+
+def report_or_plan(broken: sw.Instance) -> None:
     problems, _ = examine_objects(broken)
     for problem in problems:
         assert "\x1b" not in str(problem)

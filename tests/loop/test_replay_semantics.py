@@ -134,7 +134,7 @@ def test_stop_gives_what_is_known():
 
 def test_bad_arguments_are_refused():
     log = Workload.of([0], [1], [1], [1])
-    with pytest.raises(InputError, match="unknown policy 'lifo'"):
+    with pytest.raises(InputError, match="unknown policy 'lifo': use one of fcfs, easy, "):
         replay(log, policy="lifo", procs=1)
     with pytest.raises(InputError, match="choose event or timestamp"):
         replay(log, procs=1, schedule_after="sometimes")

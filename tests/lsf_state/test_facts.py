@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from slotwise import HostGroup, InputError, Instance, Scope, User, UserGroup, load
+from slotwise import HostGroup, InputError, Instance, Job, Scope, User, UserGroup, load
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.cli.main import app
 from slotwise.model.sources.lsf_state.facts import read_facts
 from slotwise.model.sources.lsf_state.values import Text
+from slotwise.solver.planning import plan
 from typer.testing import CliRunner
 
 NOW = datetime(2026, 11, 27, 0, 34, tzinfo=UTC)
@@ -317,3 +320,24 @@ def test_a_line_of_a_tree_takes_what_it_would_tell(line: str, wrong: str, lost: 
     assert gone == lost
     (told,) = [item for item in other.omissions if item not in whole.omissions]
     assert told.hosts == ("hostA",)
+
+
+@pytest.mark.behaviour("AFF-01")
+@pytest.mark.parametrize("use", [False, True])
+def test_without_use_it_is_assumed_that_jobs_may_be_bound(use: bool) -> None:
+    """lshosts -T prints no use, bhosts -aff does; one of a host is enough."""
+    plain = TREES.replace("*", "").replace("0M / ", "")
+    marked = plain.replace("NUMA[1: 31G]", "NUMA[1: 5M / 31G]") if use else plain
+    found = made(marked, bhosts=PRINTED["bhosts"])
+    assert found.cluster == made(plain, bhosts=PRINTED["bhosts"]).cluster
+    (told,) = (item for item in found.omissions if "give bhosts -aff" in item.what)
+    assert told.hosts == (("hostA",) if use else ("hostA", "hostB"))
+    bound = replace(found, pending=tuple(with_binding(found.pending[0])))
+    (named,) = (item for item in plan(bound, "greedy").omissions if item.what == told.what)
+    assert named.jobs == ("8",)
+
+
+def with_binding(job: Job) -> Iterator[Job]:
+    """A job without affinity, and the same job with it."""
+    yield job
+    yield replace(job, id="8", res_req=("affinity[core(1)]",))

@@ -9,13 +9,10 @@ from pathlib import Path
 import pytest
 from slotwise import Cluster, Host, InputError, Instance, Queue
 from slotwise.model.sources.lsf_state.assemble import assemble
+from slotwise.model.sources.lsf_state.bhosts import SeenHost, read_bhosts
+from slotwise.model.sources.lsf_state.bhpart import read_bhpart
 from slotwise.model.sources.lsf_state.bjobs import SeenJob
-from slotwise.model.sources.lsf_state.bqueues import (
-    SeenHost,
-    read_bhosts,
-    read_bhpart,
-    read_bqueues,
-)
+from slotwise.model.sources.lsf_state.bqueues import read_bqueues
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.model.sources.lsf_state.values import Remarks, Text, read_text
 

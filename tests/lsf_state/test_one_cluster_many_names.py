@@ -87,7 +87,7 @@ def test_a_job_that_bjobs_does_not_find_stops_nothing(tmp_path: Path) -> None:
 def test_cut_names_say_which_command_does_not_cut(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text(bhosts("*3.cluster.site.o"))
     result = CliRunner().invoke(app, ["import", "snapshot", "--bhosts", str(tmp_path / "hosts")])
-    assert "its name is cut short: give the output of bhosts -w" in str(result.exception)
+    assert "its name is truncated: give the output of bhosts -w" in str(result.exception)
 
 
 def moved(number: int, time: int, position: int, base: int) -> str:

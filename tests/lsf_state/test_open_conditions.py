@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
+from slotwise.model.sources.lsf_state.bhosts import SeenHost
 from slotwise.model.sources.lsf_state.bjobs import SeenJob
-from slotwise.model.sources.lsf_state.bqueues import SeenHost
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.solver.planning import plan
 

@@ -11,8 +11,9 @@ from slotwise import Cluster, Host, Instance, Queue, UserGroup
 from slotwise.model.sources.acct import parse_acct
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
+from slotwise.model.sources.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.sources.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
+from slotwise.model.sources.lsf_state.bqueues import SeenQueue, read_bqueues
 from slotwise.model.sources.lsf_state.event_log import Moment, cut
 from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.seen import Seen

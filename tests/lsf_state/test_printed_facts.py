@@ -11,8 +11,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from slotwise.model.sources.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.sources.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
+from slotwise.model.sources.lsf_state.bqueues import SeenQueue, read_bqueues
 from slotwise.model.sources.lsf_state.printed_facts import (
     FACTS,
     FORMS,
@@ -41,7 +42,7 @@ def test_the_page_has_the_table() -> None:
 def test_each_fact_is_of_a_field_and_each_field_of_a_fact() -> None:
     """What was seen and is no fact of a listing comes from logs, or says how it was read."""
     own = {"job": {"line", "unknown", "from_limit", "real_run_time", "dependent", "queued_as"}}
-    own |= {"host": {"stop", "cut", "unknown"}, "queue": {"stop", "cut", "long"}}
+    own |= {"host": {"stop", "truncated", "unknown"}, "queue": {"stop", "cut", "long"}}
     own["queue"] |= {"run_limit_max", "resource_reserve"}
     for name, (kind, facts) in KINDS.items():
         known = {item.name for item in fields(kind)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,12 +138,36 @@ def test_who_is_attached_and_who_is_refused() -> None:
         ("HOSTS: all", "HOSTS: all, RES_SELECT: 'mem >'", "RES_SELECT"),
         ("{name: sc2}", "{name: sc2, GOALS: '[VELOCITY 3]'}", "sc2 has no goal GUARANTEE"),
         ("HOSTS: all", "HOSTS: all, LOAN_POLICIES: 'DURATION[9]'", "needs QUEUES[all]"),
+        ("{name: sc2}", "{name: sc2, GOALS: '[GUARANTEE'}", "must be a goal such as [GUARANTEE]"),
+        ("{name: sc2}", "{name: sc2, GOALS: 'GUARANTEE]'}", "must be a goal such as [GUARANTEE]"),
+        ("{name: sc2}", "{name: sc2, GOALS: '[GUARANTEE] x'}", "must be a goal such as"),
+        ("{name: sc2}", "{name: sc2, GOALS: '[GARANTEE]'}", "did you mean 'GUARANTEE'?"),
+        ("{name: sc2}", "{name: sc2, GOALS: GARANTEE}", "did you mean 'GUARANTEE'?"),
     ],
 )
 def test_what_is_wrong_is_told(old: str, new: str, says: str) -> None:
     with pytest.raises(sw.InputError) as caught:
         sw.loads(DOCUMENT.replace(old, new))
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("goal", ["GUARANTEE", "[guarantee]", "[[GUARANTEE]]", "[ GUARANTEE ]"])
+def test_a_goal_in_every_form(goal: str) -> None:
+    text = DOCUMENT.replace("{name: sc2}", f"{{name: sc2, GOALS: '{goal}'}}")
+    assert sw.loads(text) == sw.loads(DOCUMENT)
+
+
+def test_an_unclosed_goal_of_a_site_is_reported_at_its_own_file(tmp_path: Path) -> None:
+    files = {
+        "lsb.hosts": "Begin Host\nHOST_NAME MXJ\nA 4\nEnd Host\n",
+        "lsb.queues": "Begin Queue\nQUEUE_NAME = q\nEnd Queue\n",
+        "lsb.serviceclasses": "Begin ServiceClass\nNAME=a\nGOALS=[GUARANTEE\nEnd ServiceClass\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = CliRunner().invoke(app, ["import", "lsf", str(tmp_path)], catch_exceptions=True)
+    said = done.output + str(done.exception or "")
+    assert re.search(r"lsb\.serviceclasses:3.*must be a goal such as \[GUARANTEE\]", said), said
 
 
 def test_a_file_is_read_as_it_was_written() -> None:

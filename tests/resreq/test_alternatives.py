@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from slotwise import InputError, Instance, loads
+from slotwise import InputError, Instance, loads, outlook
 from slotwise.cli.main import app
 from slotwise.model.formats import loads_with_warnings
 from slotwise.model.formats.encode import dump, dump_json
@@ -173,6 +173,9 @@ def test_without_a_host_for_the_first_it_is_said_which() -> None:
     found = plan(instance, "optimal", effort=1)
     (gone,) = found.unplaced
     assert "under its first alternative, the only one in plans" in gone.reason
+    said = outlook(instance)["10"]
+    assert said.state == "starts if"
+    assert "a later alternative of its -R fits" in said.condition
     assert not found["11"].proved
     assert found["12"].proved
 

@@ -18,7 +18,7 @@ from slotwise.model.resreq import (
     select_mask,
 )
 from slotwise.model.resreq.evaluate import Local, reasons
-from slotwise.solver.validation.facts import HostView, Names, satisfies
+from slotwise.solver.validation.selection import HostView, Names, satisfies
 
 TABLE = HostTable(cluster())
 

@@ -358,7 +358,7 @@ def read_resources(
 def _limit(
     name: str, entry: LsfEntry, kinds: Mapping[str, str], draft: Draft, notes: Notes
 ) -> None:
-    """Return a limit without the amounts that are not modelled.
+    """Add a limit to the document, without the amounts that are not modelled.
 
     One with a scope that is not modelled is left out whole: it would bind too many.
     """

@@ -47,8 +47,8 @@ from ...omissions import GPUS, Omission
 from ...resreq import RequirementMerging
 from . import values
 from .acceptable import acceptable
+from .bhosts import SeenHost
 from .bjobs import ENDED, WAITING, SeenJob
-from .bqueues import SeenHost
 from .consumables import with_consumables
 from .cut_names import with_whole_names
 from .dependencies import still_open

@@ -15,7 +15,7 @@ from ...formats.sniff import kind_of_text
 from ...instance import Instance
 from ...job import Job
 from . import values
-from .bqueues import SeenHost
+from .bhosts import SeenHost
 from .reading import Reading, Touched
 from .values import Remarks, Text
 

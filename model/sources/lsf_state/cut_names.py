@@ -43,7 +43,7 @@ def with_whole_names(seen: Seen, base: Instance, notes: Remarks) -> Seen:
     queues = {queue.name for queue in base.queues} | {job.queue for job in jobs}
     if seen.hosts is not None:
         listed = {host.name for host in seen.hosts}
-        cut = [host.name for host in seen.hosts if host.cut]
+        cut = [host.name for host in seen.hosts if host.truncated]
         renamed = _told(whole(cut, listed, hosts), "bhosts", notes)
         seen = replace(seen, hosts=[replace(h, name=renamed(h.name)) for h in seen.hosts])
         hosts.update(host.name for host in seen.hosts or ())

@@ -25,7 +25,7 @@ from ...dependency import (
 )
 from ...instance import Instance
 from ...job import Job
-from .bjobs import SeenJob
+from .bjobs import ENDED, SeenJob
 from .values import Remarks
 
 #: ``done(123)``, ``ended("my job")``, ``numdone(7[1-4], > 3)``, or a job alone (which means done).
@@ -67,9 +67,6 @@ def same_job(wanted: str, number: int, name: str) -> bool:
     return bool(name) and fnmatch.fnmatchcase(name.partition("[")[0], bare)
 
 
-_ENDED = ("DONE", "EXIT")
-
-
 def still_open(
     instance: Instance, seen: Sequence[SeenJob], notes: Remarks, *, gone: bool
 ) -> Instance:
@@ -96,7 +93,7 @@ class _OpenConditions:
     def __init__(self, instance: Instance, seen: Sequence[SeenJob], *, gone: bool) -> None:
         self._roster = JobIndex.of(instance)
         self._gone = gone
-        self._ended = [job for job in seen if job.status in _ENDED]
+        self._ended = [job for job in seen if job.status in ENDED]
         self._satisfied = {
             job.id for job in seen if job.dependency and not job.dependent and job.reason
         }

@@ -22,9 +22,9 @@ from ...workload import Workload
 from ..finished_jobs import FinishedJob
 from ..log_lines import BadRecords
 from . import log_records as r
+from .bhosts import SeenHost
 from .bjobs import SeenJob, requirement
 from .bjobs import requirement as plain_requirement
-from .bqueues import SeenHost
 from .dependencies import same_job, waits
 from .values import Remarks
 

@@ -88,6 +88,8 @@ class SiteFacts:
     pools: tuple[GuaranteedPool, ...] = ()
     #: Processor units by host and field, as lshosts -T prints them.
     units: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    #: Hosts whose units are printed without their use, so only by lshosts -T.
+    units_without_use: frozenset[str] = frozenset()
     #: Absolute priority as bjobs -aps prints it, by job id.
     absolute: Mapping[str, str] = field(default_factory=dict)
 
@@ -95,6 +97,12 @@ class SiteFacts:
     def any(self) -> bool:
         """Return whether any command printed configuration."""
         return self != SiteFacts()
+
+    @property
+    def of_files(self) -> SiteFacts:
+        """Return only what the configuration files of a site say too."""
+        without = replace(self, units={}, units_without_use=frozenset(), absolute={})
+        return replace(without, job_groups=(), reservations=())
 
     def site(
         self, hosts: Iterable[str], origin: str, notes: Remarks, queues: Iterable[str] = ()
@@ -398,7 +406,9 @@ def _short_pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 
 
 def _units(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-    return replace(facts, units={**facts.units, **read_topology(text, reading)})
+    units, without_use = read_topology(text, reading)
+    silent = (facts.units_without_use - units.keys()) | without_use
+    return replace(facts, units={**facts.units, **units}, units_without_use=silent)
 
 
 def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:

@@ -12,8 +12,7 @@ from .values import Remarks, Text
 
 _CLASS = "SERVICE CLASS NAME"
 _POOL = "GUARANTEED RESOURCE POOL"
-#: Fields of a pool that are read; current use follows SUMMARY.
-_OF_POOL = ("TYPE", "DISTRIBUTION", "LOAN_POLICIES", "HOSTS", "RES_SELECT", "SLOTS_PER_HOST")
+#: Title of the current use of a pool, which ends its fields.
 _SUMMARY = "RESOURCE SUMMARY"
 
 
@@ -23,10 +22,15 @@ def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass]:
         reading.at(f"service class {name}", line, Touched())
         words = fields.get("ACCESS CONTROL", "")
         access = reading.value("ACCESS CONTROL", words, guarantee_text.access) if words else None
+        goals = reading.value("GOAL", fields.get("GOAL", GUARANTEE), _goal)
         if not reading.names:
-            goals = fields.get("GOAL", GUARANTEE)
             attach = fields.get("AUTO ATTACH", "N").upper() == "Y"
-            yield ServiceClass(name, (goals,), access or {}, attach)
+            yield ServiceClass(name, goals or (GUARANTEE,), access or {}, attach)
+
+
+def _goal(text: str) -> tuple[str, ...]:
+    """The goal of a class, which bsla prints without brackets."""
+    return guarantee_text.goals([text])
 
 
 def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool]:

@@ -13,7 +13,8 @@ from ...formats.names import host_requests
 from ...formats.text import processor_limit
 from ...instance import Instance
 from ...job import HostRequest
-from .bqueues import PrintedAccount, SeenPartition, SeenQueue
+from .bhpart import PrintedAccount, SeenPartition
+from .bqueues import SeenQueue
 from .values import Remarks
 
 

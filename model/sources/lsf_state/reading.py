@@ -9,11 +9,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ...errors import InputError, Problem
 from .printed_facts import Kind, columns
-from .values import Remarks, Text, pick
+from .values import Remarks, Text, is_name, pick
 
 T = TypeVar("T")
 #: Maximum number of reported problems that differ only by a number.
@@ -32,7 +32,7 @@ class Touched:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Return a key that is equal for scopes that can be merged to one."""
+        """A key that is equal for scopes that can be merged to one."""
         named = (not self.queues, not self.users, not self.hosts)
         return self.jobs is None, *named, self.resources
 
@@ -73,9 +73,10 @@ class Reading:
         self._lost: list[Problem] = []
 
     def at(self, where: str, line: int | None = None, touched: Touched | None = None) -> None:
-        """Return the record that is being read.
+        """Begin to read a record, or another line of the current record.
 
-        touched: the jobs that it may touch; those of the record before by default, if of the same.
+        where: its name in messages. touched: jobs that it may touch; by default all jobs, or those
+        of the current record if `where` is still that one.
         """
         if touched is not None or where != self.where:
             self._close()
@@ -238,6 +239,42 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def named_records(
+    text: Text, reading: Reading, kind: Literal["host", "queue"]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield name and fields of each record of JSON that has a name; `reading` is then at it."""
+    title = f"{kind.upper()}_NAME"
+    for number, record in json_records(text, reading):
+        reading.at(f"RECORDS[{number - 1}]")
+        name = pick(record, *columns("name", kind))
+        if not is_name(name):
+            reading.lost(f"has no {title}: {name!r}" if name else f"has no {title}")
+            continue
+        names = (name,)
+        touched = Touched(hosts=names) if kind == "host" else Touched(queues=names)
+        reading.at(f"{kind} {name}", None, touched)
+        yield name, record
+
+
+def named_blocks(lines: Sequence[str], title: re.Pattern[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield name, first line and end (from 0) of each block of a long form.
+
+    title: matches the first line of a block; its group is the name.
+    """
+    begun = [(n, match[1]) for n, line in enumerate(lines) if (match := title.match(line))]
+    ends = [*(start for start, _ in begun), len(lines)][1:]
+    return ((name, start, end) for (start, name), end in zip(begun, ends, strict=True))
+
+
+def known_row(
+    row: dict[str, str] | None, names: Sequence[str], words: Sequence[str], reading: Reading
+) -> dict[str, str]:
+    """Return a row; {} if it lacks columns, because its cells then belong to no known column."""
+    if row is None:
+        reading.unknown(f"has {len(words)} of {len(names)} columns", name="MAX")
+    return row or {}
 
 
 class Cells:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...formats.lsf.shared import HostFacts
+from .bhosts import SeenHost
+from .bhpart import SeenPartition
 from .bjobs import SeenJob
-from .bqueues import SeenHost, SeenPartition, SeenQueue
+from .bqueues import SeenQueue
 from .consumables import SeenShared
 from .gpus import SeenGpus
 from .limits import SeenLimit

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...formats.names import Domains
 from ...instance import Instance
+from ...omissions import AFFINITY
 from .printed_facts import TOPOLOGY, columns
 from .reading import Reading, Touched
-from .values import Text
+from .values import Remarks, Text
 
 _HOST = re.compile(r"\s*Host\[[^\]]*\]\s+(\S+)\s*$")
 #: One unit of each level, as it stands in a line; a core has its threads, ``*`` marks one in use.
@@ -20,6 +21,8 @@ _UNITS = {
     "NUMA": re.compile(r"NUMA\[(\d+)\s*:[^\]]*\]"),
     "core": re.compile(r"core(\d+)\(([^()]*)\)"),
 }
+#: Memory of a NUMA node in use, or a thread in use.
+_USE = re.compile(r"NUMA\[[^\]]*/|\([^()]*\*")
 #: Fields that each level of the tree counts.
 _FIELDS = {
     level: tuple(fact.field for fact in TOPOLOGY if level in columns(fact.what, "units"))
@@ -37,6 +40,8 @@ class _Tree:
     numbers: dict[str, set[str]] = field(default_factory=dict)
     cores: int = 0
     threads: int = 0
+    #: Whether the tree shows the use of units and memory, as that of bhosts -aff does.
+    shows_use: bool = False
     #: Fields of which a line cannot be read.
     unread: set[str] = field(default_factory=set)
 
@@ -47,8 +52,10 @@ class _Tree:
         return {name: n for name, n in found.items() if n and name not in self.unread}
 
 
-def read_topology(text: Text, reading: Reading) -> dict[str, dict[str, int]]:
-    """By host the number of its cores, threads, sockets and NUMA nodes, by field."""
+def read_topology(text: Text, reading: Reading) -> tuple[dict[str, dict[str, int]], frozenset[str]]:
+    """By host the number of its cores, threads, sockets and NUMA nodes, by field; hosts of which
+    the tree does not show the use, as that of lshosts -T.
+    """
     trees: dict[str, _Tree] = {}
     tree: _Tree | None = None
     for number, line in enumerate(text.content.splitlines(), start=1):
@@ -57,8 +64,10 @@ def read_topology(text: Text, reading: Reading) -> dict[str, dict[str, int]]:
             reading.at(f"host {found[1]}", number, Touched(hosts=(found[1],)))
         elif tree is not None and line.strip() and not _LABEL.match(line):
             reading.line = number
+            tree.shows_use |= _USE.search(line) is not None
             _add(tree, line.strip(), reading)
-    return {name: counts for name, tree in trees.items() if (counts := tree.counts())}
+    counted = {name: counts for name, tree in trees.items() if (counts := tree.counts())}
+    return counted, frozenset(name for name in counted if not trees[name].shows_use)
 
 
 def _add(tree: _Tree, line: str, reading: Reading) -> None:
@@ -83,14 +92,33 @@ def _add(tree: _Tree, line: str, reading: Reading) -> None:
             reading.unknown(f"core{unit[1]}: {unit[2]!r} are no numbers of threads")
 
 
-def with_units(instance: Instance, units: Mapping[str, Mapping[str, int]]) -> Instance:
-    """The hosts with the units that trees have of them and no other input has."""
+def with_units(
+    instance: Instance,
+    units: Mapping[str, Mapping[str, int]],
+    without_use: Collection[str],
+    notes: Remarks,
+) -> Instance:
+    """The hosts with the units that trees have of them and no other input has.
+
+    without_use: hosts with trees of lshosts -T, which do not tell whether jobs may be bound there.
+    """
     hosts = instance.cluster.hosts
     domains = Domains(host.name for host in hosts)
     known = {domains.known(name): counts for name, counts in units.items()}
-    counted = []
+    silent = {domains.known(name) for name in without_use}
+    counted, unsure = [], []
     for host in hosts:
         counts = known.get(host.name, {})
         new: dict[str, Any] = {name: n for name, n in counts.items() if getattr(host, name) is None}
         counted.append(replace(host, **new) if new else host)
+        if new and host.name in silent:
+            unsure.append(host.name)
+    before = len(notes.omissions)
+    if unsure:
+        text = (
+            "whether jobs may be bound to processors (AFFINITY of lsb.hosts) is not printed and "
+            "assumed: give bhosts -aff"
+        )
+        notes.touch(text, where="lshosts -T", hosts=unsure, resources=[AFFINITY])
+    instance = replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
     return replace(instance, cluster=replace(instance.cluster, hosts=tuple(counted)))

@@ -36,7 +36,6 @@ _PARTS_OF_PRIORITY = {
     "sshare": re.compile(r"^\s*Account\b.*\bRawShares\b", re.MULTILINE),
 }
 _DIAGNOSIS = re.compile(r"sdiag output at (.*?) \((\d{9,11})\)")
-_LAST_CYCLE = re.compile(r"Last cycle when: .*?\((\d{9,11})\)")
 _CONFIGURED = re.compile(r"Configuration data as of (\S+)")
 _STAMP_OF_DIAGNOSIS = "%a %b %d %H:%M:%S %Y"
 _SLURM_CONF = re.compile(r"^\s*(?:ClusterName|SlurmctldHost|NodeName)\s*=", re.MULTILINE)
@@ -90,7 +89,7 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
         found = list(records_of_json(document, text.source))
         if found:
             seen.version = version_of(document) or seen.version
-            _stamps(document, seen)
+            _stamp(document, seen)
     elif _CONFIGURED.search(content[:4096]):
         seen.settings = settings_of(text)
         return
@@ -139,15 +138,12 @@ def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRe
     return False
 
 
-def _stamps(document: Mapping[str, Any], seen: SlurmState) -> None:
-    """Return the time of printing and of the last backfill cycle, from JSON (23.11 and later)."""
-    for name in ("last_update", "last_backfill"):
-        found = values.whole(document.get(name)) if document.get(name) is not None else None
-        if found:
-            if name == "last_update":
-                seen.now = max(seen.now or 0, found)
-            else:
-                seen.last_backfill = found
+def _stamp(document: Mapping[str, Any], seen: SlurmState) -> None:
+    """Take the time of printing from JSON (23.11 and later)."""
+    stamp = document.get("last_update")
+    found = None if stamp is None else values.whole(stamp)
+    if found:
+        seen.now = max(seen.now or 0, found)
 
 
 def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
@@ -157,8 +153,6 @@ def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
         if (found := _DIAGNOSIS.search(text.content[:4096])) is None:
             continue
         seen.now = int(found[2])
-        if (cycle := _LAST_CYCLE.search(text.content)) is not None:
-            seen.last_backfill = int(cycle[1])
         try:
             local = datetime.strptime(found[1].strip(), _STAMP_OF_DIAGNOSIS).replace(tzinfo=UTC)
         except ValueError:

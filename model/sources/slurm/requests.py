@@ -171,7 +171,7 @@ _FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
 
 
 def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
-    """Return ``a&x``, ``a|b``, ``[a|b]`` and counts as a selection."""
+    """Add ``a&x``, ``a|b``, ``[a|b]`` and counts to the selection of the job."""
     if not text:
         return
     counted = "*" in text
@@ -194,7 +194,7 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
 
 
 def _licences(text: str, found: Requested) -> None:
-    """Return ``foo:2,bar`` as rusage of the job."""
+    """Add ``foo:2,bar`` to the rusage of the job."""
     if "|" in text:
         found.omitted.append(f"licences {text}: taken as the first of them")
     for name, count in licence_counts(text):
@@ -210,7 +210,7 @@ def licence_counts(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
-    """Return the nodes that a job must have, and the nodes that it must not have."""
+    """Add the nodes that a job must have, and the nodes that it must not have."""
     places, size = job.places, job.size
     known = [name for name in places.required if name in facts.nodes]
     if len(known) < len(places.required):

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ...errors import InputError, Problem, nearest
-from ...formats.submit import Submission, submission
+from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
 from ...job import ArraySpec, Job, parse_spec, too_large
 from .. import slurm_values as values
@@ -115,7 +115,7 @@ def sbatch_submission(
     instance: Instance,
     line: str,
     *,
-    user: str = "user",
+    user: str = "",
     script: str | None = None,
     script_name: str = "",
 ) -> Submission:
@@ -138,10 +138,9 @@ def sbatch_submission(
     try:
         submitted = submission(instance, job)
     except InputError as error:
-        raise InputError(
-            replace(problem, message=_in_words_of_slurm(problem.message), path="sbatch line")
-            for problem in error.problems
-        ) from None
+        texts = [_in_words_of_slurm(problem.message) for problem in error.problems]
+        texts = texts if user else [with_unnamed_user(text) for text in texts]
+        raise InputError(Problem(text, path="sbatch line") for text in texts) from None
     quiet = tuple(f"--{name}" for name in found.given if name in _QUIET)
     return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
 
@@ -152,6 +151,8 @@ def _in_words_of_slurm(message: str) -> str:
         ("-q:", "--partition:"),
         ("queue", "partition"),
         ("-R:", "request:"),
+        ("-U:", "--reservation:"),
+        ("bsub ", "sbatch "),
         ("RUNLIMIT", "MaxTime"),
         ("host", "node"),
     ):
@@ -350,7 +351,8 @@ def _job_of(
         omitted.append(f"limits of --qos {given['qos']}")
     account = given.get("account", "default")
     job = Job(
-        "asked", requested.slots, user=user, queue=partitions[0], res_req=requested.res_req,
+        "asked", requested.slots, user=user or UNNAMED,
+        queue=partitions[0], res_req=requested.res_req,
         run_limit=_read(found, "time", _time_limit),
         estimated_run_time=seen.min_limit,
         submit=now,

@@ -276,9 +276,7 @@ class SlurmState:
     settings: dict[str, str] = field(default_factory=dict)
     #: Version of Slurm, "" if unknown.
     version: str = ""
-    #: When it was printed, and when backfill ran last.
+    #: Time of printing in seconds since 1970, None if unknown.
     now: int | None = None
-    #: Last backfill cycle in seconds since 1970, None if unknown.
-    last_backfill: int | None = None
     #: Fields of records that nothing knows, by kind.
     unknown: dict[str, set[str]] = field(default_factory=dict)

@@ -29,8 +29,6 @@ _CLOSED = frozenset(
 )  # fmt: skip
 #: The load index that carries Slurm's Weight, by which lighter nodes come first.
 WEIGHT = "weight"
-#: Longest limit that Slurm plans with where none is set: a year.
-YEAR = 365 * 86400
 #: Dispatch cycles for which a job keeps its reservation: Slurm plans all of them in every cycle.
 FOR_EVER = 1_000_000
 #: The highest priority of a job in the model.

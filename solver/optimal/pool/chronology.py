@@ -245,7 +245,7 @@ class Chronology:
         return lost
 
     def children(self, state: State) -> list[State]:
-        """Yield the successors of a state: one more job started now, or a step to the next
+        """Return the successors of a state: one more job started now, or a step to the next
         event.
         """
         free = self.free_at(state)

@@ -1,0 +1,583 @@
+"""The store: every estimate of a job's start, kept when it changes, and the start that followed.
+
+SQLite by default, another database by its URL. One process writes, any number read. Each poll is
+one transaction, so that a killed process loses the poll in flight and no more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    Select,
+    delete,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from ...model.display import HOUR, MINUTE
+from ...model.errors import InputError, Problem, SlotwiseError
+from ...solver.forecast.forecast import Calibration, Calibrator
+from .database import MEMORY, connected, shown_name
+from .polled import JobEstimate, JobKey, PolledState
+from .schema import ESTIMATES, FORMAT, JOBS, META, STEPS, TABLES, VERSION
+
+#: An estimate has changed if it differs by this many seconds from the kept one, and by this share
+#: of the time that is left to it.
+MIN_CHANGE, MIN_SHARE = MINUTE, 0.02
+#: Names of the estimated starts, as in :class:`JobEstimate` and in the table.
+STARTS: Final = ("as_configured", "estimate", "possible", "printed", "likely", "early", "late")
+#: Rows of one statement.
+_PART = 500
+
+
+class StoreError(SlotwiseError):
+    """The database of the store failed: full disk, lost connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Changes that one poll made to the store."""
+
+    #: Number of kept rows of estimates.
+    kept: int
+    #: Jobs that were pending before and run now, with their starts.
+    started: Mapping[JobKey, int] = field(default_factory=dict)
+    #: Pending jobs that left the cluster, and no poll showed a start.
+    vanished: tuple[JobKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEstimate:
+    """Estimates of one job at one poll, with the start that followed; times in seconds."""
+
+    #: Number of the job in the store.
+    number: int
+    #: Job id.
+    job: str
+    #: Submission.
+    submit: int
+    #: Name of the user.
+    user: str
+    #: Name of the queue.
+    queue: str
+    #: Minimum number of slots.
+    slots: int
+    #: Time of the state from which the estimates were made.
+    at: int
+    #: Estimated starts by the names in STARTS, None if there is none.
+    starts: Mapping[str, int | None]
+    #: Uncalibrated quantiles of the forecast, () without a forecast.
+    quantiles: tuple[int | None, ...]
+    #: The start, None if it is not known.
+    started: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptJob:
+    """One attempt of a job, with its estimates in the order of time."""
+
+    job: str
+    submit: int
+    #: 1, or more if the job was requeued.
+    attempt: int
+    #: "pending", "running", "finished" or "gone": left the cluster without a known start.
+    state: str
+    started: int | None
+    finished: int | None
+    estimates: tuple[KeptEstimate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedStart:
+    """Start and end of a job by a log; times in seconds of the store's clock, None if never."""
+
+    job: str
+    submit: int
+    started: int | None
+    finished: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSummary:
+    """Contents of a store as numbers."""
+
+    #: Number of polls, times of the first and last one (None: no poll yet).
+    polls: int
+    first_poll: int | None
+    last_poll: int | None
+    #: Whether times are seconds since 1970.
+    dated: bool
+    #: Number of jobs by state.
+    jobs: Mapping[str, int]
+    #: Number of jobs with a known start.
+    started: int
+    #: Number of rows of estimates.
+    estimates: int
+
+
+@dataclass(slots=True)
+class _Alive:
+    """A job that was in the cluster at the last poll."""
+
+    number: int
+    attempt: int
+    running: bool
+    #: Last kept estimates, in the order of STARTS; None: none are kept.
+    kept: tuple[int | None, ...] | None = None
+
+
+class Store:
+    """Estimates and outcomes in a database; open one with :meth:`open`."""
+
+    def __init__(self, engine: Engine, name: str, keep: int | None = None) -> None:
+        self.name = name
+        #: Seconds for which jobs are kept after they left the cluster; None: for ever.
+        self.keep = keep
+        self._engine = engine
+        self._lock = threading.RLock()
+        self._meta: dict[str, str] = {}
+        self._alive: dict[JobKey, _Alive] = {}
+        self._next = 1
+        self._prune_at = 0
+
+    @classmethod
+    def open(cls, target: str | Path, *, create: bool = True, keep: int | None = None) -> Store:
+        """Return the store in a file, in memory (``:memory:``) or at a URL, checked and migrated.
+
+        create: make an empty store if there is none. keep: seconds for which jobs are kept after
+        they left the cluster, None: for ever. Raises InputError if there is none, if it is
+        damaged, newer than this version, or no store.
+        """
+        store = cls(connected(target, create=create), shown_name(target), keep)
+        try:
+            store._begin(create=create)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        """Yield a connection in a transaction; a failing database is a StoreError."""
+        try:
+            with self._guard(writes=writes), self._engine.connect() as connection:
+                connection.execution_options(writes=writes)
+                with connection.begin():
+                    yield connection
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.name}: the store failed: {_reason(error)}") from error
+
+    def _guard(self, *, writes: bool) -> AbstractContextManager[object]:
+        """Return the lock of the one writer; readers need it only in memory."""
+        return self._lock if writes or self.name == MEMORY else nullcontext()
+
+    def _begin(self, *, create: bool) -> None:
+        with self._transaction(writes=True) as connection:
+            has_tables = inspect(connection).has_table(META.name)
+            if not has_tables:
+                if not create:
+                    raise self._refused("is no store", "a database without the tables of a store")
+                TABLES.create_all(connection)
+                facts = {"format": FORMAT, "version": str(VERSION)}
+                rows = [{"name": name, "value": value} for name, value in facts.items()]
+                connection.execute(insert(META), rows)
+            self._meta = {row.name: row.value for row in connection.execute(select(META))}
+            self._migrate(connection)
+            self._load(connection)
+
+    def _refused(self, wrong: str, found: str) -> InputError:
+        wanted = "give the file that `slotwise serve --store FILE` wrote"
+        return InputError([Problem(f"{wrong}: it is {found}; {wanted}", self.name)])
+
+    def _migrate(self, connection: Connection) -> None:
+        """Bring the tables to this version, step by step; raise InputError for a newer store."""
+        said = self._meta.get("version", "")
+        if self._meta.get("format") != FORMAT or not said.isdecimal():
+            raise self._refused("is no store", "a database of another program")
+        found = int(said)
+        if found > VERSION:
+            raise InputError(
+                [
+                    Problem(
+                        f"is a store of version {found}: this slotwise reads up to version "
+                        f"{VERSION}; use the newer slotwise that wrote it",
+                        self.name,
+                    )
+                ]
+            )
+        for version in range(found, VERSION):
+            STEPS[version](connection)
+        if found < VERSION:
+            self._set(connection, version=VERSION)
+
+    def _set(self, connection: Connection, **facts: int | str) -> None:
+        """Write facts on the store into META."""
+        for name, value in facts.items():
+            changed = connection.execute(
+                update(META).where(META.c.name == name).values(value=str(value))
+            )
+            if not changed.rowcount:
+                connection.execute(insert(META).values(name=name, value=str(value)))
+
+    def _load(self, connection: Connection) -> None:
+        """Read the jobs that were in the cluster at the last poll, with their last estimates."""
+        self._next = (connection.scalar(select(func.max(JOBS.c.key))) or 0) + 1
+        alive = JOBS.c.state.in_(("pending", "running"))
+        chosen = select(JOBS).where(alive).order_by(JOBS.c.attempt)
+        self._alive = {
+            (row.job, row.submit): _Alive(row.key, row.attempt, row.state == "running")
+            for row in connection.execute(chosen)
+        }
+        last = (
+            select(ESTIMATES.c.job_key, func.max(ESTIMATES.c.at).label("at"))
+            .join(JOBS, JOBS.c.key == ESTIMATES.c.job_key)
+            .where(alive)
+            .group_by(ESTIMATES.c.job_key)
+            .subquery()
+        )
+        same = (ESTIMATES.c.job_key == last.c.job_key) & (ESTIMATES.c.at == last.c.at)
+        by_number = {item.number: item for item in self._alive.values()}
+        for row in connection.execute(select(ESTIMATES).join(last, same)):
+            by_number[row.job_key].kept = _starts_of(row)
+
+    # Polls.
+
+    def record(self, state: PolledState) -> Recorded:
+        """Keep the estimates of a poll that changed, and derive the starts that it shows.
+
+        Raises InputError for a state of another clock, or before the last one; StoreError if the
+        database fails: then nothing of the poll is kept.
+        """
+        self._check_clock(state)
+        poll = _Poll.of(self._alive, state, self._next)
+        last = int(self._meta.get("last_poll", state.at - 1))
+        facts: dict[str, int | str] = {
+            "dated": int(state.dated),
+            "first_poll": self._meta.get("first_poll", str(state.at)),
+            "last_poll": state.at,
+            "polls": int(self._meta.get("polls", 0)) + 1,
+        }
+        with self._transaction(writes=True) as connection:
+            if poll.jobs:
+                connection.execute(insert(JOBS), poll.jobs)
+            for number, values in poll.changes.items():
+                connection.execute(update(JOBS).where(JOBS.c.key == number).values(**values))
+            if poll.rows and last == state.at:
+                numbers = [row["job_key"] for row in poll.rows]
+                for part in _parts(numbers):
+                    chosen = ESTIMATES.c.job_key.in_(part) & (ESTIMATES.c.at == state.at)
+                    connection.execute(delete(ESTIMATES).where(chosen))
+            if poll.rows:
+                connection.execute(insert(ESTIMATES), poll.rows)
+            self._set(connection, **facts)
+        self._alive, self._next = poll.alive, poll.next
+        self._meta.update({name: str(value) for name, value in facts.items()})
+        if self.keep is not None and state.at >= self._prune_at:
+            self.prune(self.keep)
+            self._prune_at = state.at + HOUR
+        return Recorded(len(poll.rows), poll.started, poll.vanished)
+
+    def _check_clock(self, state: PolledState) -> None:
+        dated, last = self._meta.get("dated"), self._meta.get("last_poll")
+        if dated is not None and bool(int(dated)) != state.dated:
+            kinds = ("seconds without a date", "dates")
+            wrong = (
+                f"the times of this state are {kinds[state.dated]}, those of the store are "
+                f"{kinds[not state.dated]}: use a store of its own for this cluster"
+            )
+            raise InputError([Problem(wrong, self.name)])
+        if last is not None and state.at < int(last):
+            wrong = (
+                f"the state is of second {state.at}, before the last poll at {last}: give later "
+                "states, or a store of its own for this cluster"
+            )
+            raise InputError([Problem(wrong, self.name)])
+
+    # Outcomes of a log.
+
+    def outcome(self, job: str, submit: int, started: int | None, finished: int | None) -> bool:
+        """Keep the start and end of one job, None if never; return whether the store has it."""
+        return self.add_outcomes([LoggedStart(job, submit, started, finished)]) == 1
+
+    def add_outcomes(self, outcomes: Iterable[LoggedStart]) -> int:
+        """Keep the starts and ends of jobs by a log; return for how many jobs of the store.
+
+        A job is known by its id and a submission within the same minute, because some commands
+        print no seconds. Records of jobs that the store never saw pending are skipped.
+        """
+        with self._lock:
+            with self._transaction(writes=False) as connection:
+                known: dict[str, list[Row[Any]]] = {}
+                for row in connection.execute(select(JOBS).order_by(JOBS.c.attempt)):
+                    known.setdefault(row.job, []).append(row)
+            changes: dict[int, dict[str, Any]] = {}
+            for item in outcomes:
+                found = _attempt(known.get(item.job, ()), item)
+                if found is not None:
+                    changes[found.key] = _outcome_values(found, item)
+            for part in _parts(list(changes.items())):
+                with self._transaction(writes=True) as connection:
+                    for number, values in part:
+                        chosen = update(JOBS).where(JOBS.c.key == number)
+                        connection.execute(chosen.values(**values))
+            with self._transaction(writes=False) as connection:
+                self._load(connection)
+        return len(changes)
+
+    # Questions.
+
+    def history(self, job: str) -> tuple[KeptJob, ...]:
+        """Return the attempts of all jobs with an id, oldest first; () if there is none."""
+        chosen = select(JOBS).where(JOBS.c.job == job)
+        with self._transaction(writes=False) as connection:
+            rows = connection.execute(chosen.order_by(JOBS.c.submit, JOBS.c.attempt)).all()
+            kept: dict[int, list[KeptEstimate]] = {row.key: [] for row in rows}
+            joined = _joined().where(JOBS.c.job == job)
+            for row in connection.execute(joined.order_by(ESTIMATES.c.at)):
+                kept[row.key].append(_kept(row))
+        return tuple(
+            KeptJob(
+                row.job,
+                row.submit,
+                row.attempt,
+                row.state,
+                row.started,
+                row.finished,
+                tuple(kept[row.key]),
+            )
+            for row in rows
+        )
+
+    def estimates(self, since: int | None = None) -> list[KeptEstimate]:
+        """Return the kept estimates with a known start, by job and time.
+
+        since: only those made at this second or later.
+        """
+        chosen = _joined().where(JOBS.c.started.is_not(None))
+        if since is not None:
+            chosen = chosen.where(ESTIMATES.c.at >= since)
+        with self._transaction(writes=False) as connection:
+            ordered = chosen.order_by(JOBS.c.key, ESTIMATES.c.at)
+            return [_kept(row) for row in connection.execute(ordered)]
+
+    def calibration(self) -> Calibration:
+        """Return the factors of P10 and P90 by the forecasts whose start is known.
+
+        The first forecast of each job counts, in the order of the starts.
+        """
+        first: dict[int, KeptEstimate] = {}
+        for item in self.estimates():
+            if item.quantiles and item.started is not None and item.at < item.started:
+                first.setdefault(item.number, item)
+        calibrator = Calibrator()
+        for item in sorted(first.values(), key=lambda each: (each.started, each.number)):
+            early, late = item.quantiles[0], item.quantiles[-1]
+            if early is not None and late is not None and item.started is not None:
+                calibrator.add(item.started - item.at, early - item.at, late - item.at)
+        return calibrator.calibration()
+
+    def summary(self) -> StoreSummary:
+        """Return the contents of the store as numbers."""
+        with self._transaction(writes=False) as connection:
+            states = select(JOBS.c.state, func.count()).group_by(JOBS.c.state)
+            jobs = {str(state): int(count) for state, count in connection.execute(states)}
+            started = connection.scalar(
+                select(func.count()).where(JOBS.c.started.is_not(None)).select_from(JOBS)
+            )
+            estimates = connection.scalar(select(func.count()).select_from(ESTIMATES))
+        meta = {name: int(self._meta[name]) for name in _NUMBERS if name in self._meta}
+        return StoreSummary(
+            polls=meta.get("polls", 0),
+            first_poll=meta.get("first_poll"),
+            last_poll=meta.get("last_poll"),
+            dated=bool(meta.get("dated", 1)),
+            jobs=jobs,
+            started=started or 0,
+            estimates=estimates or 0,
+        )
+
+    def prune(self, keep: int) -> int:
+        """Delete the jobs that left the cluster over `keep` seconds before the last poll.
+
+        Return their number.
+        """
+        last = self._meta.get("last_poll")
+        if last is None:
+            return 0
+        left = func.coalesce(JOBS.c.finished, JOBS.c.started, JOBS.c.first_seen)
+        old = JOBS.c.state.in_(("finished", "gone")) & (left < int(last) - keep)
+        deleted = 0
+        while True:
+            with self._transaction(writes=True) as connection:
+                numbers = list(connection.scalars(select(JOBS.c.key).where(old).limit(_PART)))
+                connection.execute(delete(ESTIMATES).where(ESTIMATES.c.job_key.in_(numbers)))
+                connection.execute(delete(JOBS).where(JOBS.c.key.in_(numbers)))
+            deleted += len(numbers)
+            if len(numbers) < _PART:
+                return deleted
+
+
+_NUMBERS = ("polls", "first_poll", "last_poll", "dated")
+
+
+@dataclass(slots=True)
+class _Poll:
+    """Rows by which a poll changes the tables, and the state behind it."""
+
+    alive: dict[JobKey, _Alive]
+    #: Number of the next job that is new.
+    next: int
+    jobs: list[dict[str, Any]] = field(default_factory=list)
+    changes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    started: dict[JobKey, int] = field(default_factory=dict)
+    vanished: tuple[JobKey, ...] = ()
+
+    @classmethod
+    def of(cls, before: Mapping[JobKey, _Alive], state: PolledState, next_number: int) -> _Poll:
+        """Return the changes from the jobs of the last poll to a state."""
+        poll = cls({}, next_number)
+        for item in state.pending:
+            poll._pend(before.get(item.key), item, state.at)
+        for key, start in state.running.items():
+            job = before.get(key)
+            if job is None or key in poll.alive:
+                continue
+            if not job.running:
+                poll.changes[job.number] = _running(start)
+                poll.started[key] = start
+            poll.alive[key] = _Alive(job.number, job.attempt, running=True)
+        left = [(key, job) for key, job in before.items() if key not in poll.alive]
+        for _, job in left:
+            word = "finished" if job.running else "gone"
+            poll.changes[job.number] = {"state": word, "finished": state.at}
+        poll.vanished = tuple(key for key, job in left if not job.running)
+        return poll
+
+    def _pend(self, before: _Alive | None, item: JobEstimate, at: int) -> None:
+        """Take a pending job over; a job that ran before is requeued and begins an attempt."""
+        if before is None or before.running:
+            attempt = 1
+            if before is not None:
+                self.changes[before.number] = {"state": "finished", "finished": at}
+                attempt = before.attempt + 1
+            before = _Alive(self.next, attempt, running=False)
+            self.next += 1
+            self.jobs.append(_job_row(before, item, at))
+        kept = before.kept
+        values = tuple(getattr(item, name) for name in STARTS)
+        if kept is None or any(map(_has_changed, kept, values, [at] * len(values))):
+            self.rows.append(_estimate_row(before.number, item, at))
+            kept = values
+        self.alive[item.key] = _Alive(before.number, before.attempt, running=False, kept=kept)
+
+
+def _has_changed(kept: int | None, new: int | None, at: int) -> bool:
+    """Whether an estimate differs from the kept one by more than a reader would notice."""
+    if kept is None or new is None:
+        return kept is not new
+    return abs(new - kept) >= max(MIN_CHANGE, MIN_SHARE * (new - at))
+
+
+def _running(start: int) -> dict[str, Any]:
+    return {"state": "running", "started": start, "known_by": "poll"}
+
+
+def _job_row(job: _Alive, item: JobEstimate, at: int) -> dict[str, Any]:
+    return {
+        "key": job.number,
+        "job": item.job,
+        "submit": item.submit,
+        "attempt": job.attempt,
+        "user": item.user,
+        "queue": item.queue,
+        "slots": item.slots,
+        "first_seen": at,
+        "state": "pending",
+        "known_by": "",
+    }
+
+
+def _estimate_row(number: int, item: JobEstimate, at: int) -> dict[str, Any]:
+    quantiles = " ".join("-" if time is None else str(time) for time in item.quantiles)
+    starts = {name: getattr(item, name) for name in STARTS}
+    return {"job_key": number, "at": at, **starts, "quantiles": quantiles}
+
+
+def _attempt(rows: Sequence[Row[Any]], item: LoggedStart) -> Row[Any] | None:
+    """Return the attempt of a job to which a record of a log belongs, None if it is unknown."""
+    same = [row for row in rows if abs(row.submit - item.submit) < MINUTE]
+    if item.started is None:
+        return same[-1] if same else None
+    later = [row for row in same if row.first_seen <= item.started]
+    return later[-1] if later else (same[0] if same else None)
+
+
+def _outcome_values(row: Row[Any], item: LoggedStart) -> dict[str, Any]:
+    if item.started is None:
+        return {"state": "gone", "finished": item.finished}
+    state = row.state if item.finished is None else "finished"
+    return {
+        "state": "running" if state in ("pending", "gone") else state,
+        "started": item.started,
+        "finished": item.finished,
+        "known_by": "log",
+    }
+
+
+def _joined() -> Select[Any]:
+    """Return the estimates joined with their jobs."""
+    columns = [column for column in ESTIMATES.c if column.name != "job_key"]
+    return select(JOBS, *columns).join(ESTIMATES, ESTIMATES.c.job_key == JOBS.c.key)
+
+
+def _starts_of(row: Row[Any]) -> tuple[int | None, ...]:
+    return tuple(getattr(row, name) for name in STARTS)
+
+
+def _kept(row: Row[Any]) -> KeptEstimate:
+    quantiles = tuple(None if word == "-" else int(word) for word in row.quantiles.split())
+    return KeptEstimate(
+        row.key,
+        row.job,
+        row.submit,
+        row.user,
+        row.queue,
+        row.slots,
+        row.at,
+        dict(zip(STARTS, _starts_of(row), strict=True)),
+        quantiles,
+        row.started,
+    )
+
+
+def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    return (items[place : place + _PART] for place in range(0, len(items), _PART))
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    """Return the database's own words, without the statement and its values."""
+    return str(error.orig) if isinstance(error, DBAPIError) else type(error).__name__

@@ -1,0 +1,306 @@
+"""The store: what it keeps of polls, the starts that it derives, and that no kill damages it."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from slotwise.cli.main import app
+from slotwise.cli.serve import schema
+from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.store import LoggedStart, Store
+from slotwise.model.errors import InputError
+from typer.testing import CliRunner
+
+NOON = 1_790_000_000
+
+
+def job(name: str = "1", submit: int = NOON - 600, **starts: int) -> JobEstimate:
+    return JobEstimate(name, submit, "ann", "night", 4, **starts)
+
+
+def poll(at: int, *pending: JobEstimate, running: dict | None = None) -> PolledState:
+    return PolledState(NOON + at, True, pending, running or {})
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with Store.open(tmp_path / "score.db") as opened:
+        yield opened
+
+
+def times(store: Store, name: str = "1") -> list[int]:
+    return [item.at - NOON for one in store.history(name) for item in one.estimates]
+
+
+def test_a_row_is_kept_only_if_an_estimate_changed(store: Store):
+    """A change is a minute and 2 % of the time that is left, against the kept row."""
+    one = job(as_configured=NOON + 7200, likely=NOON + 3600)
+    assert store.record(poll(0, one)).kept == 1
+    assert store.record(poll(10, one)).kept == 0
+    assert store.record(poll(20, replace(one, likely=NOON + 3659))).kept == 0
+    assert store.record(poll(30, replace(one, as_configured=NOON + 7330))).kept == 0  # below 2 %
+    assert store.record(poll(40, replace(one, likely=NOON + 3718))).kept == 1  # from the kept row
+    assert store.record(poll(50, replace(one, likely=None))).kept == 1
+    assert store.record(poll(60, replace(one, likely=None, printed=NOON + 9))).kept == 1
+    assert times(store) == [0, 40, 50, 60]
+
+
+def test_creeping_changes_are_kept_in_the_end(store: Store):
+    for step in range(10):
+        store.record(poll(step, job(likely=NOON + 600 + 30 * step)))
+    assert times(store) == [0, 2, 4, 6, 8]
+
+
+def test_starts_and_departures_come_from_the_next_polls(store: Store):
+    store.record(poll(0, job("1"), job("2"), job("3")))
+    found = store.record(poll(60, job("3"), running={("1", NOON - 600): NOON + 45}))
+    assert found.started == {("1", NOON - 600): NOON + 45}
+    assert found.vanished == (("2", NOON - 600),)
+    store.record(poll(120, job("3")))
+    said = {name: store.history(name)[0] for name in "123"}
+    assert [(said[n].state, said[n].started, said[n].finished) for n in "123"] == [
+        ("finished", NOON + 45, NOON + 120),
+        ("gone", None, NOON + 60),
+        ("pending", None, None),
+    ]
+
+
+def test_an_id_that_is_used_again_is_another_job(store: Store):
+    store.record(poll(0, job("7[3]", NOON - 900)))
+    store.record(poll(60, job("7[3]", NOON + 30), running={("7[3]", NOON - 900): NOON + 5}))
+    assert [(item.submit - NOON, item.started) for item in store.history("7[3]")] == [
+        (-900, NOON + 5),
+        (30, None),
+    ]
+
+
+def test_a_requeued_job_begins_another_attempt(store: Store):
+    store.record(poll(0, job()))
+    store.record(poll(60, running={("1", NOON - 600): NOON + 50}))
+    store.record(poll(120, job()))
+    store.record(poll(180, running={("1", NOON - 600): NOON + 150}))
+    found = store.history("1")
+    assert [(item.attempt, item.started) for item in found] == [(1, NOON + 50), (2, NOON + 150)]
+    # A log has both runs; each goes to its attempt.
+    runs = [(NOON + 52, NOON + 100), (NOON + 152, NOON + 900)]
+    assert store.add_outcomes([LoggedStart("1", NOON - 600, *run) for run in runs]) == 2
+    assert [(item.started, item.finished) for item in store.history("1")] == runs
+
+
+def test_a_log_says_what_no_poll_saw(store: Store):
+    """A job that started and ended between two polls; bjobs has minutes, the log has seconds."""
+    store.record(poll(0, job(submit=NOON - 600, likely=NOON + 100)))
+    store.record(poll(600))
+    assert store.estimates() == []
+    assert store.outcome("1", NOON - 571, NOON + 70, NOON + 90)
+    assert not store.outcome("1", NOON - 500, NOON + 70, NOON + 90)  # another job of this id
+    assert not store.outcome("9", NOON - 600, NOON + 70, NOON + 90)
+    (item,) = store.estimates()
+    assert (item.starts["likely"], item.started) == (NOON + 100, NOON + 70)
+    assert store.history("1")[0].state == "finished"
+
+
+def test_a_job_that_a_log_ends_without_a_start_has_none(store: Store):
+    store.record(poll(0, job()))
+    assert store.outcome("1", NOON - 600, None, NOON + 30)
+    assert store.history("1")[0].state == "gone"
+    assert store.estimates() == []
+    store.record(poll(60))
+    assert store.history("1")[0].finished == NOON + 30
+
+
+def test_it_goes_on_after_it_was_closed(tmp_path: Path):
+    one = job(likely=NOON + 900)
+    with Store.open(tmp_path / "s.db") as store:
+        store.record(poll(0, one, job("2")))
+    with Store.open(tmp_path / "s.db") as store:
+        assert store.record(poll(10, one, job("2"))).kept == 0
+        store.record(poll(20, running={("1", one.submit): NOON + 15}))
+        summary = store.summary()
+    assert (summary.polls, summary.first_poll, summary.last_poll) == (3, NOON, NOON + 20)
+    assert (summary.jobs, summary.started) == ({"running": 1, "gone": 1}, 1)
+
+
+def test_a_poll_of_the_same_second_replaces_the_last(store: Store):
+    store.record(poll(0, job(likely=NOON + 600)))
+    store.record(poll(0, job(likely=NOON + 6000)))
+    assert [item.starts["likely"] for item in store.history("1")[0].estimates] == [NOON + 6000]
+
+
+def test_prune_keeps_what_is_alive_and_what_is_new(store: Store):
+    store.record(poll(0, job("1"), job("2"), job("3")))
+    store.record(poll(60, job("2"), running={("1", NOON - 600): NOON + 1}))
+    store.record(poll(120, job("2")))
+    store.record(poll(100_000, job("2"), job("4")))
+    store.record(poll(100_060, job("2")))
+    assert store.prune(86_400) == 2
+    assert [bool(store.history(name)) for name in "1234"] == [False, True, False, True]
+    assert store.record(poll(100_070, job("2"))).kept == 0
+
+
+def test_text_of_a_job_is_never_part_of_a_statement(store: Store):
+    for name in ("'; DROP TABLE jobs; --", 'a"b', "%s", ":x", "é\u2028\x00"):
+        store.record(poll(0, job(name)))
+        assert [item.job for item in store.history(name)] == [name]
+    assert store.summary().jobs["pending"] == 1  # the others left
+
+
+@pytest.mark.parametrize("content", [b"jobs:\n- id: 7\n" * 20, b"\0" * 5000])
+def test_a_file_that_is_none_is_refused_and_stays_itself(tmp_path: Path, content: bytes):
+    path = tmp_path / "cluster.yaml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"is no store: it is no SQLite file; give the file that"):
+        Store.open(path)
+    assert path.read_bytes() == content
+
+
+def test_a_database_of_another_program_is_refused_and_stays_itself(tmp_path: Path):
+    path = tmp_path / "x.db"
+    with sqlite3.connect(path) as other:
+        other.execute("create table jobs (x)")
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="SQLite file of another program"):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+def test_no_store_is_made_to_read_one(tmp_path: Path):
+    with pytest.raises(InputError, match="does not exist: give the file that"):
+        Store.open(tmp_path / "scroe.db", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_store_is_refused(tmp_path: Path):
+    path = tmp_path / "s.db"
+    with Store.open(path) as store:
+        store.record(poll(0, *(job(str(number)) for number in range(500))))
+    content = bytearray(path.read_bytes())
+    content[4096 * 3 : 4096 * 6] = b"\x07" * 4096 * 3
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"is damaged: .*restore a copy, or move it away"):
+        Store.open(path)
+
+
+def test_a_newer_store_is_refused_and_an_older_one_migrates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "s.db"
+    with Store.open(path) as store:
+        store.record(poll(0, job()))
+    newer = schema.VERSION + 1
+    with monkeypatch.context() as patch:
+        patch.setattr("slotwise.cli.serve.store.VERSION", newer)
+        step = {schema.VERSION: lambda c: c.exec_driver_sql("alter table jobs add column why text")}
+        patch.setattr("slotwise.cli.serve.store.STEPS", step)
+        with Store.open(path) as store:
+            assert store.record(poll(10, job())).kept == 0
+    with sqlite3.connect(path) as plain:
+        assert "why" in [row[1] for row in plain.execute("pragma table_info(jobs)")]
+    with pytest.raises(InputError, match=rf"version {newer}: this slotwise reads up to version"):
+        Store.open(path)
+
+
+def test_states_of_another_clock_or_of_the_past_are_refused(store: Store):
+    store.record(poll(0, job()))
+    with pytest.raises(InputError, match="seconds without a date, those of the store are dates"):
+        store.record(replace(poll(10), dated=False))
+    with pytest.raises(InputError, match="before the last poll"):
+        store.record(poll(-10))
+    assert store.summary().polls == 1
+
+
+def test_a_store_in_memory_and_readers_of_other_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    with Store.open(":memory:") as store, ThreadPoolExecutor(4) as pool:
+        readers = [pool.submit(store.history, "1") for _ in range(40)]
+        for second in range(20):
+            store.record(poll(second, job(likely=NOON + 600 * second)))
+            readers.append(pool.submit(store.history, "1"))
+        assert all(len(reader.result()) <= 1 for reader in readers)
+        assert len(times(store)) == 20
+
+
+_WRITER = """
+import sys
+from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.store import Store
+store = Store.open(sys.argv[1])
+second = (store.summary().last_poll or 0) + 1
+print(second, flush=True)
+while True:
+    jobs = (JobEstimate(str(n), 1, "u", "q", 1, likely=10**6 * second + n) for n in range(50))
+    store.record(PolledState(second, True, tuple(jobs)))
+    print(second, flush=True)
+    second += 1
+"""
+
+
+def kill_while_it_writes(path: Path, kills: int) -> None:
+    """Each time: the store opens, has every poll that was reported, and whole ones only."""
+    for number in range(kills):
+        command = [sys.executable, "-c", _WRITER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None
+            first = int(writer.stdout.readline())
+            time.sleep(0.013 * ((number + 3) % 17))
+            os.kill(writer.pid, signal.SIGKILL)
+            told = [int(line) for line in writer.stdout.read().splitlines(True) if line[-1] == "\n"]
+        with Store.open(path) as store:
+            last = store.summary().last_poll or 0
+            assert last - max(told, default=first - 1) in (0, 1)
+            for name in ("0", "49"):
+                kept = [item.at for one in store.history(name) for item in one.estimates]
+                assert kept == list(range(1, last + 1))
+
+
+def test_a_killed_process_loses_the_poll_in_flight_at_most(tmp_path: Path):
+    kill_while_it_writes(tmp_path / "s.db", 2)
+
+
+@pytest.mark.slow
+def test_200_kills(tmp_path: Path):
+    kill_while_it_writes(tmp_path / "s.db", 200)
+
+
+def forecast_store(path: Path, jobs: int) -> None:
+    """Jobs that waited twice as long as their P90, each asked once."""
+    with Store.open(path) as store:
+        for number in range(jobs):
+            at = 10_000 * number
+            quantiles = tuple(NOON + at + 1000 * step for step in range(1, 10))
+            asked = replace(job(str(number), NOON + at), quantiles=quantiles)
+            store.record(poll(at, asked))
+            store.record(poll(at + 9999, running={asked.key: NOON + at + 18_000}))
+
+
+@pytest.mark.parametrize("jobs", [19, 40])
+def test_forecasts_are_calibrated_by_a_store_once_it_suffices(tmp_path: Path, jobs: int):
+    path = tmp_path / "s.db"
+    forecast_store(path, jobs)
+    log = tmp_path / "log.swf"
+    log.write_text("1 0 0 100 4 -1 -1 4 200 -1 1 1 1 1 1 -1 -1 -1\n")
+    options = ["--example", "headline", "--history", str(log), "--calibration", str(path)]
+    found = CliRunner().invoke(app, ["forecast", *options, "--format", "json"])
+    assert found.exit_code == 0
+    if jobs < 20:
+        said = "not calibrated: 19 of its forecasts have a known start, 20 are needed"
+    else:
+        said = "calibrated by 40 forecasts of it"
+    factors = json.loads(found.stdout)["calibration"]
+    assert (factors["forecasts"], factors["late"] > 1.2) == (jobs, jobs >= 20)
+    assert f"{path}: {said}" in found.stderr
+
+
+def test_jobs_are_pruned_by_the_polls_themselves(tmp_path: Path):
+    with Store.open(tmp_path / "s.db", keep=3600) as store:
+        for hour in range(6):
+            store.record(poll(3600 * hour, job(str(hour))))
+        assert [bool(store.history(str(hour))) for hour in range(6)] == [False] * 3 + [True] * 3
