@@ -249,6 +249,16 @@ def _report(instance: Instance, answer: Answer, format: str, top: int | None, wi
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
 
 
+def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
+    """Return the sentences on the start of the job, or of the first element of an array."""
+    if answer.outlook is None:
+        return []
+    clock = _clock(instance, answer)
+    who = "the job" if answer.elements == 1 else "the first element"
+    told = caution_lines(answer.outlook, answer.method, answer.omissions)
+    return [*start_lines(clock, who, answer.outlook), *told]
+
+
 def answer_output(
     instance: Instance, answer: Answer, format: str, top: int | None = None, wide: bool = False
 ) -> str:

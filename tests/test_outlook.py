@@ -39,7 +39,7 @@ from slotwise.model.formats.objects import examine_objects
 from slotwise.model.omissions import Omission
 from slotwise.model.plan import starts_text
 from slotwise.solver.advice import what_if
-from slotwise.solver.outlook.outlook import StepLimits, outlook, outlook_in_steps, outlook_of
+from slotwise.solver.outlook.outlook import StepLimits, outlook, outlook_of, starts_in_steps
 from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.studies.run import Run, RunOptions, perform
@@ -503,7 +503,7 @@ def test_the_steps_of_an_outlook_end_in_the_whole_one() -> None:
     parts: list[Outlook] = []
     go = threading.Event()
     limits = StepLimits(first=0.0, configured=60.0, plan=10.0)
-    found = outlook_in_steps(instance, parts.append, limits, cancel=go, skip_plan=go)
+    found = starts_in_steps(instance, parts.append, limits, cancel=go, skip_plan=go)
     assert found.to_dict() == outlook(instance, time_limit=10.0).to_dict()
     assert [item.job for item in parts[-1]] == [item.job for item in found]
     for part in parts:

@@ -1,4 +1,4 @@
-"""Answers of the service as plain data: each with the time of its state, cautions and staleness."""
+"""Answers of the service as records: each with the time of its state, cautions and staleness."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from ...solver.advice.likely import times_of
 from ..outlook_text import short_reason
 from .access import Viewer
 from .board import BoardRow, BoardState, PlannedRow
+from .polls import zero_of
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.omissions import Omission
 
-#: Rows of one answer at most, and hosts of one job.
+#: Maximum number of rows of one answer, and of hosts of one job.
 MAX_ROWS, MAX_HOSTS = 5000, 24
 
 
@@ -59,7 +60,7 @@ class JobsAnswer:
 
 
 def dumped(record: Any) -> bytes:
-    """Return plain data as compact JSON."""
+    """Return a record as compact JSON."""
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -101,9 +102,15 @@ def jobs_record(
         "cluster": {} if instance is None else cluster_record(instance),
         "jobs": rows,
         "cautions": cautions_record(state, names),
-        "warnings": [] if state.polled is None else list(state.polled.warnings),
+        "warnings": warnings_of(state),
         "total": len(seen),
     }
+
+
+def warnings_of(state: BoardState) -> list[str]:
+    """Return remarks on the state, and why there is no forecast."""
+    found = [] if state.polled is None else list(state.polled.warnings)
+    return found + ([f"no forecast: {state.not_forecast}"] if state.not_forecast else [])
 
 
 def cluster_record(instance: Instance) -> dict[str, int]:
@@ -130,23 +137,23 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
     }
     if planned is None:
         return found
-    shift = planned.zero - (instance.epoch or 0)
-    outlook = planned.outlook
+    shift = planned.zero - zero_of(instance)
+    predicted = planned.predicted
     times: dict[str, int | None] = {
-        "as_configured": outlook.as_configured,
-        "possible": outlook.possible,
-        "estimate": outlook.estimate,
+        "as_configured": predicted.as_configured,
+        "possible": predicted.possible,
+        "estimate": predicted.estimate,
     }
     if planned.likely is not None:
         times |= times_of(planned.likely)
     shifted = {name: None if time is None else time + shift for name, time in times.items()}
     found |= _times(shifted, instance)
     found |= {
-        "proved": outlook.proved,
+        "proved": predicted.proved,
         "waits_for": short_reason(planned.listed.waits_for),
         "reason": planned.listed.waits_for,
-        "cautions": [item.name for item in outlook.cautions],
-        "possible_cautions": [item.name for item in outlook.possible_cautions],
+        "cautions": [item.name for item in predicted.cautions],
+        "possible_cautions": [item.name for item in predicted.possible_cautions],
         "changed": None if planned.change is None else _change_record(planned, instance),
     }
     return found
@@ -159,7 +166,7 @@ def _state_of(planned: PlannedRow) -> str:
 def _change_record(planned: PlannedRow, instance: Instance) -> dict[str, Any]:
     change = planned.change
     assert change is not None
-    at = change.at - (instance.epoch or 0)
+    at = change.at - zero_of(instance)
     return {
         "kind": change.kind,
         "by": change.by,
@@ -170,7 +177,7 @@ def _change_record(planned: PlannedRow, instance: Instance) -> dict[str, Any]:
 
 
 def _times(times: Mapping[str, int | None], instance: Instance) -> dict[str, Any]:
-    """Return times, each with an ISO stamp and a short text beside it."""
+    """Return times, each followed by an ISO stamp or a short text."""
     found: dict[str, Any] = {}
     for name, time in times.items():
         found[name] = time
@@ -187,8 +194,8 @@ def cautions_record(state: BoardState, names: set[str]) -> list[dict[str, Any]]:
     for row in state.rows:
         if row.planned is None or row.job.id not in names:
             continue
-        outlook = row.planned.outlook
-        for item in (*outlook.cautions, *outlook.possible_cautions):
+        predicted = row.planned.predicted
+        for item in (*predicted.cautions, *predicted.possible_cautions):
             found.setdefault(item.name, (item, []))[1].append(row.job.id)
     return [{"caution": name, "jobs": jobs} for name, (_, jobs) in found.items()]
 
@@ -206,7 +213,7 @@ def job_record(state: BoardState, row: BoardRow, head: dict[str, Any]) -> dict[s
         "of": len(state.rows),
         "run_limit": row.job.run_limit,
         "lines": [] if planned is None else list(planned.listed.lines),
-        "outlook": None if planned is None else planned.outlook.to_dict(planned.origin),
+        "outlook": None if planned is None else planned.predicted.to_dict(planned.origin),
         "place": [] if planned is None else place_record(state, planned, instance),
         "moves": [] if planned is None else moves_record(planned, instance),
     }
@@ -214,7 +221,7 @@ def job_record(state: BoardState, row: BoardRow, head: dict[str, Any]) -> dict[s
 
 def moves_record(planned: PlannedRow, instance: Instance) -> list[dict[str, Any]]:
     """Return how the starts of a job have moved, the last state first."""
-    zero = instance.epoch or 0
+    zero = zero_of(instance)
 
     def shifted(time: int | None) -> int | None:
         return None if time is None else time - zero
@@ -240,21 +247,21 @@ def place_record(
 
     () if its start is of an earlier state than the last whole plan.
     """
-    outlook, whole = planned.outlook, state.planned
-    if outlook.as_configured is None or whole is None or whole.number != planned.number:
+    predicted, whole = planned.predicted, state.planned
+    if predicted.as_configured is None or whole is None or whole.number != planned.number:
         return []
-    shift = planned.zero - (instance.epoch or 0)
+    shift = planned.zero - zero_of(instance)
     found: dict[str, list[dict[str, Any]]] = {}
-    for name in list(outlook.as_configured_on)[:MAX_HOSTS]:
+    for name in list(predicted.as_configured_on)[:MAX_HOSTS]:
         found[name] = []
     for run in whole.instance.running:
         end = expected_finish(whole.instance, run)
         for name in found.keys() & run.allocation.keys():
             slots = run.allocation[name]
             found[name].append(_stretch("running", run.job.id, slots, None, end, shift))
-    starts = {} if state.outlook is None else state.outlook.configured
+    starts = {} if state.predicted is None else state.predicted.configured
     for item in starts.values():
-        if item.start is None or item.start > outlook.as_configured:
+        if item.start is None or item.start > predicted.as_configured:
             continue
         for name in found.keys() & item.allocation.keys():
             times = item.start, item.finish, shift
@@ -277,9 +284,9 @@ def _stretch(
 
 
 def plan_record(state: BoardState, head: dict[str, Any], viewer: Viewer) -> dict[str, Any]:
-    """Return the plan of possible starts, for a named user that of the own jobs."""
-    outlook = state.outlook
-    plan = None if outlook is None or outlook.plan is None else outlook.plan.to_dict()
+    """Return the plan of possible starts; a named user gets only own jobs."""
+    predicted = state.predicted
+    plan = None if predicted is None or predicted.plan is None else predicted.plan.to_dict()
     own = {row.job.id for row in state.rows if viewer.sees(row.job.user)}
     if plan is not None and viewer.user is not None:
         plan["reservations"] = [item for item in plan["reservations"] if item["job"] in own]

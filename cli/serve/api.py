@@ -33,14 +33,14 @@ from .service import AskedJob, Service
 from .streams import Streams
 
 _JSON = "application/json"
-#: Seconds to wait for the answer to a question, its turn included.
+#: Seconds to wait for the answer to a question, with its time in the queue.
 ANSWER_SECONDS = 90.0
 #: Query names by which the pending jobs are filtered.
 FILTERED = ("user", "queue")
 
 
 class Answers:
-    """Answers to requests, from the state of the moment."""
+    """Answers to requests, from the current state."""
 
     def __init__(self, service: Service, streams: Streams) -> None:
         self.service, self.streams = service, streams
@@ -85,11 +85,11 @@ class Answers:
         viewer, state = viewer_of(request), self.service.board.state
         row = state.row(job)
         if row is None or state.polled is None or not viewer.sees(row.job.user):
-            history = await self.history(job) if viewer.user is None else []
+            history = await self.history(job, viewer)
             text = "this job is not pending: it has started, finished or never waited here"
             return problem(404, text, state=self.head(state), history=history)
         found = job_record(state, row, self.head(state))
-        found["history"] = await self.history(job)
+        found["history"] = await self.history(job, viewer)
         if request.query_params.get("explain") in ("true", "1"):
             polled = state.polled
             answer = await self.answered(
@@ -102,10 +102,12 @@ class Answers:
             found |= answer
         return json_response(found)
 
-    async def history(self, job: str) -> list[dict[str, Any]]:
-        """Return how the estimates of a job moved, as far as the store has them."""
-        store = self.service.store
-        return [] if store is None else await asyncio.to_thread(store.history, job)
+    async def history(self, job: str, viewer: Viewer) -> list[dict[str, Any]]:
+        """Return how the estimates of a job moved; [] without a store."""
+        store, polled = self.service.store, self.service.board.state.polled
+        if store is None:
+            return []
+        return await asyncio.to_thread(store.history, job, viewer, polled)
 
     async def ask(self, request: Request) -> Response:
         """Return when the job of a bsub line or script would start."""
@@ -154,12 +156,12 @@ class Answers:
         return json_response({"state": head, "accuracy": found})
 
     def health(self) -> Response:
-        """Return whether the service works; 503 if one of its threads has ended."""
+        """Return whether the service works; 503 if one of its threads is dead."""
         service = self.service
         state = service.board.state
         alive = service.planner.is_alive and service.poller.is_alive
         record = {
-            "status": "ok" if alive else "a thread has ended",
+            "status": "ok" if alive else "a thread is dead",
             "stale": service.is_stale(state),
             "version": __version__,
         }
@@ -205,7 +207,7 @@ def client_of(request: Request, viewer: Viewer) -> str:
 
 
 def json_response(record: Any, status: int = 200) -> Response:
-    """Return plain data as a response that is not kept."""
+    """Return a record as a response that no cache keeps."""
     headers = {"cache-control": "no-store"}
     return Response(dumped(record), status, headers, _JSON)
 

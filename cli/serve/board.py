@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..listing import ListedJob, Listing
-from .differences import PollEvents, RowChange, change_of
+from .differences import KnownStart, PollEvents, RowChange, change_of
 from .polls import Polled
 
 if TYPE_CHECKING:
     from ...model.job import Job
     from ...solver.advice.likely import StartQuantiles
-    from ...solver.outlook.records import JobOutlook, Outlook
+    from ...solver.outlook.records import JobOutlook as PredictedStart
+    from ...solver.outlook.records import Outlook as PredictedJobs
 
 #: Intervals without a successful poll after which times are stale.
 STALE_AFTER = 3
@@ -46,7 +47,7 @@ class PlannedRow:
     """The starts predicted for a pending job from the state of one poll."""
 
     listed: ListedJob
-    outlook: JobOutlook
+    predicted: PredictedStart
     #: Number of the poll.
     number: int
     #: Time of the state; this and all other times are seconds of the service's clock: since 1970,
@@ -65,7 +66,12 @@ class PlannedRow:
     @property
     def start(self) -> int | None:
         """Return the start as configured, in seconds of the service's clock."""
-        return self.of(self.outlook.as_configured)
+        return self.of(self.predicted.as_configured)
+
+    @property
+    def known(self) -> KnownStart:
+        """Return the start as configured with its hosts."""
+        return KnownStart(self.start, frozenset(self.predicted.as_configured_on), self.at)
 
     def of(self, time: int | None) -> int | None:
         """Return a time of the instance in seconds of the service's clock."""
@@ -93,8 +99,8 @@ class BoardState:
     polled: Polled | None = None
     #: Rows in priority order.
     rows: tuple[BoardRow, ...] = ()
-    #: The last outlook with its plan, and the poll that it is of.
-    outlook: Outlook | None = None
+    #: The last answer with its plan, and its poll.
+    predicted: PredictedJobs | None = None
     planned: Polled | None = None
     #: Whether a newer state is being planned.
     planning: bool = False
@@ -104,6 +110,8 @@ class BoardState:
     failures: int = 0
     #: Message of the last plan if it failed, "" if it succeeded.
     unplanned: str = ""
+    #: Why there is no forecast though there is a log, "" if there is one.
+    not_forecast: str = ""
     #: Serialised answers by name; filled on demand, dropped with the state.
     answers: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
@@ -124,7 +132,7 @@ class Board:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._state = BoardState()
-        #: Rows by job: of the newest outlook, completed by those of earlier ones.
+        #: Rows by job: of the newest answer, completed by those of earlier ones.
         self._rows: Mapping[str, PlannedRow] = {}
         #: Rows of the last whole plan, by job.
         self._whole: Mapping[str, PlannedRow] = {}
@@ -157,21 +165,27 @@ class Board:
         with self._lock:
             self._swap(replace(self._state, planning=False, unplanned=problem))
 
+    def not_forecast(self, problem: str) -> None:
+        """Take the message of a forecast that was not possible, "": it was possible."""
+        with self._lock:
+            if self._state.not_forecast != problem:
+                self._swap(replace(self._state, not_forecast=problem))
+
     def planned(
         self,
         polled: Polled,
         listing: Listing,
-        found: Outlook,
+        found: PredictedJobs,
         likely: Mapping[str, StartQuantiles] | None = None,
         *,
         last: bool,
     ) -> None:
-        """Take the outlook of a poll. last: with its plan; else rows of a former plan complete it.
+        """Take the starts of a poll. last: with its plan; else rows of a former plan complete it.
 
         Jobs that are not examined yet keep the starts of an earlier poll, marked as such. likely:
         forecasts by job, None without a history.
         """
-        rows = {row.outlook.job: row for row in _rows(polled, listing, found, likely or {})}
+        rows = {row.predicted.job: row for row in _rows(polled, listing, found, likely or {})}
         with self._lock:
             if last:
                 self._rows = self._whole = self._with_changes(polled, rows)
@@ -183,7 +197,7 @@ class Board:
             if last:
                 planning = newest.number != polled.number
                 state = replace(
-                    state, outlook=found, planned=polled, planning=planning, unplanned=""
+                    state, predicted=found, planned=polled, planning=planning, unplanned=""
                 )
             self._swap(state)
 
@@ -199,7 +213,12 @@ class Board:
         found: dict[str, PlannedRow] = {}
         for job, row in rows.items():
             old = known.get(job)
-            change = change_of(old, row, events, frozenset(ahead & events.came), row.at)
+            change = change_of(
+                None if old is None else old.known,
+                row.known,
+                events,
+                frozenset(ahead & events.came),
+            )
             if change is None and old is not None:
                 change = old.change
             found[job] = replace(row, change=change, moves=_moved(old, row))
@@ -214,21 +233,21 @@ class Board:
 
 
 def _rows(
-    polled: Polled, listing: Listing, found: Outlook, likely: Mapping[str, StartQuantiles]
+    polled: Polled, listing: Listing, found: PredictedJobs, likely: Mapping[str, StartQuantiles]
 ) -> Iterator[PlannedRow]:
     zero = polled.zero
     at = polled.instance.now + zero
-    for listed, outlook in zip(listing.jobs, found, strict=True):
-        quantiles = likely.get(outlook.job)
+    for listed, predicted in zip(listing.jobs, found, strict=True):
+        quantiles = likely.get(predicted.job)
         number, origin = polled.number, polled.instance.origin
-        yield PlannedRow(listed, outlook, number, at, zero, origin, likely=quantiles)
+        yield PlannedRow(listed, predicted, number, at, zero, origin, likely=quantiles)
 
 
 def _moved(before: PlannedRow | None, row: PlannedRow) -> tuple[StartMove, ...]:
     """Return how the starts of a job have moved until this row."""
     moves = () if before is None else before.moves
     likely = None if row.likely is None else row.of(row.likely.likely)
-    move = StartMove(row.at, row.start, row.of(row.outlook.possible), likely)
+    move = StartMove(row.at, row.start, row.of(row.predicted.possible), likely)
     if moves and not move.differs(moves[-1]):
         return moves
     return (*moves[-MAX_MOVES:], move)
@@ -238,14 +257,15 @@ def _completed(row: PlannedRow, before: PlannedRow | None) -> PlannedRow:
     """Return a row of the first steps; one that is not examined yet keeps its former starts."""
     if before is None:
         return row
-    if row.outlook.state == "not examined":
+    if row.predicted.state == "not examined":
         return before
-    outlook = row.outlook
-    if outlook.possible is None and (possible := before.of(before.outlook.possible)) is not None:
-        on = before.outlook.possible_on
-        outlook = replace(outlook, possible=possible - row.zero, possible_on=on)
+    predicted = row.predicted
+    possible = before.of(before.predicted.possible)
+    if predicted.possible is None and possible is not None:
+        on = before.predicted.possible_on
+        predicted = replace(predicted, possible=possible - row.zero, possible_on=on)
     return replace(
-        row, outlook=outlook, likely=before.likely, change=before.change, moves=before.moves
+        row, predicted=predicted, likely=before.likely, change=before.change, moves=before.moves
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 #: Failed polls in a row after which the interval grows.
 PATIENCE = 3
-#: Seconds between two polls at most, however long they have failed.
+#: Maximum number of seconds between two polls.
 LONGEST_WAIT = 600.0
 
 

@@ -11,7 +11,6 @@ from ...model.duration import expected_duration
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
-    from .board import PlannedRow
 
 #: Kind of a change of a row: earlier, later, a new job, or a start that is known or lost now.
 ChangeKind: TypeAlias = Literal["earlier", "later", "new", "other"]
@@ -79,35 +78,45 @@ class PollEvents:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class KnownStart:
+    """The start of a job as configured in one state; times in seconds of the service's clock."""
+
+    #: The start, None if there is none.
+    start: int | None
+    #: Hosts of the start.
+    hosts: frozenset[str]
+    #: Time of the state.
+    at: int
+
+
 def change_of(
-    before: PlannedRow | None, now: PlannedRow, events: PollEvents, ahead: frozenset[str], at: int
+    before: KnownStart | None, now: KnownStart, events: PollEvents, ahead: frozenset[str]
 ) -> RowChange | None:
     """Return the change of a job's start as configured; None if it has not changed.
 
-    before: its row at the last plan, None for a new job. ahead: pending jobs with a higher
-    priority. at: time of the state.
+    before: at the last plan, None: it is new. ahead: pending jobs with a higher priority.
     """
     if before is None:
-        return RowChange("new", 0, "", at)
+        return RowChange("new", 0, "", now.at)
     old, new = before.start, now.start
     if old is None or new is None:
         if old is new:
             return None
-        return RowChange("other", 0, _reason(now, events, ahead, earlier=new is not None), at)
-    # A start that was due by now and has not come has moved by the time that has passed since.
-    moved = new - max(old, before.at) if old <= before.at else new - old
+        return RowChange("other", 0, _reason(now, events, ahead, earlier=new is not None), now.at)
+    moved = new - old
     if abs(moved) < MIN_MOVE:
         return None
     kind: ChangeKind = "later" if moved > 0 else "earlier"
-    return RowChange(kind, abs(moved), _reason(now, events, ahead, earlier=moved < 0), at)
+    return RowChange(kind, abs(moved), _reason(now, events, ahead, earlier=moved < 0), now.at)
 
 
-def _reason(now: PlannedRow, events: PollEvents, ahead: frozenset[str], *, earlier: bool) -> str:
-    """Return the events that may have moved a start, the likeliest first; "" for none.
+def _reason(now: KnownStart, events: PollEvents, ahead: frozenset[str], *, earlier: bool) -> str:
+    """Return the events that may have moved a start, the likeliest first; "": none.
 
     Events on the job's hosts come first, then those anywhere.
     """
-    where = frozenset(now.outlook.as_configured_on)
+    where = now.hosts
     releasing = (("finished", events.finished), ("changed", events.altered))
     taking = (("started", events.started), ("changed", events.altered))
     for what, found in releasing if earlier else taking:

@@ -68,7 +68,7 @@ class Guard:
         try:
             denied = self._denied(scope)
             if denied is not None:
-                await _refuse(denied, scope, answer)
+                await _deny(denied, scope, answer)
                 return
             await self._app(scope, receive, answer)
         finally:
@@ -96,7 +96,7 @@ class Guard:
         return None
 
 
-async def _refuse(denied: Denied, scope: Scope, send: Send) -> None:
+async def _deny(denied: Denied, scope: Scope, send: Send) -> None:
     """Answer a request without access; a browser is led to the sign-in page."""
     headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
     status, body = denied.status, dumped({"error": denied.why})
@@ -131,7 +131,7 @@ async def read_body(receive: Receive) -> bytes:
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise TooLarge("the connection ended before the body did")
+                    raise TooLarge("the connection was closed before the body was complete")
                 part = message.get("body", b"")
                 size += len(part)
                 if size > MAX_BODY:

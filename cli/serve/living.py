@@ -1,4 +1,4 @@
-"""A simulated cluster that goes on by itself, faster than real time, for a first look."""
+"""A simulated cluster that lives on by itself, faster than real time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TUTORIAL = "tutorial"
 _TUTORIAL_NOW = "2026-03-02T09:00:00+01:00"
 #: Largest time by which one read advances the cluster, in simulated seconds.
 MAX_STEP = 6 * HOUR
-#: Share of the run limit that a job really runs, at least and at most.
+#: Share of the run limit that a job really runs, minimum and maximum.
 _SHARES = (0.15, 1.0)
 #: Share of the slots that new jobs keep busy.
 _LOAD = 1.05
@@ -68,20 +68,20 @@ class LivingCluster:
 
     def _begin(self) -> None:
         """Give every job a run time, and begin the arrivals."""
-        chance = random.Random(f"{self.seed} run times")
+        numbers = random.Random(f"{self.seed} run times")
         found = self.instance
         running = tuple(
             replace(
-                run, job=_with_run_time(found, run.job, chance, at_least=found.now - run.start + 1)
+                run, job=_with_run_time(found, run.job, numbers, at_least=found.now - run.start + 1)
             )
             for run in found.running
         )
-        pending = tuple(_with_run_time(found, job, chance) for job in found.pending)
+        pending = tuple(_with_run_time(found, job, numbers) for job in found.pending)
         self.instance = replace(found, running=running, pending=pending, future=(), held=())
         known = (*pending, *(run.job for run in running))
         self._models = tuple(job for job in known if not job.dependency) or (Job("any"),)
-        numbers = [int(job.id) for job in known if job.id.isdecimal()]
-        self._number = max(numbers, default=9000) + 1
+        known_ids = [int(job.id) for job in known if job.id.isdecimal()]
+        self._number = max(known_ids, default=9000) + 1
         self._first, self._began = found.now, self.clock()
         self._arrivals = self._submissions()
 
@@ -102,15 +102,15 @@ class LivingCluster:
 
     def _submissions(self) -> Iterator[Job]:
         """Return new jobs like those of the example, as many as the cluster has slots for."""
-        chance = random.Random(f"{self.seed} arrivals")
+        numbers = random.Random(f"{self.seed} arrivals")
         slots = sum(host.slots for host in self.instance.cluster.hosts)
         mean = sum(job.slots * _length(job) for job in self._models) / len(self._models)
         at = float(self.instance.now)
         while True:
-            at += chance.expovariate(_LOAD * slots / max(1.0, 0.6 * mean))
-            model = chance.choice(self._models)
+            at += numbers.expovariate(_LOAD * slots / max(1.0, 0.6 * mean))
+            model = numbers.choice(self._models)
             job = replace(model, id=str(self._number), submit=int(at), begin=None, array_limit=None)
-            yield _with_run_time(self.instance, job, chance)
+            yield _with_run_time(self.instance, job, numbers)
             self._number += 1
 
 
@@ -119,11 +119,11 @@ def _length(job: Job) -> int:
 
 
 def _with_run_time(
-    instance: Instance, job: Job, chance: random.Random, *, at_least: int = MINUTE
+    instance: Instance, job: Job, numbers: random.Random, *, at_least: int = MINUTE
 ) -> Job:
     """Return the job with a run time below its limit."""
     limit = expected_duration(instance, job) or 2 * HOUR
-    share = chance.uniform(*_SHARES)
+    share = numbers.uniform(*_SHARES)
     return replace(job, run_time=max(at_least, min(limit, int(share * limit))))
 
 

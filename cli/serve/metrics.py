@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from mimetypes import types_map
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from .service import Service
 
 #: Content type of the text format.
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE = f"{types_map['.txt']}; version=0.0.4; charset=utf-8"
 
 
 def metrics_text(service: Service) -> str:

@@ -5,36 +5,40 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from ...model.errors import SlotwiseError
+from ...model.errors import InputError, SlotwiseError
 from ..listing import listing_of
 from .board import Board
+from .likely import LogForecasts, likely_starts
 from .polls import Polled
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
-    from ...solver.advice.likely import StartQuantiles
+    from ...solver.forecast.forecast import Calibration, Forecasts
     from ...solver.outlook.outlook import StepLimits
-    from ...solver.outlook.records import Outlook
+    from ...solver.outlook.records import Outlook as PredictedJobs
 
 #: Seconds of a plan after which a newer state ends it.
 MIN_PLAN = 1.0
 #: Seconds to wait for the thread at the end.
 PATIENCE = 5.0
 
-#: Forecasts of an instance: by job, None without a history.
-Forecasting = Callable[["Instance", threading.Event], "Mapping[str, StartQuantiles] | None"]
+#: Seconds between two readings of the calibration of the store.
+CALIBRATED_EVERY = 3600.0
 
 
 class Keeper(Protocol):
     """Keeps the estimates of planned states."""
 
-    def keep(self, polled: Polled, found: Outlook) -> None:
-        """Keep the estimates of one state."""
+    def keep(self, polled: Polled, found: PredictedJobs, forecasts: Forecasts | None) -> None:
+        """Keep the estimates of one state; raise SlotwiseError if it cannot."""
+
+    def calibration(self) -> Calibration:
+        """Return the factors of the bounds by the forecasts whose starts are known."""
 
 
 @dataclass(slots=True)
@@ -75,7 +79,8 @@ class PlannerThread:
     board: Board
     limits: StepLimits
     keeper: Keeper | None = None
-    forecasting: Forecasting | None = None
+    #: Forecasts by a log, None without one.
+    forecasting: LogForecasts | None = None
     #: Seconds since 1970.
     clock: Callable[[], float] = time.time
     counters: PlanCounters = field(default_factory=PlanCounters)
@@ -83,6 +88,7 @@ class PlannerThread:
     _waiting: Polled | None = None
     _news: threading.Condition = field(default_factory=threading.Condition)
     _thread: threading.Thread | None = None
+    _calibrate_at: float = 0.0
 
     def start(self) -> None:
         """Start the thread, in the context of the caller."""
@@ -140,12 +146,12 @@ class PlannerThread:
 
     def plan(self, polled: Polled) -> None:
         """Plan one state and put it on the board in steps; raises InputError as a plan does."""
-        from ...solver.outlook.outlook import outlook_in_steps
+        from ...solver.outlook.outlook import starts_in_steps
 
         began = time.monotonic()
         instance, waited = polled.instance, False
 
-        def publish(found: Outlook) -> None:
+        def publish(found: PredictedJobs) -> None:
             nonlocal waited
             self.board.planned(
                 polled, listing_of(instance, found, polled.warnings), found, last=False
@@ -154,12 +160,13 @@ class PlannerThread:
                 self.counters.first = self.clock() - polled.read_at
             waited = True
 
-        found = outlook_in_steps(
+        found = starts_in_steps(
             instance, publish, self.limits, cancel=self.stopping, skip_plan=_Newer(self, polled)
         )
         if self.stopping.is_set():
             return
-        likely = None if self.forecasting is None else self.forecasting(instance, self.stopping)
+        forecasts = self._forecasts(instance)
+        likely = None if forecasts is None else likely_starts(forecasts)
         listing = listing_of(instance, found, polled.warnings)
         self.board.planned(polled, listing, found, likely, last=True)
         counters = self.counters
@@ -168,4 +175,20 @@ class PlannerThread:
         counters.delay = self.clock() - polled.read_at
         counters.problem = ""
         if self.keeper is not None:
-            self.keeper.keep(polled, found)
+            self.keeper.keep(polled, found, forecasts)
+
+    def _forecasts(self, instance: Instance) -> Forecasts | None:
+        """Return the forecasts of a state; a log that cannot be used is said on the board."""
+        if self.forecasting is None:
+            return None
+        now = time.monotonic()
+        if self.keeper is not None and now >= self._calibrate_at:
+            self.forecasting.calibration = self.keeper.calibration()
+            self._calibrate_at = now + CALIBRATED_EVERY
+        try:
+            found = self.forecasting.of(instance, self.stopping)
+        except (InputError, OSError) as error:
+            self.board.not_forecast(str(error))
+            return None
+        self.board.not_forecast("")
+        return found

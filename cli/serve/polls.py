@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ...model.confined import check_inside
+from ...model.display import epoch_of
 from ...model.errors import InputError, Problem, SlotwiseError, report
 from ..options import read_with_warnings
 from ..source import INSTANCES, Source
@@ -38,7 +39,12 @@ class Polled:
     @property
     def zero(self) -> int:
         """Return second 0 of the instance in seconds since 1970; 0 if time is abstract."""
-        return self.instance.epoch or 0
+        return zero_of(self.instance)
+
+
+def zero_of(instance: Instance) -> int:
+    """Return second 0 of an instance in seconds since 1970; 0 if time is abstract."""
+    return epoch_of(instance.origin) or 0
 
 
 class StateSource(Protocol):

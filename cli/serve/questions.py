@@ -14,7 +14,7 @@ from typing import Any
 
 from ...model.errors import SlotwiseError
 
-#: Questions that wait at most, and at most of one client.
+#: Maximum number of questions that wait, and of those of one client.
 MAX_WAITING = 16
 MAX_OF_ONE = 4
 #: Wall seconds of one question.
@@ -32,7 +32,7 @@ class TooManyQuestions(SlotwiseError):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WaitingCall:
     """A call that waits for the worker."""
 
     call: Callable[[threading.Event], Any]
@@ -51,7 +51,7 @@ class QuestionQueue:
     #: Questions answered, and refused.
     answered: int = 0
     refused: int = 0
-    _queue: SimpleQueue[Question | None] = field(default_factory=SimpleQueue)
+    _queue: SimpleQueue[WaitingCall | None] = field(default_factory=SimpleQueue)
     _clients: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _thread: threading.Thread | None = None
@@ -93,7 +93,7 @@ class QuestionQueue:
                     f"{self.waiting} questions wait already: ask again later", of_one=False
                 )
             self._clients[client] += 1
-        question = Question(call, client, Future(), time.monotonic())
+        question = WaitingCall(call, client, Future(), time.monotonic())
         self._queue.put(question)
         return question.future
 
@@ -103,19 +103,22 @@ class QuestionQueue:
             if question is not None:
                 self._answer(question)
 
-    def _answer(self, question: Question) -> None:
+    def _answer(self, question: WaitingCall) -> None:
         future = question.future
-        try:
-            if not future.set_running_or_notify_cancel():
-                return
-            if time.monotonic() - question.since > MAX_WAIT:
-                text = "the question waited too long: ask again later"
-                raise TooManyQuestions(text, of_one=False)
-            future.set_result(question.call(self.stopping))
-        except Exception as error:
-            future.set_exception(error)
-        finally:
+        found, error = None, None
+        if future.set_running_or_notify_cancel():
+            try:
+                if time.monotonic() - question.since > MAX_WAIT:
+                    text = "the question waited too long: ask again later"
+                    raise TooManyQuestions(text, of_one=False)
+                found = question.call(self.stopping)
+            except Exception as failure:
+                error = failure
+        with self._lock:
             self.answered += 1
-            with self._lock:
-                self._clients[question.client] -= 1
-                self._clients += Counter()  # drops clients without a question
+            self._clients[question.client] -= 1
+            self._clients += Counter()  # drops clients without a question
+        if error is not None:
+            future.set_exception(error)
+        elif not future.cancelled():
+            future.set_result(found)

@@ -36,7 +36,7 @@ class ServiceServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End by SIGINT and SIGTERM; at the second one at once."""
+        """End by SIGINT and SIGTERM; the second one does not wait for requests."""
 
         def end(number: int, frame: Any) -> None:
             self.handle_exit(number, frame)
@@ -73,7 +73,7 @@ def bound(host: str, port: int) -> socket.socket:
 def run(service: Service, listening: socket.socket, lifetime: float | None = None) -> None:
     """Serve until a signal comes; starts and stops the service.
 
-    lifetime: seconds after which it ends by itself, None for no end.
+    lifetime: seconds after which it ends by itself, None: it does not.
     """
     app, streams = application(service)
     config = uvicorn.Config(

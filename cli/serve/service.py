@@ -115,9 +115,9 @@ class Service:
 class AskedJob:
     """The body of a question: a bsub or sbatch line, or the text of a job script."""
 
-    #: The line, with or without the word bsub; "" with a script alone.
+    #: A bsub line, with or without the word bsub; "" with a script alone.
     line: str = ""
-    #: Text of the job script that the line reads.
+    #: Text of the job script that it reads.
     script: str | None = None
     #: User who would submit it; if a proxy names the user, that one counts.
     user: str = "user"
@@ -154,9 +154,8 @@ def ask_record(
     instance: Instance, asked: AskedJob, user: str, cancel: threading.Event
 ) -> dict[str, Any]:
     """Return when a job would start, as data and as the sentences of `slotwise ask`."""
-    from ...model.display import WrittenTimes
     from ...solver.advice.ask import ask
-    from ..outlook_text import caution_lines, start_lines, start_times
+    from ..ask import answer_sentences
 
     with limited(STRICT):
         found = ask(
@@ -169,13 +168,7 @@ def ask_record(
             time_limit=TIME_LIMIT,
             cancel=cancel,
         )
-    lines: list[str] = []
-    if found.outlook is not None:
-        clock = WrittenTimes.of(instance, start_times(found.outlook))
-        who = "the job" if found.elements == 1 else "the first element"
-        lines += start_lines(clock, who, found.outlook)
-        lines += caution_lines(found.outlook, found.method, found.omissions)
-    return {"answer": found.to_dict(), "lines": lines}
+    return {"answer": found.to_dict(), "lines": answer_sentences(instance, found)}
 
 
 def explanation_record(instance: Instance, job: str, cancel: threading.Event) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Streams of server-sent events: each client is told that there is a new state."""
+"""Streams of server-sent events: each client learns that there is a new state."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Streams:
     def _tell(self, _state: BoardState) -> None:
         loop = self._loop
         if loop is not None:
-            with suppress(RuntimeError):  # the loop has ended
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
@@ -57,20 +57,20 @@ class Streams:
             event.set()
 
     async def events(self, last: str) -> AsyncIterator[bytes]:
-        """Return the events of one stream. last: the state that the client has, "" for none."""
+        """Return the events of one stream. last: the state that the client has, "": none."""
         event = asyncio.Event()
         self._waiting.add(event)
         self._service.requests.streams += 1
         try:
-            told: tuple[Any, ...] = (last, None)
+            sent: tuple[Any, ...] = (last, None)
             yield b"retry: 3000\n\n"
             while not self.closing:
                 event.clear()
                 state = self._service.board.state
                 stale = self._service.is_stale(state)
-                if (str(state.version), stale) != told:
+                if (str(state.version), stale) != sent:
                     head = state_record(state, self._service.title, stale=stale)
-                    told = (str(state.version), stale)
+                    sent = (str(state.version), stale)
                     data = dumped(head).decode()
                     yield f"id: {state.version}\nevent: state\ndata: {data}\n\n".encode()
                     await asyncio.sleep(MIN_GAP)

@@ -66,7 +66,7 @@ def outlook(
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """Wall seconds of the steps of :func:`outlook_in_steps`."""
+    """Wall seconds of the steps of :func:`starts_in_steps`."""
 
     #: Until the earliest starts as configured are published while the simulation continues.
     first: float = 1.0
@@ -76,7 +76,7 @@ class StepLimits:
     plan: float = 10.0
 
 
-def outlook_in_steps(
+def starts_in_steps(
     instance: Instance,
     publish: Callable[[Outlook], None],
     limits: StepLimits = StepLimits(),
@@ -84,10 +84,10 @@ def outlook_in_steps(
     cancel: threading.Event,
     skip_plan: threading.Event,
 ) -> Outlook:
-    """Return the same outlook as :func:`outlook`, and publish what is known of it before.
+    """Return the same answer, and publish its first parts before.
 
-    publish: takes an outlook without possible starts, in which jobs may be "not examined"; called
-    once or twice. cancel: stops everything. skip_plan: stops the plan alone, for a newer state.
+    publish: takes an answer without possible starts, in which jobs may be "not examined"; called
+    once or twice. cancel: stops everything. skip_plan: stops the plan alone.
     """
     part = limits.first, lambda run: publish(outlook_of(instance, run, None))
     budget = Budget(limits.configured, cancel=cancel)

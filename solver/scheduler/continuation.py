@@ -523,7 +523,7 @@ def run_as_configured(
     until: a job whose start is all that is asked for, "" for every job. unless_later: a job and a
     second: where it has not started by then the run is given up. budget: once it is over, the run
     is `cut`. first_part: wall seconds after which a run that still continues gives its earliest
-    starts, as a `cut` run, and the function that takes them. Raises InputError where the
+    starts, as an incomplete run, and the function that takes them. Raises InputError where the
     configuration does not allow its method (TBR-15).
     """
     budget = budget or Budget()

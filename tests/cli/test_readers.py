@@ -59,6 +59,7 @@ READERS: dict[str, str] = {
     "show words": "show bjobs IN",
     "top file": "top IN --once",
     "serve file": "serve IN --port 0 --for 1s",
+    "serve history": f"serve {HEADLINE} --port 0 --for 1s --history IN",
     "serve token_file": f"serve {HEADLINE} --port 0 --for 1s --token-file IN",
     "check files": f"check IN {HEADLINE}",
     "check changes": f"check {HEADLINE} --changes IN",

@@ -57,10 +57,10 @@ class Lab:
             self.service.planner.plan(polled)
 
 
-def lab(*states: Instance | Exception, access: Access | None = None, every: float = 10.0) -> Lab:
+def lab(*states: Instance | Exception, access: Access | None = None, **more: Any) -> Lab:
     """A service of these states that has polled and planned the first one."""
     source = Scripted(list(states))
-    service = made(source, access or Access(True), every=every)
+    service = made(source, access or Access(True), every=10.0, **more)
     found = Lab(service, *application(service))
     service.poller.give = lambda polled: None
     service.clock = service.poller.clock = service.planner.clock = lambda: found.now[0]
