@@ -27,7 +27,7 @@ from .explain import explain
 from .forecast import forecast
 from .importer import app as importers
 from .live_cluster import snapshot
-from .panels import HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
+from .panels import ADVANCED, HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
 from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay
 from .report.command import report
@@ -107,10 +107,15 @@ def _global(
     context: typer.Context,
     version: bool = option(False, "Print the version.", callback=_version, is_eager=True),
     help_limits: bool = option(
-        False, "Show the limits on input too.", HELP_ALL, callback=show_all, is_eager=True
+        False, "Show all options, with limits on input.", HELP_ALL, callback=show_all, is_eager=True
     ),
-    debug: bool = option(False, "Errors with their traceback."),
-    raw_cells: bool = option(False, "CSV cells that begin like a formula stay so.", "--raw-csv"),
+    debug: bool = option(False, "Errors with their traceback.", rich_help_panel=ADVANCED),
+    raw_cells: bool = option(
+        False,
+        "CSV cells that begin like a formula stay so.",
+        "--raw-csv",
+        rich_help_panel=ADVANCED,
+    ),
     confine: Path | None = option(
         None,
         "Read and write no file outside this folder, links followed (docs/portals.md).",

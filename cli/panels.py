@@ -308,7 +308,7 @@ class PanelledGroup(CommandGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with the limits on input or without them."""
-        with _without(self.params, () if ctx.meta.get(ADVANCED) else (LIMITS,)):
+        with _without(self.params, () if ctx.meta.get(ADVANCED) else (LIMITS, ADVANCED)):
             super().format_help(ctx, formatter)
 
 
