@@ -20,11 +20,9 @@ from pathlib import Path
 import numpy as np
 from slotwise.cli.backtest import PastOfPool
 from slotwise.cli.options import LogReading
+from slotwise.solver.accuracy.measures import EARLY, LATE, LIKELY
 from slotwise.solver.forecast.backtest import Questions, answer, calibrated, sampled_rows
 from slotwise.solver.forecast.forecast import (
-    EARLY,
-    LATE,
-    LIKELY,
     UNCALIBRATED,
     Calibration,
     conformal,

@@ -26,16 +26,14 @@ from slotwise.cli.backtest import PastOfPool
 from slotwise.cli.options import LogReading
 from slotwise.model.display import DAY
 from slotwise.model.workload import Ints
+from slotwise.solver.accuracy.measures import EARLY, LATE, LEVELS, LIKELY, pinball
 from slotwise.solver.forecast.backtest import (
-    LEVELS,
     PastLog,
     Questions,
     answer,
     calibrated,
-    pinball,
     sampled_rows,
 )
-from slotwise.solver.forecast.forecast import EARLY, LATE, LIKELY
 from slotwise.solver.forecast.jobs import Floats
 from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 

@@ -29,7 +29,8 @@ from .replay import POLICIES, PoolOptions, read_log, tell_left_out
 
 if TYPE_CHECKING:
     from ..model.errors import InputError
-    from ..solver.forecast.backtest import GroupAccuracy, PastLog, Questions
+    from ..solver.accuracy.measures import GroupAccuracy
+    from ..solver.forecast.backtest import PastLog, Questions
     from ..solver.forecast.logs import RecordedLog
 
 
@@ -280,7 +281,7 @@ def backtest_output(
             "reliability": [dict(zip(names, row, strict=True)) for row in diagram],
         }
         return json.dumps(sealed(BACKTEST, record), indent=2) + "\n"
-    return "\n".join((_said(head), _table(groups), _diagram(diagram)))
+    return "\n".join((_said(head), _table(groups), diagram_text(diagram)))
 
 
 def _said(head: dict[str, Any]) -> str:
@@ -321,7 +322,7 @@ def _table(groups: tuple[GroupAccuracy, ...]) -> str:
     return text_table(_TITLES, rows, "<<" + ">" * (len(_TITLES) - 2))
 
 
-def _diagram(rows: list[tuple[float, float, float | None]]) -> str:
+def diagram_text(rows: list[tuple[float, float, float | None]]) -> str:
     """Return, for each probability, the share of jobs started by then; a mark shows the target."""
     lines = ["stated  held   (| where it should be)\n"]
     for level, share, calibrated in rows:

@@ -101,8 +101,8 @@ SeveralPolicies = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodOptions:
-    """Options that select jobs of a log by their submission."""
+class LogChanges:
+    """Options that change the replayed log: jobs by their submission, and requested times."""
 
     since: str | None = option(
         None,
@@ -114,11 +114,21 @@ class PeriodOptions:
         None, "Replay only jobs submitted before: seconds of the log, or a date.", metavar="TIME"
     )
 
-    def select(self, log: RecordedLog) -> RecordedLog:
-        """Return the log with the selected jobs alone. Raises InputError."""
+    estimates: str = option(
+        "recorded",
+        "Requested times: recorded, exact (the run times), or a factor such as x2.",
+        metavar="exact|xN",
+    )
+
+    def apply(self, log: RecordedLog) -> Workload:
+        """Return the changed log. Raises InputError."""
+        from ..model.formats.file_format import ChangedEstimates
+        from ..model.sources.swf import with_estimates
         from ..solver.forecast.logs import of_period
 
-        return of_period(log, self.since, self.until, ("--from", "--until"))
+        estimates = ChangedEstimates.parse(self.estimates)
+        found = of_period(log, self.since, self.until, ("--from", "--until"))
+        return with_estimates(found.workload, estimates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +170,7 @@ def replay(
     ),
     *,
     pool: SeveralPolicies,
-    period: PeriodOptions,
+    changes: LogChanges,
     measures: MeasureOptions,
     jobs: Path | None = JOBS_FILE,
     format: Format = FORMAT,
@@ -185,7 +195,7 @@ def replay(
     _check_swf(log)
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            workload = period.select(read_log(log, reading)).workload
+            workload = changes.apply(read_log(log, reading))
             first = _session(workload, names[0], pool, resuming.resume)
             tell_left_out(first.workload)
         results = [_run(first, checkpoints, cancel, resuming.resume)]

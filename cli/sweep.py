@@ -31,9 +31,14 @@ if TYPE_CHECKING:
 class CellFiles:
     """Rows by the digests of their cells; what stands there is whole, each file is renamed to."""
 
-    def __init__(self, folder: Path) -> None:
-        """Raise InputError if no file can be written in the folder."""
-        self.folder = folder
+    def __init__(self, folder: Path, metrics: Sequence[str] | None = None) -> None:
+        """Raise InputError if no file can be written in the folder.
+
+        metrics: names of the numbers of a row, by default those of the loop.
+        """
+        from ..solver.studies.sweep import METRICS
+
+        self.folder, self._metrics = folder, tuple(metrics or METRICS)
         check_inside(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +53,7 @@ class CellFiles:
         Raises InputError for a file that cannot be read, is damaged or is another cell's.
         """
         from ..model.formats.sealed import CELL, refusal, unseal
-        from ..solver.studies.sweep import FAILED, METRICS, row_of
+        from ..solver.studies.sweep import FAILED, row_of
 
         path = self._file(cell)
         check_inside(path)
@@ -57,20 +62,19 @@ class CellFiles:
         found = unseal(CELL, _text(path), str(path))
         if found.get("cell") != cell.digest:
             raise refusal("is the file of another cell: it was renamed or copied", str(path))
-        if list(found) != ["cell", "status", "error", *METRICS]:
+        if list(found) != ["cell", "status", "error", *self._metrics]:
             raise refusal("has other columns than this version of slotwise", str(path))
-        if not _is_a_row(found):
+        if not _is_a_row(found, self._metrics):
             raise refusal("holds what no simulation gives", str(path))
         if found["status"] == FAILED:
             return row_of(cell, error=found["error"])
-        return row_of(cell, {name: found[name] for name in METRICS})
+        return row_of(cell, {name: found[name] for name in self._metrics})
 
     def write(self, cell: Cell, row: Mapping[str, Any]) -> None:
         """Keep a row; what tells the cell from others is said by the study itself."""
         from ..model.formats.sealed import CELL, seal
-        from ..solver.studies.sweep import METRICS
 
-        kept = {name: row[name] for name in ("status", "error", *METRICS)}
+        kept = {name: row[name] for name in ("status", "error", *self._metrics)}
         with whole_file(self._file(cell)) as file:
             file.write(seal(CELL, {"cell": cell.digest, **kept}).encode())
 
@@ -78,12 +82,12 @@ class CellFiles:
         return self.folder / f"{cell.digest}.json"
 
 
-def _is_a_row(kept: Mapping[str, Any]) -> bool:
+def _is_a_row(kept: Mapping[str, Any], metrics: Sequence[str]) -> bool:
     """Whether the values of a cell are those of a row, of one that was forged too."""
-    from ..solver.studies.sweep import DONE, FAILED, METRICS
+    from ..solver.studies.sweep import DONE, FAILED
 
     told = kept["status"] in (DONE, FAILED) and isinstance(kept["error"], str)
-    return told and all(kept[name] is None or type(kept[name]) in (int, float) for name in METRICS)
+    return told and all(kept[name] is None or type(kept[name]) in (int, float) for name in metrics)
 
 
 def _text(path: Path) -> str:
@@ -124,6 +128,11 @@ def sweep(
         "Folder that keeps each cell as it is done; a second call goes on from there. "
         "Default: STUDY.cells.",
     ),
+    default_limit: str | None = option(
+        None,
+        "Requested time of jobs for which an SWF log has none, instead of the study's: 12h, or 2x.",
+        metavar="TIME|Nx",
+    ),
     *,
     where: Where,
     pages: StudyOutput,
@@ -143,8 +152,8 @@ def sweep(
     pages.check([study])
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            found, cells = cells_of(study)
-        files = CellFiles(into or Path(f"{study.stem}.cells"))
+            found, cells = cells_of(study, default_limit)
+        files = CellFiles(into or Path(f"{study.stem}.cells"), cells[0].metrics)
         rows = _kept(cells, files)
         if rows:
             print_note(f"{len(rows)} of {len(cells)} cells are there already ({files.folder})")

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 StateReader: TypeAlias = Callable[[], tuple["Instance", Sequence["Problem"]]]
 
 
+#: Up to this many running and pending jobs, changes of the configuration are tried by default.
+MAX_JOBS = 2000
+
+
 @dataclass(frozen=True, slots=True)
 class WatchedSource:
     """A source of the cluster's state, and the file behind it."""
@@ -43,8 +47,12 @@ def explained(
 ) -> Explanation:
     """Return the explanation, as `slotwise explain` prints it."""
     from ..solver.advice.explain import explain
-    from .explain import is_small
 
     return explain(
         instance, job, time_limit=time_limit, configuration=is_small(instance), cancel=cancel
     )
+
+
+def is_small(instance: Instance) -> bool:
+    """Whether changes of the configuration are tried unasked."""
+    return len(instance.running) + len(instance.pending) <= MAX_JOBS

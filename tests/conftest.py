@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +35,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)  # noqa: SLF001
 
 register_profiles()
+
+#: Signals that the commands handle.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@pytest.fixture(autouse=True)
+def _handlers_as_before() -> Iterator[None]:
+    """Restore the signal handlers: a command that ran in this process leaves its own.
+
+    Programs that later tests start would inherit an ignored Ctrl-C.
+    """
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
 
 #: Number of test functions that carry each behaviour mark, where all tests were collected.
 BEHAVIOURS = pytest.StashKey[dict[str, int]]()

@@ -136,6 +136,7 @@ ROOMS = (
     "solver.replay",
     "solver.plausibility",
     "solver.planning",
+    "solver.accuracy",
     "solver.forecast",
     "solver.outlook",
     "solver.advice",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import clock_text, iso_time
@@ -57,6 +58,17 @@ class JobsAnswer:
     warnings: list[str]
     #: Pending jobs in all that the viewer sees.
     total: int
+
+
+def finite(record: Any) -> Any:
+    """Return a record with None in place of numbers that JSON does not have."""
+    if isinstance(record, float):
+        return record if isfinite(record) else None
+    if isinstance(record, Mapping):
+        return {str(key): finite(value) for key, value in record.items()}
+    if isinstance(record, (list, tuple)):
+        return [finite(value) for value in record]
+    return record
 
 
 def dumped(record: Any) -> bytes:

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final, get_args
 from urllib.parse import parse_qs, quote
 
 from fastapi import FastAPI, Request
@@ -15,10 +15,12 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from ... import __version__
 from ...model.errors import InputError, SlotwiseError, UnknownNameError
+from ...solver.accuracy.score import ScoreBy
 from .access import COOKIE, Viewer
 from .answers import (
     JobsAnswer,
     dumped,
+    finite,
     job_record,
     jobs_record,
     plan_record,
@@ -35,6 +37,8 @@ from .streams import Streams
 _JSON = "application/json"
 #: Seconds to wait for the answer to a question, with its time in the queue.
 ANSWER_SECONDS = 90.0
+#: What makes the groups of an answer on accuracy.
+GROUPED: Final = get_args(ScoreBy)
 #: Query names by which the pending jobs are filtered.
 FILTERED = ("user", "queue")
 
@@ -44,6 +48,9 @@ class Answers:
 
     def __init__(self, service: Service, streams: Streams) -> None:
         self.service, self.streams = service, streams
+        #: The last accuracy, by its grouping and the state; one is computed at a time.
+        self._scored: tuple[tuple[str, int] | None, Any] = None, None
+        self._scoring = asyncio.Lock()
 
     def head(self, state: BoardState) -> dict[str, Any]:
         """Return the head of an answer."""
@@ -152,8 +159,17 @@ class Answers:
         head = self.head(state)
         if store is None:
             return json_response({"state": head, "accuracy": None})
-        found = await asyncio.to_thread(store.accuracy)
-        return json_response({"state": head, "accuracy": found})
+        by = request.query_params.get("by", "method")
+        if by not in GROUPED:
+            return problem(400, f"by: {by[:40]!r} is not accepted: use {', '.join(GROUPED)}")
+        key = by, state.version
+        if self._scored[0] != key:
+            if self._scoring.locked():
+                return problem(503, "the figures are being computed", {"retry-after": "5"})
+            async with self._scoring:
+                found = finite(await asyncio.to_thread(store.accuracy, by))
+                self._scored = key, found
+        return json_response({"state": head, "accuracy": self._scored[1]})
 
     def health(self) -> Response:
         """Return whether the service works; 503 if one of its threads is dead."""
@@ -268,7 +284,7 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
         return await answers.ask(request)
 
     @app.get("/accuracy", response_class=Response)
-    async def accuracy(request: Request) -> Response:
+    async def accuracy(request: Request, by: str = "method") -> Response:
         """How right the estimates were."""
         return await answers.accuracy(request)
 

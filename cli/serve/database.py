@@ -72,16 +72,16 @@ def _check_file(path: Path, *, create: bool) -> None:
     from ..output import check_output
 
     check_inside(path)
-    if not path.exists():
-        if create:
-            check_output(path)
-            return
-        raise InputError([Problem(f"does not exist: {_WANTED}", str(path))])
+    if create and not path.exists():
+        check_output(path)
+        return
     try:
         with path.open("rb") as file:
             head = file.read(100)
     except OSError as error:
-        raise InputError([Problem(f"cannot be read: {error.strerror}", str(path))]) from None
+        raise InputError(
+            [Problem(f"cannot be read: {error.strerror}; {_WANTED}", str(path))]
+        ) from None
     if head and not head.startswith(_MAGIC):
         raise InputError([Problem(f"is no store: it is no SQLite file; {_WANTED}", str(path))])
     if head and int.from_bytes(head[_ID]) != APPLICATION:

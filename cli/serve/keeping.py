@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from ...model.display import iso_time
 from .access import Viewer
 from .polled import PolledState
+from .score import score_of
 from .store import Store
 
 if TYPE_CHECKING:
+    from ...solver.accuracy.score import ScoreBy
     from ...solver.forecast.forecast import Calibration, Forecasts
     from ...solver.outlook.records import Outlook as PredictedJobs
     from .polls import Polled
@@ -67,9 +69,9 @@ class StoreKeeper:
             rows.append(row)
         return rows
 
-    def accuracy(self) -> dict[str, Any] | None:
-        """Return how right estimates were, None if nothing is known."""
-        return None
+    def accuracy(self, by: ScoreBy) -> dict[str, Any]:
+        """Return how right the estimates of jobs were that have started since; see `score`."""
+        return score_of(self._store, by).to_dict()
 
     def close(self) -> None:
         """Close the store."""

@@ -8,7 +8,6 @@ from string import Template
 from typing import Final
 
 from ... import __version__
-from ..report.page import asset as report_asset
 
 #: Files that the pages share with the report.
 SHARED: Final = ("base.css", "theme.js")
@@ -27,9 +26,9 @@ ASSETS: Final = {
 @lru_cache(64)
 def asset_bytes(name: str) -> bytes:
     """Return a file of the pages."""
-    if name in SHARED:
-        return report_asset(name).encode()
-    return resources.files(__package__).joinpath("assets", name).read_bytes()
+    assert __package__ is not None
+    package = f"{__package__.rpartition('.')[0]}.report" if name in SHARED else __package__
+    return resources.files(package).joinpath("assets", name).read_bytes()
 
 
 @lru_cache(64)

@@ -62,6 +62,8 @@ class JobEstimate:
     late: int | None = None
     #: Uncalibrated quantiles at 0.1, 0.2 … 0.9, () without a forecast; None: no start.
     quantiles: tuple[int | None, ...] = ()
+    #: Whether its starts were computed at this poll. If not, nothing is kept of them.
+    examined: bool = True
 
     @property
     def key(self) -> JobKey:
@@ -123,6 +125,7 @@ class PolledState:
                 job.slots,
                 printed=_shifted(printed.get(job.id), zero),
                 quantiles=quantiles.get(job.id, ()),
+                examined=job.id in rows or printed.get(job.id) is not None,
                 **{name: _shifted(time, zero) for name, time in rows.get(job.id, {}).items()},
             )
             for job in instance.pending
@@ -141,7 +144,7 @@ def _quantiles(forecasts: Forecasts, zero: int) -> dict[str, tuple[int | None, .
     """Return the uncalibrated quantiles of each job."""
     from math import isfinite
 
-    from ...solver.forecast.backtest import LEVELS
+    from ...solver.accuracy.measures import LEVELS
 
     columns = [forecasts.quantile(level).tolist() for level in LEVELS]
     return {

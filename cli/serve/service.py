@@ -155,7 +155,7 @@ def ask_record(
 ) -> dict[str, Any]:
     """Return when a job would start, as data and as the sentences of `slotwise ask`."""
     from ...solver.advice.ask import ask
-    from ..ask import answer_sentences
+    from ..outlook_text import answer_sentences
 
     with limited(STRICT):
         found = ask(

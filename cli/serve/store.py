@@ -137,6 +137,8 @@ class _Alive:
     running: bool
     #: Last kept estimates, in the order of STARTS; None: none are kept.
     kept: tuple[int | None, ...] | None = None
+    #: Whether it had left the cluster by the last poll.
+    returned: bool = False
 
 
 class Store:
@@ -150,6 +152,8 @@ class Store:
         self._lock = threading.RLock()
         self._meta: dict[str, str] = {}
         self._alive: dict[JobKey, _Alive] = {}
+        #: Running jobs that were never seen pending.
+        self._unseen: set[JobKey] = set()
         self._next = 1
         self._prune_at = 0
 
@@ -272,7 +276,7 @@ class Store:
         database fails: then nothing of the poll is kept.
         """
         self._check_clock(state)
-        poll = _Poll.of(self._alive, state, self._next)
+        poll = _Poll.of(self._alive | self._returned(state), state, self._next)
         last = int(self._meta.get("last_poll", state.at - 1))
         facts: dict[str, int | str] = {
             "dated": int(state.dated),
@@ -294,11 +298,27 @@ class Store:
                 connection.execute(insert(ESTIMATES), poll.rows)
             self._set(connection, **facts)
         self._alive, self._next = poll.alive, poll.next
+        self._unseen = state.running.keys() - poll.alive.keys()
         self._meta.update({name: str(value) for name, value in facts.items()})
         if self.keep is not None and state.at >= self._prune_at:
             self.prune(self.keep)
             self._prune_at = state.at + HOUR
         return Recorded(len(poll.rows), poll.started, poll.vanished)
+
+    def _returned(self, state: PolledState) -> dict[JobKey, _Alive]:
+        """Return the jobs of a state that had left the cluster: listed in part, or requeued."""
+        keys = {item.key for item in state.pending} - self._alive.keys()
+        keys |= state.running.keys() - self._alive.keys() - self._unseen
+        if not keys:
+            return {}
+        chosen = select(JOBS).order_by(JOBS.c.attempt)
+        found = {}
+        with self._transaction(writes=False) as connection:
+            for part in _parts(sorted({job for job, _ in keys})):
+                for row in connection.execute(chosen.where(JOBS.c.job.in_(part))):
+                    ran = row.started is not None
+                    found[row.job, row.submit] = _Alive(row.key, row.attempt, ran, returned=True)
+        return {key: job for key, job in found.items() if key in keys}
 
     def _check_clock(self, state: PolledState) -> None:
         dated, last = self._meta.get("dated"), self._meta.get("last_poll")
@@ -469,6 +489,8 @@ class _Poll:
             if not job.running:
                 poll.changes[job.number] = _running(start)
                 poll.started[key] = start
+            elif job.returned:
+                poll.changes[job.number] = {"state": "running", "finished": None}
             poll.alive[key] = _Alive(job.number, job.attempt, running=True)
         left = [(key, job) for key, job in before.items() if key not in poll.alive]
         for _, job in left:
@@ -482,14 +504,18 @@ class _Poll:
         if before is None or before.running:
             attempt = 1
             if before is not None:
-                self.changes[before.number] = {"state": "finished", "finished": at}
+                if not before.returned:
+                    self.changes[before.number] = {"state": "finished", "finished": at}
                 attempt = before.attempt + 1
             before = _Alive(self.next, attempt, running=False)
             self.next += 1
             self.jobs.append(_job_row(before, item, at))
+        elif before.returned:
+            self.changes[before.number] = {"state": "pending", "finished": None}
         kept = before.kept
         values = tuple(getattr(item, name) for name in STARTS)
-        if kept is None or any(map(_has_changed, kept, values, [at] * len(values))):
+        changed = kept is None or any(map(_has_changed, kept, values, [at] * len(values)))
+        if item.examined and changed:
             self.rows.append(_estimate_row(before.number, item, at))
             kept = values
         self.alive[item.key] = _Alive(before.number, before.attempt, running=False, kept=kept)
@@ -503,7 +529,7 @@ def _has_changed(kept: int | None, new: int | None, at: int) -> bool:
 
 
 def _running(start: int) -> dict[str, Any]:
-    return {"state": "running", "started": start, "known_by": "poll"}
+    return {"state": "running", "started": start, "finished": None, "known_by": "poll"}
 
 
 def _job_row(job: _Alive, item: JobEstimate, at: int) -> dict[str, Any]:

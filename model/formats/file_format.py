@@ -51,6 +51,33 @@ class DefaultLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedEstimates:
+    """Changed requested times of a log: the real run times, or the requested times × a factor."""
+
+    text: str
+    #: Factor of the requested times, None if run times replace them.
+    factor: float | None = None
+
+    @classmethod
+    def parse(cls, text: str, option: str = "--estimates") -> ChangedEstimates | None:
+        """Parse exact, x2 or recorded, which gives None. Raises InputError."""
+        word = text.strip() if isinstance(text, str) else text
+        if word in ("exact", "recorded"):
+            return cls(word) if word == "exact" else None
+        multiple = re.fullmatch(r"x(\d{1,6}(?:\.\d{1,6})?)", str(word))
+        if multiple is None or float(multiple[1]) < 1:
+            wrong = f"must be exact, recorded, or a factor of 1 or more such as x2, not {text!r}"
+            raise InputError([Problem(wrong, path=option)])
+        return cls(str(word), float(multiple[1]))
+
+    def of(self, run_time: Ints, req_time: Ints) -> Ints:
+        """Return requested times (seconds); a run beyond its request ends there in any case."""
+        if self.factor is None:
+            return np.where(req_time > 0, np.minimum(run_time, req_time), run_time)
+        return np.array(np.ceil(req_time * self.factor), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
 class ReadOptions:
     """Options of a user for reading a file; a format names those that it uses in `takes`."""
 
@@ -62,6 +89,8 @@ class ReadOptions:
     keep_going: bool = False
     #: Requested time of jobs without one in the log.
     default_limit: DefaultLimit | None = None
+    #: Changed requested times of the jobs of a log.
+    estimates: ChangedEstimates | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,12 @@ class GenerateEntry(Section):
     memory: f.YesNo = True
 
 
+#: The message for a log without hosts, or with two kinds of them.
+GIVE_HOSTS = "has a log: give either site or hosts: N (of an SWF log)"
+
+
 class CaseEntry(Section):
-    """A simulated case: a site with its own jobs, a log on it, or a generated instance."""
+    """A case: a site with its own jobs, a log on it or on a pool, or a generated instance."""
 
     name: f.NewName = ""
     site: f.Text | None = None
@@ -49,8 +53,8 @@ class CaseEntry(Section):
             raise ValueError("is generated: it takes no site, log or hosts")
         if self.generate is None and not self.site and not self.log:
             raise ValueError("has no workload: give site, log or generate")
-        if self.log and bool(self.site) == (self.hosts is not None):
-            raise ValueError("has a log: give either site or hosts: N (of an SWF log)")
+        if self.log and self.site and self.hosts is not None:
+            raise ValueError(GIVE_HOSTS)
         if self.hosts is not None and not self.log:
             raise ValueError("has hosts: N, which means something for a log alone")
         return self
@@ -65,15 +69,15 @@ class CaseEntry(Section):
 
 
 class PolicyEntry(Section):
-    """A policy by name: a reservation method, or settings."""
+    """A policy by name: a reservation method or a policy of `slotwise replay`, or settings."""
 
     name: f.NewName
     set: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
-    def _method(cls, data: Any) -> Any:
-        return {"name": data, "set": {"reservation": data}} if isinstance(data, str) else data
+    def _name_alone(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
 
 
 def _until(value: Any) -> Any:

@@ -25,7 +25,7 @@ import numpy as np
 from ..compact import OnDemand, narrow
 from ..display import DAY
 from ..errors import Problem
-from ..formats.file_format import DefaultLimit
+from ..formats.file_format import ChangedEstimates, DefaultLimit
 from ..formats.sniff import refuse_other
 from ..input_limits import limits
 from ..job import Job
@@ -86,6 +86,23 @@ def with_default_limit(workload: Workload, limit: DefaultLimit | None) -> Worklo
     said += " of the run time taken" if limit.factor is not None else " taken, or the run if longer"
     notes = {**workload.notes, said: int(np.count_nonzero(missing))}
     return replace(workload, req_time=req_time, notes=notes)
+
+
+def with_estimates(workload: Workload, estimates: ChangedEstimates | None) -> Workload:
+    """Return the log with changed requested times, and a note; run times stay."""
+    if estimates is None:
+        return workload
+    asked = workload.req_time > 0
+    run_time = np.where(asked, np.minimum(workload.run_time, workload.req_time), workload.run_time)
+    req_time = estimates.of(workload.run_time, workload.req_time)
+    said = (
+        "requested time replaced by the run time"
+        if estimates.factor is None
+        else f"requested time multiplied by {estimates.factor:g}"
+    )
+    count = int(np.count_nonzero(req_time != workload.req_time))
+    notes = {**workload.notes, **({said: count} if count else {})}
+    return replace(workload, run_time=run_time, req_time=req_time, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from ..job import Job, RunningJob
 from ..workload import NO_REQUEST, Workload, canonical
 from .acct import AcctJobs, read_acct
 from .finished_jobs import FinishedJob
-from .swf import RecordedStarts, SwfJobs, SwfLog, read_swf
+from .swf import RecordedStarts, SwfJobs, SwfLog, read_swf, with_estimates
 
 NO_HOSTS = (
     "an SWF log has no hosts: give --cluster FILE, or --hosts N where it states its processors "
@@ -38,7 +38,9 @@ class SwfLogFile:
 
     name: str = "swf"
     kind: str = "an SWF log, plain or gzipped"
-    takes: frozenset[str] = frozenset({"hosts", "cluster", "keep_going", "default_limit"})
+    takes: frozenset[str] = frozenset(
+        {"hosts", "cluster", "keep_going", "default_limit", "estimates"}
+    )
 
     def recognises(self, path: Path) -> bool:
         """Return whether the name or the first lines mark an SWF log."""
@@ -52,6 +54,7 @@ class SwfLogFile:
         if options.hosts is not None and options.cluster is not None:
             raise InputError("give --hosts N or --cluster FILE, not both: either says the hosts")
         log = read_swf(path, keep_going=options.keep_going, default_limit=options.default_limit)
+        log = replace(log, workload=with_estimates(log.workload, options.estimates))
         base = _base_of_swf(log.workload, options.hosts, options.cluster)
         jobs = canonical(log.workload, _slots(base))
         if not len(jobs):

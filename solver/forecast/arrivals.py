@@ -12,9 +12,10 @@ from ...model.display import DAY, HOUR
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.workload import Ints
+from ..accuracy.columns import Columns
 from ..scheduler.job_state import ShapeTable
 from .history import History
-from .jobs import NO_LIMIT, AskedJobs, Columns, PastJobs, ints, keys_of, spread
+from .jobs import NO_LIMIT, AskedJobs, PastJobs, ints, keys_of, spread
 from .runtimes import ENDLESS
 
 #: Stream number of the random numbers for arrivals.

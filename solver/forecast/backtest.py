@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...model.errors import InputError
 from ...model.workload import Ints, Workload
+from ..accuracy.columns import Columns
+from ..accuracy.measures import (
+    EARLY,
+    LATE,
+    LEVELS,
+    LIKELY,
+    Accuracy,
+    GroupAccuracy,
+    accuracy,
+    reliability_rows,
+)
 from ..budget import OutOfTime
 from ..replay import Policy, ReplayResult
 from ..replay.measures import size_classes, size_text
 from .arrivals import NOBODY, PastBlocks
-from .forecast import EARLY, LATE, LIKELY, Calibration, Calibrator, Drawn, forecast_world
+from .forecast import Calibration, Calibrator, Drawn, forecast_world
 from .history import JobNaming
-from .jobs import NO_START, AskedJobs, Columns, Floats, PastJobs, keys_of, uniforms
+from .jobs import NO_START, AskedJobs, Floats, PastJobs, keys_of, uniforms
 from .moment import ForwardWorld, PoolWorld, never
 from .runtimes import LastTwo, Ratios
 from .workers import Stop, results_of
@@ -32,8 +42,6 @@ LAST_WAITS = 300
 JOBS, SAMPLES = 300, 100
 #: Start of a job that never does (seconds): after every other.
 UNSTARTED = 2**62
-#: Levels at which a backtest counts how many jobs had started.
-LEVELS = tuple(round(level * 0.1, 1) for level in range(1, 10))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,61 +285,6 @@ def calibration_of(questions: Questions) -> Calibration:
     return calibrator.calibration()
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """Accuracy of one estimator over a group of jobs; times in seconds, shares of 1."""
-
-    #: "by limits", "last two", "history", "forecast" (as it was drawn) or "calibrated".
-    estimator: str
-    #: Number of jobs with a time from this estimator; other jobs count nowhere. A plan by limits
-    #: has no time behind a job without a limit.
-    jobs: int
-    #: Mean of the absolute errors of the one number that it says, of a distribution its P50.
-    mean_error: float | None
-    #: Median of them.
-    median_error: float | None
-    #: Share of the jobs that had started by its P10.
-    by_early: float | None = None
-    #: By its P50.
-    by_likely: float | None = None
-    #: By its P90.
-    by_late: float | None = None
-    #: Mean pinball loss at P50, None if the estimator gives no P50.
-    loss_likely: float | None = None
-    #: At P90.
-    loss_late: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupAccuracy:
-    """All estimators over one group of jobs."""
-
-    #: "all", "size" or "queue".
-    by: str
-    group: str
-    jobs: int
-    #: Seconds.
-    mean_wait: float
-    estimators: tuple[Accuracy, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-
-def pinball(truth: ArrayLike, quantile: ArrayLike, level: float) -> float:
-    """Mean pinball loss of a quantile: too early costs `level` a second, too late 1 - level.
-
-    Nothing costs less on average than the true quantile (Koenker and Bassett 1978).
-    """
-    late = np.asarray(truth, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
-    return float(np.maximum(level * late, (level - 1) * late).mean())
-
-
 def accuracies(replayed: PastLog, questions: Questions) -> tuple[GroupAccuracy, ...]:
     """All jobs, then those of each size class and of each queue, where there is more than one."""
     rows, queue = questions.row, replayed.names.queue
@@ -355,55 +308,16 @@ def _of_group(by: str, group: str, questions: Questions) -> GroupAccuracy:
 
 def _estimators(questions: Questions) -> Iterator[Accuracy]:
     truth = questions.wait
-    yield _accuracy("by limits", truth, questions.by_limits)
-    yield _accuracy("last two", truth, questions.last_two)
+    yield accuracy("by limits", truth, questions.by_limits)
+    yield accuracy("last two", truth, questions.last_two)
     early, likely, late = questions.past_waits.T
-    yield _accuracy("history", truth, likely, early, late)
+    yield accuracy("history", truth, likely, early, late)
     likely = questions.raw(LIKELY)
-    yield _accuracy("forecast", truth, likely, questions.raw(EARLY), questions.raw(LATE))
-    yield _accuracy("calibrated", truth, likely, questions.early, questions.late)
-
-
-def _accuracy(
-    estimator: str,
-    truth: Ints,
-    likely: Floats,
-    early: Floats | None = None,
-    late: Floats | None = None,
-) -> Accuracy:
-    said = np.isfinite(likely) & (True if late is None else np.isfinite(late))
-    if not said.any():
-        return Accuracy(estimator, 0, None, None)
-    truth, likely = truth[said], likely[said]
-    early, late = (None if bound is None else bound[said] for bound in (early, late))
-    errors = np.abs(likely - truth)
-    found = Accuracy(estimator, len(truth), float(errors.mean()), float(np.median(errors)))
-    if early is None or late is None:
-        return found
-    return replace(
-        found,
-        by_early=_share(truth, early),
-        by_likely=_share(truth, likely),
-        by_late=_share(truth, late),
-        loss_likely=pinball(truth, likely, LIKELY),
-        loss_late=pinball(truth, late, LATE),
-    )
-
-
-def _share(truth: Ints, bound: Floats) -> float:
-    """Return the share of the jobs that had started by a bound."""
-    return float((truth <= bound).mean())
+    yield accuracy("forecast", truth, likely, questions.raw(EARLY), questions.raw(LATE))
+    yield accuracy("calibrated", truth, likely, questions.early, questions.late)
 
 
 def reliability(questions: Questions) -> list[tuple[float, float, float | None]]:
     """Each level, the share that had started by its quantile, and by a calibrated bound if any."""
-    truth = questions.wait
     calibrated = {EARLY: questions.early, LATE: questions.late}
-    return [
-        (
-            level,
-            _share(truth, questions.raw(level)),
-            _share(truth, calibrated[level]) if level in calibrated else None,
-        )
-        for level in LEVELS
-    ]
+    return reliability_rows(questions.wait, questions.quantiles, calibrated)

@@ -15,6 +15,7 @@ from ...model.display import DAY, with_stamps
 from ...model.errors import InputError, Problem
 from ...model.omissions import Omission
 from ...model.workload import Ints
+from ..accuracy.measures import EARLY, LATE, LIKELY
 from ..budget import OutOfTime
 from .arrivals import NOBODY, Arrivals, Coming, FutureArrivals
 from .jobs import NO_LIMIT, NO_START, Floats, ints
@@ -32,8 +33,6 @@ from .workers import Stop, results_of
 # against it, in logarithms. Where all futures agree on a start there is nothing to widen.
 
 
-#: Levels of the bounds: 1 in 10 by, 9 in 10 by.
-EARLY, LIKELY, LATE = 0.1, 0.5, 0.9
 #: Waits below this many seconds count as this many, because no user plans in finer steps.
 FLOOR = 300.0
 #: Number of recent forecasts that count, their minimum number, and the number at which they weigh

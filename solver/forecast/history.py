@@ -11,17 +11,13 @@ import numpy as np
 
 from ...model.display import MINUTE, WEEK, epoch_of
 from ...model.errors import InputError, Problem, report
-from ...model.formats.sniff import kind_of, refuse_other
+from ...model.formats.sniff import kind_of
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.sources.acct import SKEWED, read_acct
-from ...model.sources.log_lines import BadRecords, refused_records
-from ...model.sources.lsf_state.bjobs import SeenJob
-from ...model.sources.lsf_state.event_log import cut
-from ...model.sources.lsf_state.log_records import read_events
-from ...model.sources.swf import SwfLog, read_swf
+from ...model.sources.log_lines import refused_records
 from ...model.workload import Workload
 from .jobs import NO_LIMIT, PastJobs, ints, keys_of
+from .logged_runs import read_runs
 
 #: Seconds before now within which a log may end without being moved in time.
 OLD = 4 * WEEK
@@ -102,7 +98,7 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
             [Problem("no job of this log has ended: nothing can be learned from it", source)]
         )
     same_clock = instance.origin is not None and epoch is not None
-    shift = _offset(epoch, instance)
+    shift = clock_offset(epoch, instance)
     if weeks := _weeks(ended, instance.now - shift, same_clock=same_clock):
         remarks += (f"{source}: moved by {weeks:+} weeks, to end just before the instance's now",)
     shift += weeks * WEEK
@@ -137,7 +133,7 @@ def without_own(history: History, instance: Instance) -> History:
     own = [
         row
         for row in rows.tolist()
-        if _is_own(here, history.like(row), int(history.jobs.submit[row]))
+        if is_record_of(here, history.like(row), int(history.jobs.submit[row]))
     ]
     if not own:
         return history
@@ -150,14 +146,14 @@ def without_own(history: History, instance: Instance) -> History:
 def _others(known: Sequence[Ended], instance: Instance, shift: int) -> list[Ended]:
     """The records that are of no job of the instance; shift: from their clock to its own."""
     here = _jobs_here(instance)
-    return [item for item in known if not _is_own(here, item.job, item.job.submit + shift)]
+    return [item for item in known if not is_record_of(here, item.job, item.job.submit + shift)]
 
 
 def _jobs_here(instance: Instance) -> dict[str, Job]:
     return {job.id: job for job in (*(run.job for run in instance.running), *instance.pending)}
 
 
-def _is_own(here: Mapping[str, Job], record: Job, submit: int) -> bool:
+def is_record_of(here: Mapping[str, Job], record: Job, submit: int) -> bool:
     """Whether a record, submitted at `submit`, is of one of the jobs of the instance, by id."""
     job = here.get(record.id)
     if job is None:
@@ -170,7 +166,7 @@ def _of_it(count: int) -> str:
     return f"{said} in the instance: not counted as ended"
 
 
-def _offset(epoch: int | None, instance: Instance) -> int:
+def clock_offset(epoch: int | None, instance: Instance) -> int:
     """Seconds from the log's clock to the instance's, 0 where one does not say its own.
 
     epoch: seconds since 1970 of the log's second 0.
@@ -197,123 +193,25 @@ def read_ended(path: Path, keep_going: bool = False) -> tuple[list[Ended], tuple
 
 def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[str, ...]]:
     """Ended jobs of a log, seconds since 1970 of its second 0 (None: not said), and remarks."""
-    refuse_other(path, *_READERS)
-    kind = kind_of(path)
-    ended, epoch, problems, others, notes = _READERS.get(kind, _swf)(path)
-    if problems and not ended and not kind:
+    log = read_runs(path)
+    ended = [
+        Ended(run.job, run.start, run.end)
+        for run in log.runs
+        if run.start is not None and run.end is not None
+    ]
+    problems = log.problems
+    if problems and not ended and not kind_of(path):
         wrong = "is no SWF, lsb.acct or lsb.events: give a log of ended jobs"
         raise InputError([Problem(wrong, str(path))])
     if problems and not keep_going:
         raise refused_records(problems, len(ended))
     remarks = [f"warning: {line}" for line in report(problems)]
-    remarks += [f"{count} × {note}" for note, count in notes.items() if count]
+    remarks += [f"{count} × {note}" for note, count in log.notes.items() if count]
+    others = len(log.runs) - len(ended)
     if others and ended:
-        of_all = f"{others} of {others + len(ended)} jobs"
+        of_all = f"{others} of {len(log.runs)} jobs"
         remarks.append(f"{path}: {of_all} have no run that ended, and are not counted")
-    return ended, epoch, tuple(remarks)
-
-
-#: Ended jobs, the log's second 0, its errors, the number of jobs without a run, and counts of
-#: repairs.
-_Read = tuple[list[Ended], int | None, Sequence[Problem], int, Mapping[str, int]]
-
-
-def _swf(path: Path) -> _Read:
-    """Return the records with a run time; a job without a recorded wait counts as started at
-    submission.
-    """
-    log = read_swf(path, keep_going=True)
-    ended = ended_of_swf(log)
-    epoch = None if log.origin is None else int(log.origin.timestamp())
-    others = len(log.workload.job) - len(ended)
-    return ended, epoch, log.problems, others, log.workload.notes
-
-
-def ended_of_swf(log: SwfLog) -> list[Ended]:
-    """The records that have a run time, a size and a submission, on the log's own clock."""
-    work = log.workload
-    columns = (work.job, work.submit, log.wait, work.run_time, work.req_time, work.procs, work.user)
-    found = []
-    for number, submit, wait, run, limit, slots, user in zip(
-        *(column.tolist() for column in columns), strict=True
-    ):
-        if run <= 0 or slots <= 0:
-            continue
-        start = submit + max(0, wait)
-        job = Job(
-            str(number),
-            slots=slots,
-            user=swf_user(user),
-            run_limit=limit if limit > 0 else None,
-            submit=submit,
-        )
-        found.append(Ended(job, start, start + (min(run, limit) if limit > 0 else run)))
-    return found
-
-
-def swf_user(number: int) -> str:
-    """Return the user name that instances made of SWF logs use."""
-    return f"user{number}" if number >= 0 else "user"
-
-
-def _acct(path: Path) -> _Read:
-    """Return the jobs that have run."""
-    log = read_acct(path, keep_going=True)
-    ended = [
-        Ended(
-            Job(
-                job.id,
-                slots=max(1, sum(job.hosts.values())),
-                user=job.user,
-                queue=job.queue,
-                project=job.project,
-                application=job.application,
-                res_req=(job.res_req,) if job.res_req else (),
-                run_limit=job.run_limit,
-                submit=job.submit,
-            ),
-            job.start,
-            job.end,
-        )
-        for job in log.jobs
-        if job.start and job.hosts
-    ]
-    notes = {SKEWED: log.repaired, **_unread(log.unread)}
-    return ended, 0, log.problems, len(log.jobs) - len(ended), notes
-
-
-def _unread(lines: Sequence[str]) -> dict[str, int]:
-    return {f"a cell that cannot be read, first {lines[0]}": len(lines)} if lines else {}
-
-
-def _events(path: Path) -> _Read:
-    """Return the jobs whose submission, start and end are all in the log."""
-    bad = BadRecords()
-    moment = cut(read_events(path, bad, {}), -1, later=True)
-    ended = [
-        Ended(_job(seen), seen.start, seen.start + seen.real_run_time)
-        for seen in moment.later
-        if seen.status == "DONE" and seen.start is not None and seen.real_run_time is not None
-    ]
-    others, unread = len(moment.later) - len(ended), _unread(bad.told_cells())
-    return ended, 0, bad.report() if bad.count else (), others, unread
-
-
-def _job(seen: SeenJob) -> Job:
-    return Job(
-        seen.id,
-        slots=sum(seen.allocation.values()) or seen.slots or 1,
-        user=seen.user,
-        queue=seen.queue or "default",
-        project=seen.project,
-        application=seen.application,
-        res_req=(seen.res_req,) if seen.res_req else (),
-        run_limit=seen.run_limit,
-        submit=seen.submit or 0,
-    )
-
-
-_READERS: dict[str, Callable[[Path], _Read]] = {"swf": _swf, "acct": _acct, "events": _events}
+    return ended, log.epoch, tuple(remarks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model.workload import Ints
+from ..accuracy.columns import Columns
 
 # Random numbers that belong to a job and a sample, whoever asks for them and in whatever order.
 #
@@ -80,18 +80,6 @@ def _mixed(bits: Keys) -> Keys:
 NO_LIMIT = -1
 #: Value in a column of starts that denotes a job without a start.
 NO_START = -1
-
-
-class Columns:
-    """Arrays of one length, the rows of which can be picked."""
-
-    def __len__(self) -> int:
-        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
-
-    def pick(self, rows: object) -> Self:
-        """Only these rows: a mask, places, or a slice."""
-        names = [item.name for item in fields(self)]  # type: ignore[arg-type]
-        return type(self)(**{name: getattr(self, name)[rows] for name in names})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

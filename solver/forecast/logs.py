@@ -12,12 +12,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from ...model.errors import Cancelled, InputError, Problem, report
-from ...model.formats.file_format import DefaultLimit
+from ...model.formats.file_format import ChangedEstimates, DefaultLimit
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.formats.units import parse_duration, second_of
 from ...model.progress import OnProgress, Progress
-from ...model.sources.swf import PRECEDING_IGNORED, read_swf
+from ...model.sources.swf import PRECEDING_IGNORED, read_swf, with_estimates
 from ...model.workload import Workload, within
+from ..accuracy.measures import GroupAccuracy
 from ..budget import OutOfTime
 from ..replay import (
     Measuring,
@@ -34,7 +35,6 @@ from ..scheduler.metrics import SHORT
 from .backtest import (
     JOBS,
     SAMPLES,
-    GroupAccuracy,
     PastLog,
     Questions,
     Replayed,
@@ -122,7 +122,7 @@ def of_period(
     until: Instant | None = None,
     names: tuple[str, str] = ("since", "until"),
 ) -> RecordedLog:
-    """Return the log with the jobs submitted from `since` until before `until`.
+    """Return the log with the jobs submitted from `since` until before `until` alone.
 
     Instants: seconds of the log, a duration from its second 0, or a date. names: what messages call
     them. Raises InputError for any other value, and if no job is submitted then.
@@ -150,6 +150,7 @@ def replay(
     schedule_after: ScheduleAfter | None = None,
     since: Instant | None = None,
     until: Instant | None = None,
+    estimates: str = "recorded",
     warm_up: int | str = 0,
     cool_down: int | str = 0,
     slowdown_threshold: int | str = SHORT,
@@ -168,6 +169,7 @@ def replay(
     schedule_after: ScheduleAfter | None = None,
     since: Instant | None = None,
     until: Instant | None = None,
+    estimates: str = "recorded",
     warm_up: int | str = 0,
     cool_down: int | str = 0,
     slowdown_threshold: int | str = SHORT,
@@ -185,6 +187,7 @@ def replay(
     schedule_after: ScheduleAfter | None = None,
     since: Instant | None = None,
     until: Instant | None = None,
+    estimates: str = "recorded",
     warm_up: int | str = 0,
     cool_down: int | str = 0,
     slowdown_threshold: int | str = SHORT,
@@ -198,7 +201,8 @@ def replay(
     installed package, or a :class:`~slotwise.QueuePolicy`; a list of them gives a comparison.
     procs: processors, by default as in the log. schedule_after: each "event" or once a "timestamp",
     by default as the policy is defined. since, until: only jobs submitted then are replayed;
-    seconds of the log or dates. warm_up, cool_down: seconds or "7d" at both ends of the
+    seconds of the log or dates. estimates: "exact" replaces requested times by run times, "x2"
+    doubles them. warm_up, cool_down: seconds or "7d" at both ends of the
     submissions that are not measured. slowdown_threshold: run time that bounded slowdown takes for
     shorter jobs. by: groups that are measured too, of "user", "size" and "queue". cancel: set it to
     stop; the starts so far are returned, not `complete`. on_progress: called every few hundred
@@ -217,7 +221,8 @@ def replay(
         by = by.split(",")
     measuring = Measuring(**seconds, by=tuple(by))
     recorded = log if isinstance(log, RecordedLog) else RecordedLog(_workload(log))
-    workload = of_period(recorded, since, until).workload
+    changed = ChangedEstimates.parse(estimates, "estimates")
+    workload = with_estimates(of_period(recorded, since, until).workload, changed)
     run = partial(_replayed, workload, procs, schedule_after, measuring, cancel, on_progress)
     if isinstance(policy, str | QueuePolicy):
         return run(policy)
@@ -305,11 +310,7 @@ class Backtest:
 
     def accuracy_records(self) -> list[dict[str, Any]]:
         """Accuracy records, one per estimator and group of jobs."""
-        return [
-            {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
-            for group in self.groups
-            for item in group.estimators
-        ]
+        return [record for group in self.groups for record in group.records()]
 
 
 def backtest(

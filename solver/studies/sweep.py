@@ -13,8 +13,6 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...model.changes import Change
 from ...model.confined import check_inside
 from ...model.display import WEEK
@@ -24,14 +22,30 @@ from ...model.formats.changes import load_changes
 from ...model.formats.file_format import DefaultLimit, ReadOptions
 from ...model.formats.reading import digest
 from ...model.formats.settings import Setting, changed
-from ...model.formats.study import CaseEntry, StudyDocument, load_study, settings_of
+from ...model.formats.study import (
+    GIVE_HOSTS,
+    CaseEntry,
+    StudyDocument,
+    load_study,
+    settings_of,
+)
 from ...model.generate import generate
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.sources.registry import format_of
+from ..replay import policy_names
 from ..scheduler.methods import RESERVATIONS
 from ..scheduler.metrics import LoopMetrics, measure
 from ..scheduler.simulation import horizon
+from .pool_cells import (
+    POOL_KEYS,
+    POOL_METRICS,
+    PoolCell,
+    is_of_pool,
+    read_setting,
+    replayed,
+    sampled_blocks,
+)
 from .run import RUN_KEYS, Run, RunOptions, Stop, options_of, require_arguments, simulation
 from .workers import Lost, in_turn, on_dask, on_processes
 
@@ -53,7 +67,7 @@ def redrawn(instance: Instance, seed: int) -> Instance:
     for job in jobs:
         weeks.setdefault((job.submit - begin) // WEEK, []).append(job)
     count = max(weeks) + 1
-    drawn = np.random.default_rng(seed).integers(0, count, size=count).tolist()
+    drawn = sampled_blocks(count, seed)
     future = [
         _moved(job, (new - old) * WEEK, new)
         for new, old in enumerate(drawn)
@@ -75,6 +89,8 @@ def _moved(job: Job, by: int, week: int) -> Job:
     )
 
 
+#: The message for a replay policy on a case without a log.
+NO_LOG = "a replay policy needs a case with a log"
 #: State of a cell.
 DONE, FAILED = "done", "failed"
 #: The numbers of a row: every metric that is one.
@@ -111,6 +127,8 @@ class Cell:
     until: int | str | None
     #: Key of a cell; equal for cells with equal options and content.
     digest: str
+    #: Names of the numbers of a row, equal in all cells of a sweep.
+    metrics: tuple[str, ...] = METRICS
 
     @property
     def name(self) -> dict[str, Any]:
@@ -157,12 +175,16 @@ class Sweep:
         return pandas.DataFrame(self.to_records(), columns=list(self.columns))
 
 
-def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
+def cells_of(path: Path, default_limit: str | None = None) -> tuple[StudyDocument, list[Cell]]:
     """Return the cells of a study in their order: cases, policies, parameters, seeds.
 
-    Raises InputError for a study that is malformed, and for a setting that fits no case.
+    default_limit: instead of that of the study. Raises InputError for a study that is malformed,
+    and for a setting that fits no case.
     """
     study = load_study(path)
+    if default_limit is not None:
+        limit = DefaultLimit.parse(default_limit).text
+        study = study.model_copy(update={"default_limit": limit})
     cases = [_case(case, study, path.parent) for case in study.cases]
     policies = _policies(study, path)
     axes = [
@@ -171,10 +193,16 @@ def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
     ]
     contents = {case: _content(case) for case in cases}
     seeds: Sequence[int | None] = study.seeds or [None]
+    metrics = METRICS
+    if any(is_of_pool((*fixed, *point)) for _, fixed in policies for point in product(*axes)):
+        metrics += tuple(name for name in POOL_METRICS if name not in METRICS)
+    # The parameter `estimates` has the column of that name; the count of first estimates has none.
+    metrics = tuple(name for name in metrics if name not in study.parameters)
     cells: list[Cell] = []
     for case, (policy, fixed), point, seed in product(cases, policies, product(*axes), seeds):
         settings = (*fixed, *point)
         asked = [contents[case], [str(s) for s in settings], seed, study.until, version("slotwise")]
+        asked += [] if metrics == METRICS else [list(metrics)]
         cell = Cell(
             number=len(cells) + 1,
             case=case,
@@ -184,6 +212,7 @@ def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
             seed=seed,
             until=study.until,
             digest=hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:32],
+            metrics=metrics,
         )
         cells.append(cell)
     _refuse_impossible(cells, path)
@@ -191,18 +220,17 @@ def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
 
 
 def _policies(study: StudyDocument, path: Path) -> list[tuple[str, tuple[Setting, ...]]]:
-    """Names and settings; one without settings is a reservation method. Raises InputError."""
+    """Return names and settings of the policies. Raises InputError."""
     found = []
     wrong = []
     for number, policy in enumerate(study.policies):
-        given = policy.set or {"reservation": policy.name}
+        of_pool = policy.name in policy_names()
+        given = policy.set or {"policy" if of_pool else "reservation": policy.name}
         method = given.get("reservation", "configured")
         if method not in RESERVATIONS:
-            known = ", ".join(RESERVATIONS)
-            said = (
-                f"unknown policy {method!r}{nearest(str(method), RESERVATIONS)}: use one of {known}"
-            )
-            wrong.append(Problem(said, str(path), path=f"policies[{number}]"))
+            names = (*RESERVATIONS, *policy_names())
+            said = f"unknown policy {method!r}{nearest(str(method), names)}: use one of "
+            wrong.append(Problem(said + ", ".join(names), str(path), path=f"policies[{number}]"))
         found.append((policy.name, settings_of(given, f"policies[{number}].set")))
     if wrong:
         raise InputError(wrong)
@@ -247,6 +275,8 @@ def _content(case: Case) -> list[Any]:
 
 def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:
     """InputError where no case can be read, or a setting fits none: a bad study, no bad cells."""
+    if wrong_pool := [*_wrong_on_pools(cells, path)]:
+        raise InputError(dict.fromkeys(wrong_pool))
     cases = list(dict.fromkeys(cell.case for cell in cells))
     sites: dict[Case, Instance] = {}
     wrong: list[Problem] = []
@@ -263,12 +293,35 @@ def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:
         return  # a case of unknown content may have the queue
     wrong = []
     for setting in dict.fromkeys(setting for cell in cells for setting in cell.settings):
+        if setting.key in POOL_KEYS:
+            continue
         found = [_wrong(setting, site) for site in sites.values()]
         if all(found):
             wrong += [replace(p, source=f"{path}: {p.source}") for p in found[0]]
     wrong += _too_early(sites, cells[0].until, path)
     if wrong:
         raise InputError(dict.fromkeys(wrong))
+
+
+def _wrong_on_pools(cells: Sequence[Cell], path: Path) -> Iterator[Problem]:
+    """Yield the errors of replay policies: values, keys that fit no cell, and cases without a log
+    or hosts.
+    """
+    of_pool = [cell for cell in cells if is_of_pool(cell.settings)]
+    for setting in dict.fromkeys(setting for cell in cells for setting in cell.settings):
+        alone = all(setting not in cell.settings for cell in cells if cell not in of_pool)
+        if setting.key not in POOL_KEYS and not (of_pool and alone):
+            continue
+        try:
+            read_setting(setting)
+        except InputError as error:
+            yield from (replace(p, source=f"{path}: {p.source}") for p in error.problems)
+    if of_pool and all(cell.case.log is None for cell in of_pool):
+        yield Problem(NO_LOG, str(path))
+    for number, case in enumerate(dict.fromkeys(cell.case for cell in cells)):
+        lacks_hosts = case.log is not None and case.site is None and case.hosts is None
+        if lacks_hosts and any(cell.case == case and cell not in of_pool for cell in cells):
+            yield Problem(GIVE_HOSTS, str(path), path=f"cases[{number}]")
 
 
 def _too_early(
@@ -311,11 +364,14 @@ def _wrong(setting: Setting, site: Instance) -> list[Problem]:
 def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
     """Return the row of a cell, its numbers or its error; None if the run was stopped."""
     try:
-        result = simulation(_run(cell), stop)
-        if not result.complete:
+        if is_of_pool(cell.settings):
+            metrics = replayed(_of_pool(cell), stop)
+        else:
+            result = simulation(_run(cell), stop)
+            metrics = asdict(measure(result)) if result.complete else None
+        if metrics is None:
             return None
-        metrics = asdict(measure(result))
-        return row_of(cell, {name: metrics[name] for name in METRICS})
+        return row_of(cell, {name: metrics.get(name) for name in cell.metrics})
     except SlotwiseError as error:
         return row_of(cell, error="; ".join(str(error).splitlines()))
     except Exception as error:  # a cell is one of many
@@ -325,13 +381,25 @@ def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
 def row_of(cell: Cell, numbers: Mapping[str, Any] | None = None, error: str = "") -> dict[str, Any]:
     """Return a row of the table."""
     status = FAILED if numbers is None else DONE
-    empty = dict.fromkeys(METRICS)
-    return {**cell.name, "status": status, "error": error, **(numbers or empty)}
+    values = dict.fromkeys(cell.metrics) if numbers is None else numbers
+    return {**cell.name, "status": status, "error": error, **values}
 
 
 def columns_of(cells: Iterable[Cell]) -> tuple[str, ...]:
     """Return the columns of every row."""
     return tuple(row_of(next(iter(cells))))
+
+
+def _of_pool(cell: Cell) -> PoolCell:
+    """Return the replay of a cell. Raises InputError for a case without a log."""
+    case = cell.case
+    if case.log is None:
+        raise InputError(NO_LOG)
+    site = None if case.site is None else load(case.site)
+    slots = None if site is None else sum(host.slots for host in site.cluster.hosts)
+    return PoolCell(
+        case.log, slots, case.keep_going, case.default_limit, cell.settings, cell.seed, cell.until
+    )
 
 
 def _run(cell: Cell) -> Run:
@@ -346,7 +414,8 @@ def _run(cell: Cell) -> Run:
 
 def _workload(cell: Cell) -> tuple[Instance, tuple[Change, ...]]:
     case = cell.case
-    of_cluster = [setting for setting in cell.settings if setting.key not in RUN_KEYS]
+    others = (*RUN_KEYS, "estimates")
+    of_cluster = [setting for setting in cell.settings if setting.key not in others]
     site: Instance | None = None
     if case.generated is not None:
         site = generate(**dict(case.generated), seed=cell.seed or 0)
@@ -357,7 +426,9 @@ def _workload(cell: Cell) -> tuple[Instance, tuple[Change, ...]]:
     if case.log is not None:
         path = Path(case.log)
         limit = None if case.default_limit is None else DefaultLimit.parse(case.default_limit)
-        options = ReadOptions(case.hosts, site, case.keep_going, limit)
+        changed_to = [read_setting(each) for each in cell.settings if each.key == "estimates"]
+        estimates = changed_to[-1] if changed_to else None
+        options = ReadOptions(case.hosts, site, case.keep_going, limit, estimates)
         given = format_of(path).read(path, options).instance
         site = _set(given, of_cluster) if site is None else given
     assert site is not None
@@ -379,17 +450,19 @@ def sweep(
     *,
     workers: int = 1,
     client: Any = None,
+    default_limit: str | None = None,
     cancel: threading.Event | None = None,
 ) -> Sweep:
     """Run every cell of a study (docs/sweep.md); a bad cell is a row with its error.
 
     workers: processes; with more than one a program needs the guard that multiprocessing asks for.
-    client: a distributed.Client, whose cluster takes their place. cancel: set it to stop; the rows
+    client: a distributed.Client, whose cluster takes their place. default_limit: requested time of
+    jobs without one, instead of that of the study. cancel: set it to stop; the rows
     that are done are returned.
     Raises InputError for arguments that are none and for a study that is malformed.
     """
     require_arguments(paths={"study": study}, numbers={"workers": (workers, 1)})
-    read, cells = cells_of(Path(study))
+    read, cells = cells_of(Path(study), default_limit)
     stop = cancel or threading.Event()
     if client is not None:
         coming = on_dask(run_cell, cells, client, stop)

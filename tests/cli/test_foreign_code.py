@@ -76,6 +76,8 @@ LINES = (
     "sweep STUDY --into trap.cells --workers 2",
     "snapshot",
     "report --example headline -o -",
+    "score STORE",
+    "verify BEFORE AFTER",
     "replay LOG",
     "show bjobs --example headline",
     "top --example headline --once",

@@ -56,6 +56,8 @@ LISTINGS: dict[str, list[list[str]]] = {
     "sweep": [["sweep", "STUDY", "--workers", "1", "--into", "CELLS"]],
     "forecast": [["forecast", QUEUE, "--history", "LOG", "--samples", "4", "--by", "1d"]],
     "backtest": [["backtest", "LOG", "--questions", "4", "--samples", "4"]],
+    "score": [["score", "STORE"], ["score", "STORE", "--by", "horizon"]],
+    "verify": [["verify", "BEFORE", "AFTER"]],
     "check": [["check", HEADLINE]],
     "examples": [["examples"]],
     "replay": [["replay", "LOG"]],

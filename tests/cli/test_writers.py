@@ -68,6 +68,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
     "report --svg": (f"report {HEADLINE} --method greedy --svg OUT", b"<?xml"),
     "backtest --jobs": ("backtest LOG --questions 4 --samples 4 --jobs OUT", b"job,"),
     "backtest --picture": ("backtest LOG --questions 4 --samples 4 --picture OUT", b"<?xml"),
+    "score --output": ("score STORE --output OUT", b"by,group,"),
     "whatif --output": ("whatif SITE --workers 1 --set reservation=none --output OUT", b"<!"),
     "whatif --table": ("whatif SITE --workers 1 --set reservation=none --table OUT", b"variant,"),
     "sweep --output": ("sweep STUDY --workers 1 --into CELLS --output OUT", b"<!"),

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise import InputError
 from slotwise.model.workload import Workload, canonical
+from slotwise.solver.accuracy.measures import LATE, LEVELS, pinball
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.backtest import (
     LEARNT,
-    LEVELS,
     SHORT_WAIT,
     Replayed,
     accuracies,
@@ -23,11 +23,10 @@ from slotwise.solver.forecast.backtest import (
     calibrated,
     calibration_of,
     past_waits,
-    pinball,
     reliability,
     sampled_rows,
 )
-from slotwise.solver.forecast.forecast import DOUBT, LATE, UNCALIBRATED
+from slotwise.solver.forecast.forecast import DOUBT, UNCALIBRATED
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.engine import synthetic
 

@@ -8,12 +8,10 @@ from forecast_lab import asked_of, past_of
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise import Calibration, Forecasts
+from slotwise.solver.accuracy.measures import EARLY, LATE, LIKELY
 from slotwise.solver.forecast import forecast as forecast_module
 from slotwise.solver.forecast.arrivals import NOBODY, NoArrivals, PastBlocks
 from slotwise.solver.forecast.forecast import (
-    EARLY,
-    LATE,
-    LIKELY,
     Drawn,
     forecast_world,
     uncertainty,

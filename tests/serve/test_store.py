@@ -52,6 +52,15 @@ def test_a_row_is_kept_only_if_an_estimate_changed(store: Store):
     assert times(store) == [0, 40, 50, 60]
 
 
+def test_a_poll_without_answers_leaves_the_estimates_as_they_are(store: Store):
+    store.record(poll(0, job(likely=NOON + 600)))
+    assert store.record(poll(0, replace(job(), examined=False))).kept == 0
+    assert store.record(poll(10, replace(job(), examined=False))).kept == 0
+    assert store.record(poll(20, job())).kept == 1  # now it has none
+    starts = [item.starts["likely"] for item in store.history("1")[0].estimates]
+    assert starts == [NOON + 600, None]
+
+
 def test_creeping_changes_are_kept_in_the_end(store: Store):
     for step in range(10):
         store.record(poll(step, job(likely=NOON + 600 + 30 * step)))
@@ -70,6 +79,28 @@ def test_starts_and_departures_come_from_the_next_polls(store: Store):
         ("gone", None, NOON + 60),
         ("pending", None, None),
     ]
+
+
+def test_jobs_that_one_poll_did_not_list_come_back(store: Store):
+    """A listing may be partial; nothing is lost, and no run is counted twice."""
+    keys = [(name, NOON - 600) for name in "1234"]
+    store.record(poll(0, job("1"), job("2"), job("3"), job("4", likely=NOON + 900)))
+    store.record(poll(60, running={keys[2]: NOON + 30}))
+    assert store.history("4")[0].state == "gone"
+    store.record(poll(120))
+    found = store.record(poll(180, job("1"), job("4"), running=dict.fromkeys(keys[1:3], NOON + 30)))
+    assert found.started == {keys[1]: NOON + 30}
+    assert [(one.state, one.started) for n in "1234" for one in store.history(n)] == [
+        ("pending", None),
+        ("running", NOON + 30),
+        ("running", NOON + 30),
+        ("pending", None),
+    ]
+    assert store.history("3")[0].finished is None
+    # Job 3 is requeued while no poll listed it.
+    store.record(poll(240))
+    store.record(poll(300, job("3")))
+    assert [one.state for one in store.history("3")] == ["finished", "pending"]
 
 
 def test_an_id_that_is_used_again_is_another_job(store: Store):
@@ -172,7 +203,7 @@ def test_a_database_of_another_program_is_refused_and_stays_itself(tmp_path: Pat
 
 
 def test_no_store_is_made_to_read_one(tmp_path: Path):
-    with pytest.raises(InputError, match="does not exist: give the file that"):
+    with pytest.raises(InputError, match="No such file or directory; give the file"):
         Store.open(tmp_path / "scroe.db", create=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -236,7 +267,7 @@ store = Store.open(sys.argv[1])
 second = (store.summary().last_poll or 0) + 1
 print(second, flush=True)
 while True:
-    jobs = (JobEstimate(str(n), 1, "u", "q", 1, likely=10**6 * second + n) for n in range(50))
+    jobs = (JobEstimate(str(n), 1, "u", "q", 1, likely=10**6 * (1 + second % 2)) for n in range(50))
     store.record(PolledState(second, True, tuple(jobs)))
     print(second, flush=True)
     second += 1

@@ -1,0 +1,113 @@
+"""The score of a store: how right its estimates were, as tables and a reliability diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import inf, nan
+from typing import Any, Final
+
+import numpy as np
+
+from ...solver.accuracy.measures import LEVELS, GroupAccuracy
+from ...solver.accuracy.score import Estimates, ScoreBy, accuracy_tables, reliability
+from ...solver.forecast.forecast import Calibration
+from .store import KeptEstimate, Store, StoreSummary
+
+#: Starts that are scored, and the names of their methods in tables.
+METHODS: Final[Mapping[str, str]] = {
+    "printed": "printed",
+    "estimate": "estimate",
+    "as_configured": "as configured",
+    "likely": "likely",
+    "possible": "possible",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Accuracy of the estimates of a store."""
+
+    #: Contents of the store.
+    summary: StoreSummary
+    #: All jobs first, then the groups.
+    groups: tuple[GroupAccuracy, ...]
+    #: Level, share that had started by then, and by the calibrated bound; [] without forecasts.
+    reliability: list[tuple[float, float, float | None]]
+    #: Factors of the bounds by these forecasts.
+    calibration: Calibration
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record per group and method."""
+        return [record for group in self.groups for record in group.records()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as data."""
+        names = ("level", "share", "calibrated")
+        return {
+            "store": asdict(self.summary),
+            "calibration": asdict(self.calibration),
+            "groups": [group.to_dict() for group in self.groups],
+            "reliability": [dict(zip(names, row, strict=True)) for row in self.reliability],
+        }
+
+
+def score_of(store: Store, by: ScoreBy = "method", since: int | None = None) -> Score:
+    """Return the accuracy of the estimates of a store whose job has started.
+
+    by: what makes the groups. since: only estimates made at this second or later.
+    """
+    rows = estimates_of(store.estimates(since))
+    return Score(store.summary(), accuracy_tables(rows, by), reliability(rows), store.calibration())
+
+
+def estimates_of(kept: Sequence[KeptEstimate]) -> Estimates:
+    """Return kept estimates as columns, a row for each method that gave a start."""
+    chosen = [
+        (item, name, method)
+        for name, method in METHODS.items()
+        for item in kept
+        if item.starts[name] is not None or (name == "likely" and item.quantiles)
+    ]
+    items = [item for item, _, _ in chosen]
+    bounds = {
+        side: [_time(item.starts[side], name) for item, name, _ in chosen]
+        for side in ("early", "late")
+    }
+    return Estimates(
+        job=_whole([item.number for item in items]),
+        method=np.array([method for _, _, method in chosen], dtype=object),
+        made_at=_whole([item.at for item in items]),
+        start=_real([_start(item.starts[name]) for item, name, _ in chosen]),
+        early=_real(bounds["early"]),
+        late=_real(bounds["late"]),
+        quantiles=_real([_levels(item, name) for item, name, _ in chosen]).reshape(
+            len(chosen), len(LEVELS)
+        ),
+        started=_whole([item.started or 0 for item in items]),
+        slots=_whole([item.slots for item in items]),
+        queue=np.array([item.queue for item in items], dtype=object),
+    )
+
+
+def _whole(values: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.array(values, dtype=np.int64)
+
+
+def _real(values: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array(values, dtype=np.float64)
+
+
+def _start(time: int | None) -> float:
+    return inf if time is None else float(time)
+
+
+def _time(time: int | None, name: str) -> float:
+    """Return a bound of the forecast; NaN for the other methods, which give none."""
+    return _start(time) if name == "likely" else nan
+
+
+def _levels(item: KeptEstimate, name: str) -> list[float]:
+    if name != "likely" or not item.quantiles:
+        return [nan] * len(LEVELS)
+    return [_start(time) for time in item.quantiles]
