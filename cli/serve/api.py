@@ -159,9 +159,10 @@ class Answers:
         head = self.head(state)
         if store is None:
             return json_response({"state": head, "accuracy": None})
-        by = request.query_params.get("by", "method")
-        if by not in GROUPED:
-            return problem(400, f"by: {by[:40]!r} is not accepted: use {', '.join(GROUPED)}")
+        asked = request.query_params.get("by", "method")
+        by = next((name for name in GROUPED if name == asked), None)
+        if by is None:
+            return problem(400, f"by: {asked[:40]!r} is not accepted: use {', '.join(GROUPED)}")
         key = by, state.version
         if self._scored[0] != key:
             if self._scoring.locked():

@@ -176,6 +176,5 @@ def explanation_record(instance: Instance, job: str, cancel: threading.Event) ->
     from ..brief import command_of
 
     found = explained(instance, job, TIME_LIMIT, cancel)
-    of_slurm = instance.params.of_slurm
-    commands = [] if of_slurm else [command_of(job, item.change) for item in found.suggestions]
+    commands = [command_of(instance, job, item.change) for item in found.suggestions]
     return {"explanation": found.to_dict(), "commands": commands}

@@ -48,6 +48,11 @@ def test_estimates_are_kept_and_shown_with_what_happened(tmp_path: Path) -> None
     here.service.stop()
     again = lab(waiting(1200, started=True), access=NAMED, store=store)
     assert get(again.app, "/jobs/1", x_user="ana").data["history"] == [row]
+    told = get(again.app, "/accuracy?by=queue", x_user="ana").data["accuracy"]
+    (first,) = [i for i in told["groups"][0]["estimators"] if i["estimator"] == "as configured"]
+    assert (first["jobs"], first["mean_error"]) == (1, 6600)
+    wrong = get(again.app, "/accuracy?by=user", x_user="ana")
+    assert (wrong.status, wrong.data["error"][:28]) == (400, "by: 'user' is not accepted: ")
     again.service.stop()
 
 
