@@ -107,7 +107,11 @@ def _global(
     context: typer.Context,
     version: bool = option(False, "Print the version.", callback=_version, is_eager=True),
     help_limits: bool = option(
-        False, "Show the limits on input too.", HELP_ALL, callback=show_all, is_eager=True
+        False,
+        "Show completion and limits on input too.",
+        HELP_ALL,
+        callback=show_all,
+        is_eager=True,
     ),
     debug: bool = option(False, "Errors with their traceback."),
     raw_cells: bool = option(False, "CSV cells that begin like a formula stay so.", "--raw-csv"),

@@ -42,6 +42,23 @@ def test_nothing_breaks_that_once_did(seed: int, names: tuple[str, ...]) -> None
     assert list(violations(case(names, seed))) == []
 
 
+#: What a preempting job held itself, or what others hold in another partition, kept slots from it;
+#: the judge did not count a job that is suspended in the second of its start.
+PREEMPTED = (
+    (3, ("one host", "user limit", "preemption", "SLOT_RESERVE", "partition")),
+    (6, ("queue limit", "preemption", "SLOT_RESERVE", "partition")),
+    (69, ("preemption", "SLOT_RESERVE", "partition")),
+)
+
+
+@pytest.mark.behaviour("PAI-01", "PAI-05")
+@pytest.mark.parametrize(("seed", "names"), PREEMPTED)
+def test_a_preempting_job_leaves_the_reservations_before_it_alone(
+    seed: int, names: tuple[str, ...]
+) -> None:
+    assert list(violations(case(names, seed))) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("hundred", range(MANY))
 def test_nothing_breaks_on_many(hundred: int) -> None:

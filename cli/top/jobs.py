@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ...model.display import WrittenTimes, duration_text, smallest_difference
+from ...model.slurm_words import family_text
 from ..outlook_text import caution_lines, short_reason, start_lines, start_times
 from ..tables import State
 
@@ -157,8 +158,8 @@ def _row(clock: WrittenTimes, job: Job, item: JobOutlook) -> TopJob:
         possible=possible,
         configured_text=_wait_text(configured, gap, bool(item.cautions)),
         possible_text=_wait_text(possible, gap, bool(item.cautions or item.possible_cautions)),
-        waits_for=why,
-        lines=tuple(_lines(clock, item, why)),
+        waits_for=family_text(clock.instance, why),
+        lines=tuple(family_text(clock.instance, line) for line in _lines(clock, item, why)),
     )
 
 

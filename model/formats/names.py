@@ -182,8 +182,15 @@ def plain_names(value: object) -> tuple[str, ...]:
     return found
 
 
+#: Maximum length of the path of a job group: each of its parents has a name too.
+_LONGEST_PATH = 4096
+
+
 def check_job_group(value: object) -> str:
     """Return the name of a job group that bgadd accepts; raises ValueError."""
+    if isinstance(value, str) and len(value) > _LONGEST_PATH:
+        most = f"at most {_LONGEST_PATH} characters are accepted"
+        raise ValueError(f"the path of the job group has {len(value)} characters: {most}")
     if isinstance(value, str) and re.fullmatch(r"(/[^/\s]+)+", value):
         return value
     raise ValueError(f"must be a job group such as /risk/daily, not {value!r}")

@@ -8,7 +8,7 @@ memory and its other resources; only its slots go. Jobs of a BACKFILL queue are 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -68,16 +68,36 @@ def preempt(cycle: CycleState) -> None:
     world = cycle.world
     order = world.order
     order.begin_cycle(world.now)
-    ahead: set[int] = set()
+    examined: dict[int, list[frozenset[str] | None]] = {}
     while (offer := order.next()) is not None:
         state = world.states.get(offer.job.id)
         if (
             not _may_preempt(cycle, state.job.queue)
             or cycle.ineligibility(state, offer)
-            or not _preempt(cycle, state, offer, ahead)
+            or not _preempt(cycle, state, offer, _ahead(cycle, examined, state))
         ):
-            ahead.add(state.number)
+            examined.setdefault(state.number, []).append(offer.hosts)
             order.skipped(offer.job)
+
+
+def _ahead(
+    cycle: CycleState, examined: Mapping[int, Sequence[frozenset[str] | None]], state: JobState
+) -> set[int]:
+    """Return the numbers of the other jobs whose reservations come before a job.
+
+    examined: by number, the hosts for which a job was examined before it; None: all hosts. Each
+    host partition has its own order, and what a job reserves in another one does not come before.
+    """
+    hosts = cycle.instance.cluster.hosts
+    found = set()
+    for reservation in cycle.reservations:
+        number = reservation.state.number
+        if reservation.state is state or number not in examined:
+            continue
+        names = {hosts[host].name for host in (*reservation.slots, *reservation.allocation)}
+        if any(where is None or names & where for where in examined[number]):
+            found.add(number)
+    return found
 
 
 def _may_preempt(cycle: CycleState, queue: str) -> bool:
@@ -89,7 +109,7 @@ def _may_preempt(cycle: CycleState, queue: str) -> bool:
 def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection[int]) -> bool:
     """Start one job by preempting others; return whether that was possible.
 
-    ahead: numbers of the pending jobs before it in the order.
+    ahead: numbers of the other pending jobs whose reservations come before it.
     """
     world = cycle.world
     shape = cycle.shape(state)

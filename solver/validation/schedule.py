@@ -174,9 +174,16 @@ def stretches(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
         for record in schedule.jobs
         if record.job in jobs
         for number, (start, end, allocation) in enumerate(record.held)
-        # A job that ran before and is suspended immediately counts until it is resumed.
-        if end is None or end > start or (record.job in before and not number)
+        if end is None or end > start or _is_suspended_immediately(record, number)
     ]
+
+
+def _is_suspended_immediately(record: Record, number: int) -> bool:
+    """Return whether a job is suspended in the second of this start; it counts until resumed."""
+    _, end, _ = record.held[number]
+    if number + 1 < len(record.held):
+        return end is not None and end < record.held[number + 1][0]
+    return record.status == "preempted"
 
 
 def lives(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
@@ -233,7 +240,7 @@ def facts_of(
     instance: Instance, parts: Sequence[HeldStretch], waiting: Sequence[Job] = ()
 ) -> Facts:
     """Return the stretches as a plan, with jobs that wait."""
-    parts = [part for part in parts if part.end is None or part.end > instance.now]
+    parts = [part for part in parts if part.end is None or part.end > max(part.start, instance.now)]
     planned = [part for part in parts if not part.runs]
     running = tuple(
         RunningJob(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,7 +25,9 @@ from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 
+from .output_forms import FORMS
 from .test_bjobs import PENDING
+from .test_facts import made
 from .test_hosts_and_queues import BHOSTS, BHPART, BQUEUES
 
 DATA = Path(__file__).parents[1] / "data"
@@ -137,6 +140,55 @@ def test_mutated_files_never_give_a_traceback(name: str) -> None:
     assert answers
     assert not unsaid
     assert refused or name in ("events", "acct")  # logs count their bad records instead
+
+
+#: Job groups, service classes, pools, processor units, reservations, absolute priority.
+FACTS = [
+    form.text.replace(" h1", " hostA").replace("h1:", "hostA:")
+    for form in FORMS
+    if re.search("bjgroup|bsla|bresources -g|lshosts -T|brsvs|bjobs -aps", form.form)
+    and isinstance(form.text, str)
+]
+
+
+@pytest.mark.behaviour("ARV-01", "AFF-01", "GRP-01", "GUA-02", "APS-01")
+def test_mutated_facts_never_give_a_traceback() -> None:
+    rng = random.Random(60)
+    answers = refused = 0
+    for _ in range(70):
+        try:
+            _accepted(made(_mutated(rng.choice(FACTS), rng)))
+        except InputError as error:
+            refused += all(item.message for item in error.problems)
+        else:
+            answers += 1
+    assert answers + refused == 70
+    assert len(FACTS) >= 6
+    assert answers
+    assert refused
+
+
+def test_a_tree_of_a_host_without_a_name_is_left_out_and_told() -> None:
+    tree = "Host[62G] hostA\n core0(0)\nHost[62G] ho,st\n core0(0)\n core1(1)\n"
+    found = made(tree)
+    assert [host.cores for host in found.cluster.hosts] == [1, None]
+    assert any("'ho,st' is no name of a host" in item.what for item in found.omissions)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Host[1G] hostA\n    " + "NUMA[0" * 40_000 + "\n",
+        "Host[1G] hostA\n    " + "NUMA[0:" * 40_000 + "\n",
+        "GROUP_NAME NJOBS PEND RUN SSUSP USUSP FINISH SLA JLIMIT OWNER\n"
+        + "/a" * 40_000
+        + " 0/1\n",
+    ],
+)
+def test_long_lines_of_facts_are_read_in_linear_time(text: str) -> None:
+    begin = time.process_time()
+    made(text)
+    assert time.process_time() - begin < 2
 
 
 @pytest.mark.parametrize(

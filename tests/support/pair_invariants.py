@@ -196,7 +196,8 @@ def _held_for_good(instance: Instance) -> bool:
     """Whether all that a job will need is kept for it, as long as it waits.
 
     Not where reservations are not for all, or run out; where windows close; where a job may not
-    hold anything before its begin time, or while a limit, a licence or memory is short.
+    hold anything before its begin time, or while a limit, a licence or memory is short. GPUs are
+    as licences: a reservation has slots and memory, and a job behind it takes free GPUs at once.
     """
     queues, jobs = instance.queues, instance.pending
     cycles = [queue.reserve_cycles for queue in queues]
@@ -213,6 +214,7 @@ def _held_for_good(instance: Instance) -> bool:
         or instance.guaranteed_pools
         or instance.users
         or instance.cluster.shared
+        or any(job.gpu for job in jobs)
         or (
             any("rusage" in text for job in jobs for text in job.res_req)
             and not all(queue.holds_memory for queue in queues)

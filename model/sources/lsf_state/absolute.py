@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...absolute_priority import AbsolutePriority, StatedPriority
+from ...absolute_rules import absolute_problems
 from ...instance import Instance
 from ...job import Job
 from ...shares import aps_groups
@@ -33,6 +34,8 @@ _PRINTED = {
 _ROW = re.compile(r"\s*([A-Z][A-Z ]*?)\s{1,}(\S+)\s+(\S+)\s+(\S+)\s*")
 _SYSTEM = re.compile(r"\((-?\d{1,12}(?:\.\d{1,9})?)\)")
 _VALUE = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?")
+#: Formula whose values are all alike, below what is printed: jobs go by their own addends.
+_CONSTANT = AbsolutePriority({"QPRIORITY": 1e-9})
 #: Maximum error of a printed value, which has two decimals.
 ROUNDING = 0.011
 
@@ -94,6 +97,7 @@ def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks
     """The instance with the system priorities of bjobs -aps; what it leaves open is a note."""
     ordered = {name for group in aps_groups(instance) for name in group.queues}
     unknown: dict[str, None] = {}
+    values_of: dict[str, str] = {}
 
     def settled(jobs: Iterable[Job]) -> tuple[Job, ...]:
         found = []
@@ -101,6 +105,7 @@ def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks
             text = printed.get(job.id, "-")
             if text != "-" and job.queue not in ordered:
                 unknown[job.queue] = None
+                values_of[job.id] = text
             elif job.aps is None and (aps := stated(text)) is not None:
                 job = replace(job, aps=aps)
             found.append(job)
@@ -109,9 +114,39 @@ def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks
     instance = replace(instance, pending=settled(instance.pending))
     before = len(notes.omissions)
     if unknown:
+        kept = _in_printed_order(instance, unknown, values_of)
+        order = "first come, first served" if kept is None else "in the printed order"
+        instance = kept or instance
         notes.touch(
             f"bjobs -aps shows absolute priorities in {', '.join(unknown)}, and nothing says by "
-            "which formula: here these jobs go first come, first served (lsb.queues has it)"
+            f"which formula: here these jobs go {order} (lsb.queues has it)"
         )
     omissions = (*instance.omissions, *notes.omissions[before:])
     return replace(instance, omissions=omissions)
+
+
+def _in_printed_order(
+    instance: Instance, queues: Collection[str], values_of: Mapping[str, str]
+) -> Instance | None:
+    """Return the instance with the values of bjobs -aps as constants, in a formula that adds
+    nothing visible; None if its queues may not have absolute priority.
+
+    values_of: printed values by job id.
+    """
+
+    def with_value(job: Job) -> Job:
+        text = values_of.get(job.id)
+        if text is None or (job.aps is not None and job.aps.kind == "system"):
+            return job
+        value = 0.0 if stated(text) else float(text)
+        return replace(job, aps=StatedPriority("admin", value) if value else stated(text))
+
+    kept = replace(
+        instance,
+        pending=tuple(map(with_value, instance.pending)),
+        queues=tuple(
+            replace(queue, aps_priority=_CONSTANT) if queue.name in queues else queue
+            for queue in instance.queues
+        ),
+    )
+    return None if any(absolute_problems(kept)) else kept

@@ -12,17 +12,17 @@ from ...instance import Instance
 from ...omissions import AFFINITY
 from .printed_facts import TOPOLOGY, columns
 from .reading import Reading, Touched
-from .values import Remarks, Text
+from .values import Remarks, Text, is_name
 
 _HOST = re.compile(r"\s*Host\[[^\]]*\]\s+(\S+)\s*$")
 #: One unit of each level, as it stands in a line; a core has its threads, ``*`` marks one in use.
 _UNITS = {
     "Socket": re.compile(r"Socket(\d+)"),
-    "NUMA": re.compile(r"NUMA\[(\d+)\s*:[^\]]*\]"),
+    "NUMA": re.compile(r"NUMA\[(\d+)\s*:[^\[\]]*\]"),
     "core": re.compile(r"core(\d+)\(([^()]*)\)"),
 }
 #: Memory of a NUMA node in use, or a thread in use.
-_USE = re.compile(r"NUMA\[[^\]]*/|\([^()]*\*")
+_USE = re.compile(r"NUMA\[[^\[\]]*/|\([^()]*\*")
 #: Fields that each level of the tree counts.
 _FIELDS = {
     level: tuple(fact.field for fact in TOPOLOGY if level in columns(fact.what, "units"))
@@ -60,7 +60,12 @@ def read_topology(text: Text, reading: Reading) -> tuple[dict[str, dict[str, int
     tree: _Tree | None = None
     for number, line in enumerate(text.content.splitlines(), start=1):
         if found := _HOST.match(line):
-            tree = trees[found[1]] = _Tree()
+            tree = _Tree()
+            if not is_name(found[1]):
+                reading.at("host", number)
+                reading.lost(f"{found[1]!r} is no name of a host")
+                continue
+            trees[found[1]] = tree
             reading.at(f"host {found[1]}", number, Touched(hosts=(found[1],)))
         elif tree is not None and line.strip() and not _LABEL.match(line):
             reading.line = number
