@@ -38,6 +38,7 @@ from .simulate import simulate
 from .solve import compare, solve
 from .sweep import sweep
 from .top.command import top
+from .verify import verify
 from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
@@ -56,7 +57,7 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top, score),
+    "Your cluster": (snapshot, show, top, score, verify),
     "Study and simulate": (whatif, simulate, replay, sweep, backtest),
     "Files": (check, examples, generate, schema, resreq),
 }

@@ -1,4 +1,4 @@
-"""The outlook of an instance: one simulation as configured, one plan by the optimal method."""
+"""Predicted starts of an instance: one simulation as configured, one plan by the optimal method."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def outlook(
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Outlook:
-    """Return the outlook of every pending job; options as in :func:`slotwise.plan`.
+    """Return the predicted starts of every pending job; options as in :func:`slotwise.plan`.
 
     time_limit: wall seconds of the simulation and the plan together; without it the plan alone has
     its usual one. margin: of the plan; the scheduler has none. first: plan only so many jobs.
@@ -76,7 +76,7 @@ def outlook_of(
     found: Plan | None,
     budget: Budget | None = None,
 ) -> Outlook:
-    """The outlook that follows from a run as configured and an optimal plan of one instance.
+    """Return the answers that follow from a run as configured and an optimal plan of an instance.
 
     found: None if no such plan was made, so that possible starts are not known. budget: of the
     reasons why jobs have no start; where it is over they are not examined.
@@ -110,7 +110,7 @@ def outlook_of_job(
     planned: Instance | None = None,
     budget: Budget | None = None,
 ) -> JobOutlook:
-    """Return the outlook of one pending job, as :func:`outlook_of` does for all.
+    """Return the answer for one pending job, as :func:`outlook_of` does for all.
 
     found: an optimal plan of it and the jobs before it, None if none was made; planned: the
     instance with these alone. What waits behind it is in no such plan, and may still touch it: then
@@ -224,7 +224,7 @@ def _of_job(
     left_out: Mapping[str, Sequence[Omission]],
     unplaced: Mapping[str, str],
 ) -> JobOutlook:
-    """Return the outlook of one job.
+    """Return the answer for one job.
 
     nowhere, left_out: settings that nothing considers, and those that the plan omits, by job;
     unplaced: why jobs have no start in the plan.

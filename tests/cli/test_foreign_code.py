@@ -76,6 +76,7 @@ LINES = (
     "snapshot",
     "report --example headline -o -",
     "score STORE",
+    "verify BEFORE AFTER",
     "replay LOG",
     "show bjobs --example headline",
     "top --example headline --once",

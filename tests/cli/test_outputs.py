@@ -317,6 +317,7 @@ COMMANDS = {
     "forecast": ["forecast", HEADLINE, "--history", "LOG", "--samples", "4"],
     "backtest": ["backtest", "LOG", "--questions", "4", "--samples", "4"],
     "score": ["score", "STORE"],
+    "verify": ["verify", "BEFORE", "AFTER"],
     "help": ["--help"],
     "version": ["--version"],
 }

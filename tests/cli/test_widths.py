@@ -57,6 +57,7 @@ LISTINGS: dict[str, list[list[str]]] = {
     "forecast": [["forecast", QUEUE, "--history", "LOG", "--samples", "4", "--by", "1d"]],
     "backtest": [["backtest", "LOG", "--questions", "4", "--samples", "4"]],
     "score": [["score", "STORE"], ["score", "STORE", "--by", "horizon"]],
+    "verify": [["verify", "BEFORE", "AFTER"]],
     "check": [["check", HEADLINE]],
     "examples": [["examples"]],
     "replay": [["replay", "LOG"]],
