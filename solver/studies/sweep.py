@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def redrawn(instance: Instance, seed: int) -> Instance:
-    """Return the instance with its future jobs resampled in whole weeks with replacement.
+    """Return the instance with its future jobs resampled, whole weeks with replacement.
 
     A job keeps its time within the week, and its number is followed by that of the new week.
     Running and pending jobs stay.

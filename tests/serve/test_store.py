@@ -267,7 +267,7 @@ store = Store.open(sys.argv[1])
 second = (store.summary().last_poll or 0) + 1
 print(second, flush=True)
 while True:
-    jobs = (JobEstimate(str(n), 1, "u", "q", 1, likely=10**6 * second + n) for n in range(50))
+    jobs = (JobEstimate(str(n), 1, "u", "q", 1, likely=10**6 * (1 + second % 2)) for n in range(50))
     store.record(PolledState(second, True, tuple(jobs)))
     print(second, flush=True)
     second += 1
