@@ -13,20 +13,10 @@ from pathlib import Path
 import pytest
 from slotwise.cli.main import app
 from slotwise.cli.serve import schema
-from slotwise.cli.serve.polled import JobEstimate, PolledState
 from slotwise.cli.serve.store import LoggedStart, Store
 from slotwise.model.errors import InputError
+from store_cases import NOON, job, poll
 from typer.testing import CliRunner
-
-NOON = 1_790_000_000
-
-
-def job(name: str = "1", submit: int = NOON - 600, **starts: int) -> JobEstimate:
-    return JobEstimate(name, submit, "ann", "night", 4, **starts)
-
-
-def poll(at: int, *pending: JobEstimate, running: dict | None = None) -> PolledState:
-    return PolledState(NOON + at, True, pending, running or {})
 
 
 @pytest.fixture
