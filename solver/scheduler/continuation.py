@@ -557,11 +557,17 @@ def _expected(session: Session) -> dict[str, tuple[int, str]]:
 def _ends(
     instance: Instance, begun: Sequence[PlannedJob]
 ) -> dict[int, list[tuple[str, Collection[str]]]]:
-    """Return the jobs that end, each with its hosts, by the second of their end."""
+    """Return the jobs that end on the hosts of later starts, each with its hosts, by the second of
+    their end.
+    """
     found: dict[int, list[tuple[str, Collection[str]]]] = {}
+    later = {host for item in begun if item.start != instance.now for host in item.allocation}
     for run in instance.running:
+        hosts = run.allocation.keys()
+        if later.isdisjoint(hosts):
+            continue
         if (end := expected_finish(instance, run)) is not None:
-            found.setdefault(end, []).append((run.job.id, run.allocation.keys()))
+            found.setdefault(end, []).append((run.job.id, hosts))
     for item in begun:
         if item.finish is not None:
             found.setdefault(item.finish, []).append((item.job, item.allocation.keys()))

@@ -529,3 +529,42 @@ def test_files_of_other_kinds_are_passed_over() -> None:
     seen = read_folder(DATA / "live")
     assert len(seen.nodes) == 6
     assert seen.version == "22.05.8"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("squeue.json", "", "no input lists the jobs"),
+        ("squeue.json", '{"meta": {}}', "no input lists the jobs"),
+        ("squeue.json", "slurm_load_jobs error: Unable to contact slurm controller (connect "
+         "failure)", "has an error of Slurm and no listing"),
+        ("node.txt", "scontrol: error: resolve_ctls_from_dns_srv", "has an error of Slurm"),
+        ("squeue.json", '{"jobs": [], "errors": [{"description": "Unable to connect"}]}',
+         "has an error of Slurm and no listing: 'Unable to connect'"),
+        ("squeue.json", "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
+         "      1      main     wrap     root  R 0:13      1 n2\n", "is a table of squeue"),
+        ("config.txt", "Configuration data as of 2026-11-26T23:01:49\nMaxArraySize = many\n",
+         "MaxArraySize: 'many' is no number"),
+        ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "time_limit": {"set": '
+         'true, "infinite": false, "number": "ten"}}]}', "time_limit: 'ten' is no number"),
+        ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "job_resources": '
+         '{"nodes": "n1", "allocated_nodes": 7}}]}', "job_resources: "),
+        ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "PENDING", "partition": "a b"}]}',
+         "partition: 'a b' is no name"),
+    ],
+)  # fmt: skip
+def test_each_fault_is_one_message_with_its_field(name: str, content: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        assembled(texts_of("live") | {name: content})
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_no_jobs_and_dates_of_another_locale() -> None:
+    texts = texts_of("live") | {"squeue.json": "No jobs in the system\n"}
+    assert instance_of(texts).running == ()
+    for printed in ("Do 26. Nov 23:01:49 CET 2026", "11/26/26 11:01:49 PM", "Nov 26 23:01:49"):
+        diagnosis = Text(f"sdiag output at {printed} (1795730509)\n", "sdiag.txt")
+        job = Text("JobId=7 JobState=PENDING SubmitTime=2026-11-26T23:01:49", "jobs.txt")
+        seen = read_texts([diagnosis, job], "test")
+        assert (seen.now, seen.jobs[0].submit) == (1795730509, 1795730509)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
-from ...formats.names import check_name
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
 from .. import slurm_values as values
@@ -170,7 +169,6 @@ def gres_resource(name: str) -> str:
 
 
 def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) -> Host:
-    check_name(node.name)
     amounts = {"mem": node.memory}
     for name, count in node.gres.items():
         if not is_gpu(name):
@@ -235,7 +233,6 @@ def _queue(
     order: str,
     notes: Remarks,
 ) -> Queue:
-    check_name(item.name)
     names = item.nodes
     if names is None:
         names = tuple(node.name for node in nodes if item.name in node.partitions)
@@ -347,7 +344,7 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=_parameter(parameters, "bf_interval", 30),
         time_reserve_numjobs=_parameter(parameters, "bf_max_job_test", 500),
-        max_job_array_size=int(settings.get("maxarraysize", "0") or 0) or DEFAULT_LARGEST,
+        max_job_array_size=values.whole(settings.get("maxarraysize")) or DEFAULT_LARGEST,
     )
 
 
