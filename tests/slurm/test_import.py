@@ -621,7 +621,8 @@ def test_files_of_other_kinds_are_passed_over() -> None:
         ("config.txt", "Configuration data as of 2026-11-26T23:01:49\nMaxArraySize = many\n",
          "MaxArraySize: must be a number such as 4 or UNLIMITED, not 'many'"),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "time_limit": {"set": '
-         'true, "infinite": false, "number": "ten"}}]}', "time_limit: must be a number such as 4 or UNLIMITED, not 'ten'"),
+         'true, "infinite": false, "number": "ten"}}]}',
+         "time_limit: must be a number such as 4 or UNLIMITED, not 'ten'"),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "job_resources": '
          '{"nodes": "n1", "allocated_nodes": 7}}]}', "job_resources: "),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "PENDING", "partition": "a b"}]}',
