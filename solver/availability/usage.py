@@ -547,7 +547,7 @@ class RunningUsage(Usage):
     def _grow(self, count: int) -> None:
         size = len(self._columns[0])
         if count > size:
-            more = max(size, count + _FIRST - size)  # Very many rows at a time take no more room.
+            more = max(size, count + _FIRST - size)  # Many rows at a time: no doubling.
             for index, column in enumerate(self._columns):
                 self._columns[index] = np.concatenate([column, np.zeros(more, column.dtype)])
 
