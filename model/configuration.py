@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from .absolute_priority import AbsolutePriority
 from .cluster import Host, Thresholds
 from .facts import Fact
 from .job import DEFAULT_LARGEST, HostRequest, Job
+
+if TYPE_CHECKING:
+    from .slurm_age import AgeFactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,14 +348,32 @@ class Params:
     @property
     def grows_priorities(self) -> bool:
         """Return whether priorities of pending jobs grow with time; needs MAX_USER_PRIORITY."""
+        if self.of_slurm:
+            return self._age is not None
         return self.job_priority_over_time is not None and self.max_user_priority > 0
+
+    def without_growth(self) -> Params:
+        """Return the parameters under which no priority grows."""
+        if not self.of_slurm:
+            return replace(self, job_priority_over_time=None)
+        from .slurm_age import without_age
+
+        return replace(self, select_parameters=without_age(self.select_parameters))
+
+    @property
+    def _age(self) -> AgeFactor | None:
+        from .slurm_age import age_factor
+
+        return age_factor(self.select_parameters)
 
     def priority_at(self, job: Job, now: int) -> int:
         """Return the priority of a pending job at `now` (seconds): -sp or default, plus growth.
 
         LSF adds the growth at the end of each interval; its descendants add 1 in each equal part of
-        it.
+        it. Slurm adds the age part of its multifactor priority.
         """
+        if self.of_slurm:
+            return job.priority + (0 if self._age is None else self._age.growth(job, now))
         if self.job_priority_over_time is None or not self.max_user_priority:
             return job.priority
         more, minutes = self.job_priority_over_time
@@ -363,6 +384,8 @@ class Params:
 
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a pending job grows next (seconds), None if it stays."""
+        if self.of_slurm:
+            return None if self._age is None else self._age.next_growth(job, now)
         if self.job_priority_over_time is None or not self.max_user_priority:
             return None
         more, minutes = self.job_priority_over_time

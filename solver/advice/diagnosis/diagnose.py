@@ -367,7 +367,7 @@ def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | 
         return None
     running = tuple(run for run in plain.running if run.job.user != most)
     queues = tuple(_equal(queue) for queue in plain.queues)
-    params = replace(plain.params, job_priority_over_time=None)
+    params = plain.params.without_growth()
     world = replace(plain, queues=queues, partitions=(), running=running, params=params)
     limit = budget.time_share(0.3)
     return plan(world, "time-based", time_limit=limit, cancel=budget.cancel)
