@@ -349,22 +349,8 @@ class Params:
     def grows_priorities(self) -> bool:
         """Return whether priorities of pending jobs grow with time; needs MAX_USER_PRIORITY."""
         if self.of_slurm:
-            return self._age is not None
+            return _age_of(self) is not None
         return self.job_priority_over_time is not None and self.max_user_priority > 0
-
-    def without_growth(self) -> Params:
-        """Return the parameters under which no priority grows."""
-        if not self.of_slurm:
-            return replace(self, job_priority_over_time=None)
-        from .slurm_age import without_age
-
-        return replace(self, select_parameters=without_age(self.select_parameters))
-
-    @property
-    def _age(self) -> AgeFactor | None:
-        from .slurm_age import age_factor
-
-        return age_factor(self.select_parameters)
 
     def priority_at(self, job: Job, now: int) -> int:
         """Return the priority of a pending job at `now` (seconds): -sp or default, plus growth.
@@ -373,7 +359,8 @@ class Params:
         it. Slurm adds the age part of its multifactor priority.
         """
         if self.of_slurm:
-            return job.priority + (0 if self._age is None else self._age.growth(job, now))
+            age = _age_of(self)
+            return job.priority + (0 if age is None else age.growth(job, now))
         if self.job_priority_over_time is None or not self.max_user_priority:
             return job.priority
         more, minutes = self.job_priority_over_time
@@ -385,7 +372,8 @@ class Params:
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a pending job grows next (seconds), None if it stays."""
         if self.of_slurm:
-            return None if self._age is None else self._age.next_growth(job, now)
+            age = _age_of(self)
+            return None if age is None else age.next_growth(job, now)
         if self.job_priority_over_time is None or not self.max_user_priority:
             return None
         more, minutes = self.job_priority_over_time
@@ -394,6 +382,22 @@ class Params:
             return job.submit + (pended // (60 * minutes) + 1) * 60 * minutes
         grown = more * pended // (60 * minutes)
         return job.submit + -(-(grown + 1) * 60 * minutes // more)
+
+
+def _age_of(params: Params) -> AgeFactor | None:
+    """Return the growth of priorities with age, None if the scheduler is not Slurm with one."""
+    from .slurm_age import age_factor
+
+    return age_factor(params.select_parameters) if params.of_slurm else None
+
+
+def without_growth(params: Params) -> Params:
+    """Return the parameters under which no priority grows."""
+    if not params.of_slurm:
+        return replace(params, job_priority_over_time=None)
+    from .slurm_age import without_age
+
+    return replace(params, select_parameters=without_age(params.select_parameters))
 
 
 #: Start of the sentence about an assumed unit of rusage[mem].

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
+from slotwise.model.configuration import without_growth
 from slotwise.model.slurm_age import AgeFactor, age_factor
 
 from tests.slurm.test_import import instance_of, texts_of
@@ -52,8 +53,8 @@ def test_it_is_read_with_accounting_only() -> None:
     assert age_factor(made.params.select_parameters) == AgeFactor(1000, 2 * DAY, 60)
     assert made.params.grows_priorities
     assert sw.loads(sw.dump(made)).params == made.params
-    assert not made.params.without_growth().grows_priorities
-    assert "unit=2" in made.params.without_growth().select_parameters
+    assert not without_growth(made.params).grows_priorities
+    assert "unit=2" in without_growth(made.params).select_parameters
 
 
 def cluster(words: str) -> sw.Instance:
