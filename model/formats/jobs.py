@@ -310,7 +310,7 @@ class JobBuilder:
         return row | submitted
 
     def _jobs(self, columns: EntryColumns, used: Sequence[int] | None = None) -> list[Job]:
-        """The jobs; used: slots that those without -n hold."""
+        """Return the jobs; used: slots of running jobs without -n."""
         ids = columns.column("id")
         queues = [name or self._params.default_queue for name in columns.column("queue")]
         profiles = columns.column("application", "")
