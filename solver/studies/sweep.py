@@ -126,7 +126,7 @@ class Cell:
     parameters: tuple[tuple[str, str], ...]
     #: Seed of the resampling, None without one.
     seed: int | None
-    #: Last second of the simulation, or a duration; None for no end.
+    #: Last second of the simulation, or a duration; None if there is no end.
     until: int | str | None
     #: Key of a cell; equal for cells with equal options and content.
     digest: str
