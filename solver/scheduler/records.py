@@ -75,12 +75,15 @@ class JobRecord:
         return self.start - self.estimate if known else None  # type: ignore[operator]
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Return plain data without `held` and `released`, one value per column; with an origin,
-        times are ISO stamps.
+        """Return plain data without `held`, one value per column; with an origin, times have ISO
+        stamps.
+
+        `effective_submit` is the instant from which the wait counts.
         """
         names = (item.name for item in fields(self) if item.name not in ("held", "released"))
         plain = {name: getattr(self, name) for name in names}
-        return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
+        times = ("submit", "start", "end", "estimate", "estimated_at", "effective_submit")
+        return with_stamps({**plain, "effective_submit": self.waits_since}, origin, times)
 
 
 def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
