@@ -10,7 +10,9 @@ from .tables import hosts_text
 
 if TYPE_CHECKING:
     from ..model.display import WrittenTimes
+    from ..model.instance import Instance
     from ..model.omissions import Omission
+    from ..solver.advice.ask import Answer
     from ..solver.outlook.records import JobOutlook
 
 #: Jobs without a start, by id: the state, and what must happen.
@@ -32,7 +34,7 @@ STOPPED = "the limit or Ctrl-C came first"
 def start_lines(
     clock: WrittenTimes, who: str, outlook: JobOutlook, wide: bool = False
 ) -> Iterator[str]:
-    """Return lines on the start as configured, the possible start and the estimate of LSF."""
+    """Yield lines on the start as configured, the possible start and the estimate of LSF."""
     yield f"{who} {_as_configured(clock, outlook, wide)}"
     if outlook.possible is not None:
         yield f"possible: {_possible(clock, outlook, wide)}"
@@ -43,9 +45,9 @@ def start_lines(
 
 
 def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission]) -> Iterator[str]:
-    """Return each omission of the job once: of any start, of the possible one, of another.
+    """Yield each omission of the job once: of any start, of the possible one, of another.
 
-    method, omissions: how the start was found that is told, and what was not considered there.
+    method, omissions: method of the shown start, and its omissions.
     """
     from ..model.omissions import sentences
 
@@ -62,9 +64,7 @@ def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission
 
 
 def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the rules not considered for a job, as cells of CSV; record: its outlook as plain
-    data.
-    """
+    """Return the omitted rules of a job, as cells of CSV; record: its outlook as a mapping."""
     found = {}
     for key in ("cautions", "possible_cautions"):
         names = [
@@ -73,6 +73,21 @@ def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
         ]
         found[key] = "; ".join(names)
     return found
+
+
+def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
+    """Return the sentences on the start of a job that is not submitted yet.
+
+    For a job array they are those of its first element.
+    """
+    from ..model.display import WrittenTimes
+
+    if answer.outlook is None:
+        return []
+    clock = WrittenTimes.of(instance, start_times(answer.outlook))
+    who = "the job" if answer.elements == 1 else "the first element"
+    told = caution_lines(answer.outlook, answer.method, answer.omissions)
+    return [*start_lines(clock, who, answer.outlook), *told]
 
 
 def short_reason(text: str) -> str:

@@ -39,7 +39,8 @@ PANELS: Final[dict[str, str]] = {
         "show.at show.step show.cycle show.reservation show.reservations"
     ),
     "Forecast": "history samples seed by",
-    "Time and processors": "time-limit timeout every workers",
+    "Service": "host port store keep token-file trust-user-header speed",
+    "Time and processors": "time-limit timeout every workers for",
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
         "checkpoint-every resume from from-host alloc configured effort advice-time precision "
@@ -196,7 +197,7 @@ def _called(ctx: Any) -> str:
 
 
 def commands_of(group: Any, ctx: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the commands of a group and of its groups, by the names behind slotwise."""
+    """Yield the commands of a group and of its groups, by the names behind slotwise."""
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)
         yield f"{before}{name}", command

@@ -77,6 +77,7 @@ class ShapeTable:
         self.any_dynamic = False
         self._fitting: dict[tuple[object, ...], bool] = {}
         self._kept: list[Demand] = []
+        self._masks: dict[bytes, int] = {}
         self._cycle: dict[int, Demand] = {}
         self._hosts: HostTable | None = None
         self._values: Callable[[], dict[str, FloatArray]] | None = None
@@ -141,15 +142,17 @@ class ShapeTable:
         return replace(demand, duration=None, earliest=self.instance.now)
 
     def _ever_fits(self, demand: Demand) -> bool:
-        """Whether the job fits on the empty cluster; of a compound requirement, each term alone.
+        """Return whether the job fits on the empty cluster; for a compound requirement, each term
+        alone.
 
-        Terms that are placed one after another may fit beside others and not on the empty cluster.
+        Terms placed one after another may fit with other jobs although they do not fit on the empty
+        cluster.
         """
         return all(self._fits_alone(demand, term) for term in demand.terms)
 
     def _fits_alone(self, demand: Demand, term: TermDemand) -> bool:
         """Whether a term fits on the empty cluster; the result is cached for equal terms."""
-        key = _wants(term, demand, self.resolver.table)
+        key = _wants(term, demand, self.resolver.table, self._masks)
         if key not in self._fitting:
             one = replace(demand, terms=(term,), calendar=None)
             self._kept.append(one)  # so that no other object gets the identities in the key
@@ -227,14 +230,21 @@ class ShapeTable:
         )
 
 
-def _wants(term: TermDemand, demand: Demand, table: ResourceTable) -> tuple[object, ...]:
+def _wants(
+    term: TermDemand, demand: Demand, table: ResourceTable, masks: dict[bytes, int]
+) -> tuple[object, ...]:
     """Return the facts that decide whether a term fits on an empty cluster, with pools by
     content.
+
+    masks: a number for each mask of hosts so far; others join.
     """
+
+    def content(mask: BoolArray) -> int:
+        return masks.setdefault(mask.tobytes(), len(masks))
 
     def pool(use: Use) -> tuple[object, ...]:
         found = table.pools[use.index]
-        return use.per, use.reservation.initial, found.capacity, found.mask.tobytes()
+        return use.per, use.reservation.initial, found.capacity, content(found.mask)
 
     return (
         *(term.slots, term.max_slots, term.block, term.one_host, len(term.same)),
@@ -243,7 +253,7 @@ def _wants(term: TermDemand, demand: Demand, table: ResourceTable) -> tuple[obje
         tuple(
             (
                 item.missing,
-                None if item.hosts is None else item.hosts.tobytes(),
+                None if item.hosts is None else content(item.hosts),
                 tuple((use.index, use.per, use.reservation.initial) for use in item.host_uses),
                 tuple(map(pool, item.pool_uses)),
             )
@@ -637,10 +647,9 @@ def _unpacked(text: str, kind: str) -> IntArray:
     return np.frombuffer(b64decode(text), dtype=_BYTES[kind])
 
 
-# The jobs of a simulation: those to come as the input has them, those here, and those gone.
-#
-# Only a job that waits or runs is an object. One to come is made when its time comes, or somebody
-# asks for it, and one that has ended is a row of columns.
+# The jobs of a simulation: future jobs as the input has them, current jobs, and finished jobs. Only
+# a pending or running job is an object. A future job becomes one at its submission or when it is
+# requested, and a finished job is a row of columns.
 
 
 #: Row number of a job that is not finished.
@@ -753,7 +762,7 @@ class JobStates(OnDemand[JobState]):
 
         self._places = NamePlaces(names(), lambda number: self.given[number].id)
         if (name := self._places.twice()) is not None:
-            raise InputError(f"job {name} is there twice")
+            raise InputError(f"job {name} is given twice: give each job an id of its own")
         return np.frombuffer(found, dtype=np.int64) if found else np.zeros(0, dtype=np.int64)
 
     def ended_so_far(self) -> JobStates:
@@ -781,7 +790,7 @@ class RunningStates(MutableMapping[int, JobState]):
     __slots__ = ("_found", "_make")
 
     def __init__(self, numbers: Iterable[int], make: Callable[[int], JobState]) -> None:
-        """make: function that makes the state of a job number, which is kept from then on."""
+        """Initialise the table. make: creates the state of a job number; each state is kept."""
         self._found: dict[int, JobState | None] = dict.fromkeys(numbers)
         self._make = make
 

@@ -26,6 +26,7 @@ from ..budget import Budget
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start
 from ..problem import PlanningProblem
+from .attempts import Attempt, attempts, with_all_nodes
 from .choose_nodes import JobShape, choose_nodes
 from .node_map import NodeMap
 from .settings import BackfillSettings
@@ -97,31 +98,32 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
 
     Jobs that the cycle leaves without a start have none here, with the reason.
     """
-    free = replace(instance, advance_reservations=())  # the cycle has its own reading of them
+    # The cycle has its own reading of reservations.
+    free = replace(with_all_nodes(instance), advance_reservations=())
     problem = PlanningProblem.of(free, as_lsf=True, budget=budget, due_dates=True)
     cycle = _cycle_of(problem, instance.advance_reservations)
+    possible = [item for item in problem.demands if not item.impossible or item.after is not None]
+    answers: dict[str, _JobAnswer] = {}
+    for attempt in attempts(problem, possible):
+        if budget.late():
+            break
+        job, before = attempt.demand.job.id, answers.get(attempt.demand.job.id)
+        if before is None or not _is_settled(cycle, before):
+            answers[job] = _earlier(before, _plan_job(cycle, attempt))
     planned: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
     unseen = 0
     for demand in problem.demands:
-        if budget.late():
-            planned.append(
-                PlannedJob(
-                    demand.job.id, None, method="slurm", waits_for=NOT_EXAMINED,
-                    fallback=NOT_EXAMINED,
-                )
-            )  # fmt: skip
-            unseen += 1
-            continue
-        if demand.impossible and demand.after is None:
-            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
-            continue
-        found = _plan_job(cycle, demand)
-        if found.start is None:
-            planned.append(PlannedJob(demand.job.id, None, method="slurm", waits_for=found.why))
+        job = demand.job.id
+        if job in answers:
+            planned.append(_planned(problem, demand, answers[job]))
+        elif demand.impossible and demand.after is None:
+            unplaced.append(Unplaced(job, reason_unplaced(problem, demand)))
         else:
-            item = problem.planned(demand, found.start, "slurm", waits_for=found.why)
-            planned.append(item)
+            planned.append(
+                PlannedJob(job, None, method="slurm", waits_for=NOT_EXAMINED, fallback=NOT_EXAMINED)
+            )
+            unseen += 1
     starts = [item.start - instance.now for item in planned if item.start is not None]
     planned_starts = {item.job: item.start for item in planned}
     notes = [f"not modelled: {name}" for name in cycle.settings.omitted]
@@ -141,10 +143,29 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
     )
 
 
-def agreement(instance: Instance, starts: Mapping[str, int | None]) -> list[str]:
-    """How many of the starts that Slurm printed are those of a plan, and which are not.
+def _planned(problem: PlanningProblem, demand: Demand, found: _JobAnswer) -> PlannedJob:
+    if found.start is None:
+        return PlannedJob(demand.job.id, None, method="slurm", waits_for=found.why)
+    return problem.planned(demand, found.start, "slurm", waits_for=found.why)
 
-    A start within :data:`NEAR` seconds is the same, since the cycle was a little earlier.
+
+def _is_settled(cycle: _BackfillCycle, found: _JobAnswer) -> bool:
+    """Whether a job is not examined in its other partitions."""
+    start = found.start
+    return start is not None and (start.time <= cycle.now or cycle.settings.one_reservation)
+
+
+def _earlier(one: _JobAnswer | None, other: _JobAnswer) -> _JobAnswer:
+    """Return the earlier start of a job, of equal ones the first."""
+    if one is None or one.start is None:
+        return other if one is None or other.start is not None else one
+    return other if other.start is not None and other.start.time < one.start.time else one
+
+
+def agreement(instance: Instance, starts: Mapping[str, int | None]) -> list[str]:
+    """Return how many of Slurm's printed starts equal those of a plan, and the others.
+
+    Starts within :data:`NEAR` seconds count as equal, because Slurm's cycle was slightly earlier.
     """
     printed = {item.job: item.start for item in instance.lsf_says if item.start is not None}
     printed = {job: start for job, start in printed.items() if job in starts}
@@ -219,8 +240,9 @@ def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
             cycle.map.take(begin, end, nodes, licences)
 
 
-def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
-    """The start of one job, which takes its nodes out of the map."""
+def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
+    """Return the start of one job in one partition, and remove its nodes from the map."""
+    demand = attempt.demand
     open_condition = demand.after is not None or demand.earliest > cycle.now
     of_slurm = cycle.problem.instance.params.of_slurm  # squeue lists only unfulfilled dependencies
     if demand.job.dependency and (open_condition or of_slurm):
@@ -236,11 +258,11 @@ def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
         return _JobAnswer(why=BEYOND)
     if short := _short_pool(cycle, demand):
         return _JobAnswer(why=short)
-    return _try_times(cycle, demand)
+    return _try_times(cycle, attempt)
 
 
 def _reservation_of(cycle: _BackfillCycle, job: Job) -> AdvanceReservation | None:
-    """The reservation that a job is inside, None if it is in none that is known."""
+    """Return the reservation of a job, None if it has none or an unknown one."""
     own = (item for item in cycle.reservations if item.name == job.reservation)
     return next(own, None) if job.reservation else None
 
@@ -259,7 +281,7 @@ def _is_too_deep(cycle: _BackfillCycle, job: Job) -> bool:
 
 
 def _short_pool(cycle: _BackfillCycle, demand: Demand) -> str:
-    """A limit, or a licence, of which too little is left now: the cycle passes over such jobs."""
+    """Return a limit or licence that has too little left now; the cycle skips such jobs."""
     slots = demand.terms[0].slots
     for use in _alternative(demand).pool_uses:
         pool = cycle.profile.table.pools[use.index]
@@ -278,7 +300,7 @@ def _is_licence(cycle: _BackfillCycle, use: Use) -> bool:
 
 
 def _licence_uses(cycle: _BackfillCycle, demand: Demand) -> dict[int, float]:
-    """Licences of a job that are planned (bf_licenses): amount by pool."""
+    """Return the licences of a job that are planned (bf_licenses): amount by pool."""
     if not cycle.settings.licences:
         return {}
     slots = demand.terms[0].slots
@@ -306,12 +328,14 @@ def _alternative(demand: Demand) -> Alternative:
     return demand.terms[0].alternatives[0] if found is None else found
 
 
-def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
-    settings, now = cycle.settings, cycle.now
+def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
+    demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
     term = demand.terms[0]
     candidates = np.zeros(len(cycle.weights), dtype=bool)
     candidates[term.candidates] = True
+    if attempt.nodes is not None:
+        candidates &= attempt.nodes
     shape, licences = JobShape.of(demand), _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
     last = math.inf if own is None else own.end - duration
@@ -358,7 +382,9 @@ def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
 def _first_end(
     cycle: _BackfillCycle, demand: Demand, shape: JobShape, usable: BoolArray, start: int
 ) -> int:
-    """The first end of a running job, up to the start, at which the job fits on these nodes."""
+    """Return the first end of a running job, up to the start, at which the job fits on these
+    nodes.
+    """
     ends = sorted({run.end for run in cycle.running if run.end < start})
     for end in ends:
         if choose_nodes(_caps(cycle, demand, end), usable, cycle.weights, shape) is not None:
@@ -383,9 +409,9 @@ def _usable(
     duration: int,
     own: AdvanceReservation | None,
 ) -> tuple[BoolArray, int | None]:
-    """Nodes that a job may use over [time, time + duration], and a later time to try.
+    """Return nodes that a job may use over [time, time + duration], and a later time to try.
 
-    own: the reservation that it is inside.
+    own: the reservation of the job.
     """
     zero = cycle.zero
     nodes = candidates.copy()
@@ -416,7 +442,7 @@ def _usable(
 def _caps(
     cycle: _BackfillCycle, demand: Demand, time: int, kept: Sequence[_Occupied] = ()
 ) -> IntArray:
-    """CPUs that a job finds on each node given the running jobs, [H].
+    """Return CPUs that a job finds on each node given the running jobs, [H].
 
     kept: jobs that end by then and are not released yet.
     """
@@ -457,7 +483,7 @@ def _will_run(
 
 
 def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
-    """The last end by `until` of a running job on one of the chosen nodes."""
+    """Return the last end by `until` of a running job on one of the chosen nodes."""
     nodes = list(chosen)
     ends = [run.end for run in cycle.running if run.end <= until and run.nodes[nodes].any()]
     return max(ends, default=until)
@@ -466,12 +492,12 @@ def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
 def _groups(
     cycle: _BackfillCycle, usable: BoolArray, after: int
 ) -> Iterator[tuple[int, list[_Occupied]]]:
-    """Ends at which the plugin tests, of the last job of each group, and jobs still to release.
+    """Yield the ends at which the plugin tests, each the last of a group, and jobs not yet
+    released.
 
-    Of several jobs that end in one second, some may be of the next group.
-
-    Jobs are released in the order of their ends until the next job, on any nodes, ends behind
-    the window; the window grows from group to group.
+    Among jobs that end in one second, some may belong to the next group. Jobs are released in the
+    order of their ends, until the next job on any node ends after the window; the window grows from
+    group to group.
     """
     jobs = [run for run in cycle.running if run.end > after or after == cycle.now]
     window, barrier, place = FIRST_WINDOW, 0, 0

@@ -6,15 +6,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
+from ...slurm_age import CALC_PERIOD, MAX_AGE, AgeFactor
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmNode, SlurmPartition, SlurmState
+from .several_partitions import PartitionGroups
 from .topology import units_of
 
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
@@ -122,7 +124,9 @@ def some(names: Iterable[str]) -> str:
     return ", ".join(known[:3]) + more
 
 
-def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
+def cluster_of(
+    seen: SlurmState, facts: SlurmSite, groups: PartitionGroups, notes: Remarks
+) -> Cluster:
     """Return the nodes in Slurm's order, with features, memory and generic resources."""
     others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
@@ -133,6 +137,9 @@ def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
         definitions.append(
             ResourceDefinition(WEIGHT, increasing=True, dynamic=True, consumable=False)
         )
+    for name in groups.resources:
+        definitions.append(ResourceDefinition(name, "string"))
+    hosts = tuple(replace(host, strings=groups.strings(host.name)) for host in hosts)
     shared = []
     for name, (total, _) in sorted(seen.licences.items()):
         definitions.append(ResourceDefinition(licence_name(name)))
@@ -210,8 +217,11 @@ def _named(seen: SlurmState) -> Iterable[str]:
     return dict.fromkeys([*named, *(name for job in seen.jobs for name in job.partitions)])
 
 
-def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
-    """Return partitions as queues; if none is described, the partitions that nodes name."""
+def queues_of(seen: SlurmState, groups: PartitionGroups, notes: Remarks) -> tuple[Queue, ...]:
+    """Return partitions as queues; if none is described, the partitions that nodes name.
+
+    groups: those of the pending jobs, each a queue of its own behind the partitions.
+    """
     partitions = list(seen.partitions)
     missing = [name for name in _named(seen) if name not in {item.name for item in partitions}]
     if missing:
@@ -223,7 +233,12 @@ def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
         partitions += [SlurmPartition(name) for name in missing]
     order = f"order[{WEIGHT}]" if len({node.weight for node in seen.nodes}) > 1 else ""
     everything = {node.name for node in seen.nodes}
-    return tuple(_queue(item, seen.nodes, everything, order, notes) for item in partitions)
+    queues = [_queue(item, seen.nodes, everything, order, notes) for item in partitions]
+    for item, group in groups.queues():
+        made = _queue(item, seen.nodes, everything, order, notes)
+        same = f"same[{group.resource}]" if group.apart else ""
+        queues.append(replace(made, res_req=" ".join(filter(None, (order, same)))))
+    return tuple(queues)
 
 
 def _queue(
@@ -271,7 +286,7 @@ def _limit(seconds: float | None) -> int | None:
 
 
 def select_text(facts: SlurmSite) -> str:
-    """How the cluster allocates, as :func:`site_of` reads it: ``unit=2,memory``.
+    """Return text on how the cluster allocates, as :func:`site_of` reads it: ``unit=2,memory``.
 
     ``unit=2``: CPUs that are allocated together; sharing and default memory of partitions follow
     their names.
@@ -293,7 +308,7 @@ def _memory_words(prefix: str, per_node: float | None, per_cpu: float | None) ->
 
 
 def site_of(instance: Instance) -> SlurmSite:
-    """The facts of an instance that was made of Slurm's output."""
+    """Return the facts of an instance that was made from Slurm's output."""
     words: dict[str, dict[str, str]] = {}
     for word in filter(None, instance.params.select_parameters.split(",")):
         where, colon, rest = word.partition(":")
@@ -340,12 +355,29 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         family="Slurm",
         scheduler_parameters="" if values.blank(parameters) else parameters,
         scheduler_version=seen.version,
-        select_parameters=select_text(facts) + _topology(settings.get("topologyplugin", "")),
+        select_parameters=select_text(facts)
+        + _topology(settings.get("topologyplugin", ""))
+        + _age(settings),
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=_parameter(parameters, "bf_interval", 30),
         time_reserve_numjobs=_parameter(parameters, "bf_max_job_test", 500),
         max_job_array_size=values.whole(settings.get("maxarraysize")) or DEFAULT_LARGEST,
     )
+
+
+def _age(settings: Mapping[str, str]) -> str:
+    """Return the words for the age part of priorities, "" if age does not count.
+
+    It needs the accounting of slurmdbd.
+    """
+    stored = settings.get("accountingstoragetype", "").lower()
+    multifactor = settings.get("prioritytype", "").lower().endswith("/multifactor")
+    weight = values.whole(settings.get("priorityweightage")) or 0
+    if not (multifactor and weight) or values.blank(stored) or stored.endswith("/none"):
+        return ""
+    times = [settings.get(name, "") for name in ("prioritymaxage", "prioritycalcperiod")]
+    known = [values.clock_seconds(text) if text else 0 for text in times]
+    return "," + AgeFactor(weight, known[0] or MAX_AGE, known[1] or CALC_PERIOD).text()
 
 
 def _topology(plugin: str) -> str:
