@@ -97,12 +97,15 @@ class Omission:
         return record | effect | scope | changes | unplanned
 
 
-def why_omitted(omissions: Iterable[Omission], job: str) -> str:
-    """Return why a job or job array of the input is no pending job, "" if no omission names it."""
+def no_pending_job(omissions: Iterable[Omission], job: str, hint: str = "") -> str:
+    """Return the message for a job or job array that is not pending: why, if an omission names it.
+
+    hint: text that follows if no omission does.
+    """
     for item in omissions:
         if any(name in (job, array_of(name)) or array_of(job) == name for name in item.unplanned):
             return f"job {job} was read and is not planned: {item.effect or item.what}"
-    return ""
+    return f"there is no pending job {job!r}{hint}"
 
 
 #: The first word of an assumption: an omission for information only that leaves nothing out.

@@ -23,7 +23,7 @@ from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
-from ...model.omissions import why_omitted
+from ...model.omissions import no_pending_job
 from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
@@ -779,7 +779,5 @@ def _pending(instance: Instance, job: str) -> Job:
         raise InputError(f"job {job} runs already: only pending jobs wait for a start")
     if any(item.id == job for item in instance.future):
         raise InputError(f"job {job} is not submitted yet: only pending jobs wait for a start")
-    if omitted := why_omitted(instance.omissions, job):
-        raise UnknownNameError(omitted)
     hint = nearest(job, [item.id for item in instance.pending])
-    raise UnknownNameError(f"there is no pending job {job!r}{hint}")
+    raise UnknownNameError(no_pending_job(instance.omissions, job, hint))
