@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.errors import InputError, nearest
+from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking, values_of
 from .explain import EXPLAINED, Explained
 from .forecast import LikelyOptions, likely_cells, likely_columns
@@ -286,23 +287,25 @@ def answer_output(
 def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
     from ..model.display import duration_text
     from .explain import placed_text
-    from .slurm_words import change_text
     from .tables import paragraph
 
     found, clock = answer.line.answer, _clock(instance, answer)
     who = "the job" if answer.elements == 1 else "the first element"
-    text = "" if answer.elements == 1 else paragraph(_array_text(clock, answer))
+    text = ""
+    if answer.elements != 1:
+        text = paragraph(_array_text(clock, answer), instance=instance)
     if answer.outlook is not None:
         told = start_lines(clock, who, answer.outlook, wide)
-        text += "".join(map(paragraph, told))
+        text += "".join(paragraph(line, instance=instance) for line in told)
     if answer.outlook is None or answer.method != "configured":
-        text += paragraph(placed_text(clock, who, found, answer.method, wide))
+        text += paragraph(placed_text(clock, who, found, answer.method, wide), instance=instance)
     if found.waits_for and found.start is not None:
-        text += paragraph(found.waits_for)
-    text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
+        text += paragraph(found.waits_for, instance=instance)
+    asked = (f"requirement: {section}" for section in answer.requirement)
+    text += "".join(paragraph(line, instance=instance) for line in asked)
     if answer.outlook is not None:
         told = caution_lines(answer.outlook, answer.method, answer.omissions)
-        text += "".join(map(paragraph, told))
+        text += "".join(paragraph(line, instance=instance) for line in told)
     if found.exact_fit:
         text += paragraph(f"the job {found.exact_fit}")
     for item in answer.suggestions:
@@ -388,7 +391,7 @@ def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -
     shown = listed[: page_of(columns, listed) if top is None else top or None]
     left = len(listed) - len(shown)
     rest = paragraph(f"{left} more not shown (--top 0 shows all).") if left else ""
-    return listing_text(columns, shown) + rest
+    return listing_text(columns, shown, instance=clock.instance) + rest
 
 
 def _row(

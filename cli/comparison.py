@@ -95,7 +95,7 @@ def _text(instance: Instance, comparison: Comparison, selection: Selection) -> s
     below = [*comparison.summary(), *lines, *ended, *cautions.rest]
     width = 110 if layout.starts or likely else TABLE_WIDTH
     listing = selection.text(instance, columns, rows, clock, width)
-    return listing + paragraphs([*below, *_legend(comparison, layout)])
+    return listing + paragraphs([*below, *_legend(comparison, layout)], instance)
 
 
 def _times(comparison: Comparison) -> Iterator[int | None]:

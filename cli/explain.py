@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, pending_jobs
 from .outlook_text import NO_START, caution_lines, start_lines, start_times
@@ -14,6 +15,7 @@ from .process import Exit
 from .selection import Selection
 from .source import Source
 from .tables import Column, ListingRow
+from .watched import MAX_JOBS, is_small
 
 if TYPE_CHECKING:
     from ..model.display import WrittenTimes
@@ -31,8 +33,6 @@ EXPLAINED = option(
     "Which start is explained: the one that the simulated scheduler reaches, the one in "
     "its next cycle by time-based reservation, or the possible one.",
 )
-#: Up to this many running and pending jobs, changes of the configuration are tried by default.
-MAX_JOBS = 2000
 
 _BESIDE = "beside what runs and what is planned"
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
@@ -100,11 +100,6 @@ def explain(
         typer.echo(explanation_output(instance, found, format, selection.wide), nl=False)
     if cancel.is_set() or found.cut or found.answer.cut:
         raise typer.Exit(Exit.STOPPED)
-
-
-def is_small(instance: Instance) -> bool:
-    """Whether changes of the configuration are tried unasked."""
-    return len(instance.running) + len(instance.pending) <= MAX_JOBS
 
 
 def explanation_output(
@@ -183,12 +178,13 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if found.outlook is not None:
         told += caution_lines(found.outlook, found.method, found.answer.omissions)
     told += _said(clock, found)
-    text = "".join(map(paragraph, told)) + "\n"
+    text = "".join(paragraph(line, instance=instance) for line in told) + "\n"
     if found.obstacles:
-        text += listing_text(_OBSTACLES, [_obstacle(clock, item) for item in found.obstacles])
+        rows = [_obstacle(clock, item) for item in found.obstacles]
+        text += listing_text(_OBSTACLES, rows, instance=instance)
     if found.suggestions:
         rows = [_suggestion(clock, item, wide) for item in found.suggestions]
-        text += listing_text(_SUGGESTIONS, rows)
+        text += listing_text(_SUGGESTIONS, rows, instance=instance)
     if found.cut:
         text += paragraph("cut short by the limit: more may stand in the way, and more may help")
     elif not found.suggestions and found.answer.start != instance.now:
@@ -297,7 +293,6 @@ def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
 
 def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow:
     from ..model.display import duration_text
-    from .slurm_words import change_text
     from .tables import hosts_text
 
     gain = "" if item.gain is None else duration_text(item.gain)

@@ -424,7 +424,8 @@ def _text(
     agreed = "; where the three are one time, all futures agree" if _agreed(found) else ""
     return text + paragraph(
         f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is "
-        f"{_by_limits(instance, found)}; {hold}{agreed}."
+        f"{_by_limits(instance, found)}; {hold}{agreed}.",
+        instance=instance,
     )
 
 

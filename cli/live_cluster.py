@@ -8,7 +8,7 @@ from ..model.errors import InputError, Problem
 from .declare import command, option, taking
 from .import_snapshot import Listings
 from .output import Written
-from .scheduler import TIMEOUT, Asking, Scheduler
+from .scheduler import TIMEOUT, Asking, NoAnswer, Scheduler
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -49,10 +49,14 @@ def cluster_now(asking: Asking) -> Instance:
     """Return the cluster of this machine as it is now; notes go to stderr.
 
     What was not read is an omission of the instance as well. Raises InputError if there is no
-    scheduler, or if what it prints makes no instance.
+    scheduler, if it does not answer, or if what it prints makes no instance.
     """
     scheduler, programs = scheduler_here()
-    return scheduler.ask(programs, asking)
+    try:
+        return scheduler.ask(programs, asking)
+    except NoAnswer as error:
+        wrong = f"the {scheduler.name} of this machine does not answer: {error}"
+        raise InputError(wrong, hint=scheduler.down) from None
 
 
 @command

@@ -211,5 +211,7 @@ LSF = Scheduler(
     tuple(dict.fromkeys(words[0] for forms in COMMANDS.values() for words in forms)),
     "set LSF's environment (profile.lsf), or run the commands where they are and take "
     "`slotwise import snapshot`",
+    "Run it where bjobs works (LSF's daemons up, its environment set), or give the files of "
+    "`slotwise import snapshot`.",
     lsf_now,
 )

@@ -28,21 +28,23 @@ PANELS: Final[dict[str, str]] = {
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
         "method objective reservation reservations policy methods simulate explain "
-        "explore slots ptile limit cu queue set vary until cycle configuration"
+        "explore slots ptile limit cu queue set vary until cycle configuration schedule-after "
+        "replay.from"
     ),
     "Output": (
         "format brief output once wide w gantt png svg animate open jobs cycle-log shares table "
-        "picture"
+        "picture replay.by"
     ),
     "A moment of the simulation": (
         "show.at show.step show.cycle show.reservation show.reservations"
     ),
     "Forecast": "history samples seed by",
-    "Time and processors": "time-limit timeout every workers",
+    "Service": "host port store keep token-file trust-user-header speed",
+    "Time and processors": "time-limit timeout every workers for",
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
         "checkpoint-every resume from from-host alloc configured effort advice-time precision "
-        "calibration calibrate"
+        "calibration calibrate warm-up cool-down slowdown-threshold"
     ),
     LIMITS: "",
 }
@@ -58,6 +60,8 @@ RENAMED: Final = {
     ("compare", "--processes"): "--workers",
     ("report", "--processes"): "--workers",
 }
+#: Options of `slotwise` itself that only its --help-all lists.
+_RARE: Final = frozenset({"install_completion", "show_completion"})
 #: Options that are seconds, by the names of their fields.
 _SECONDS: Final = frozenset({"time_limit", "timeout", "margin", "cycle", "step"})
 #: Arguments that the help calls FILE.
@@ -118,7 +122,9 @@ class PanelledCommand(TyperCommand):
                 raise self._needs_a_value(option) from None
             if kind == "NoSuchOption":
                 raise self._unknown(ctx, option) from None
-            if found := _EXTRA.match(getattr(error, "message", "")):
+            if kind == "MissingParameter":
+                raise _missing(ctx, getattr(error, "param", None)) from None
+            if found := _EXTRA.match(getattr(error, "message", "") or ""):
                 raise self._too_many(ctx, found[1]) from None
             raise (_bad_value(error, words) or _shown(error)) from None
 
@@ -206,6 +212,17 @@ def _shown(error: Exception) -> Exception:
     return error
 
 
+def _missing(ctx: Any, parameter: Any) -> InputError:
+    """Return the message for an argument or an option that must be given."""
+    spelling = max(parameter.opts, key=len)
+    metavar = parameter.metavar or parameter.name.upper()
+    wanted = f"{spelling} {metavar}" if spelling.startswith("-") else metavar.strip("{}")
+    meaning = (parameter.help or "").split("  ")[0].rstrip(".")
+    meaning = f": {meaning}" if meaning else ""
+    name = _called(ctx)
+    return InputError(f"{name} needs {wanted}{meaning} (`slotwise {name} --help`)")
+
+
 def _bad_value(error: Exception, words: list[str]) -> InputError | None:
     """Return the message for an option's invalid value, or None after another error."""
     option: Any = getattr(error, "param", None)
@@ -285,7 +302,7 @@ class CommandGroup(TyperGroup):
 
 
 class PanelledGroup(CommandGroup):
-    """The command itself: its help leaves the limits on input out, --help-all has them."""
+    """The command itself: --help-all also lists the limits on input and the rare options."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options, with those of completion and help."""
@@ -295,6 +312,8 @@ class PanelledGroup(CommandGroup):
                 parameter.metavar = ""
             if parameter.name == "show_completion":
                 parameter.help = "Show completion for the current shell, to copy it."  # type: ignore[attr-defined]
+            if parameter.name in _RARE:
+                parameter.rich_help_panel = ADVANCED  # type: ignore[attr-defined]
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -307,7 +326,8 @@ class PanelledGroup(CommandGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with the limits on input or without them."""
-        with _without(self.params, () if ctx.meta.get(ADVANCED) else (LIMITS,)):
+        hidden = () if ctx.meta.get(ADVANCED) else (LIMITS, ADVANCED)
+        with _without(self.get_params(ctx), hidden):
             super().format_help(ctx, formatter)
 
 

@@ -277,11 +277,12 @@ def _summary(plan: Plan, clock: WrittenTimes, states: Stated, notes: Iterable[st
 
     ended = [ENDED_EARLY] if may_prove_more(plan) else []
     first = " ".join(filter(None, (*plan_sentences(plan, words_of(plan, states)), clock.note)))
-    return paragraphs([first, *ended, *notes])
+    return paragraphs([first, *ended, *notes], clock.instance)
 
 
-def paragraphs(texts: Iterable[str]) -> str:
-    return "".join(map(paragraph, texts))
+def paragraphs(texts: Iterable[str], instance: Instance) -> str:
+    """Return paragraphs in the words of the instance's scheduler."""
+    return "".join(paragraph(text, instance=instance) for text in texts)
 
 
 def may_prove_more(plan: Plan) -> bool:

@@ -44,6 +44,10 @@ class Asking:
     rusage: str = ""
 
 
+class NoAnswer(InputError):
+    """A program of the scheduler has failed, or has printed nothing in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scheduler:
     """A scheduler that can be asked for the state of its cluster."""
@@ -54,6 +58,8 @@ class Scheduler:
     programs: tuple[str, ...]
     #: How they come to be on the PATH, and what else there is.
     hint: str
+    #: Remedy where they are on the PATH and give no answer.
+    down: str
     #: Asks the programs, by their absolute paths. Raises InputError if there is no state.
     ask: Callable[[Mapping[str, str], Asking], Instance]
 
@@ -85,7 +91,7 @@ def output_of(
                 programs[program], words, timeout=timeout, environment=environment, most=limit
             )
         except TimeoutExpired:
-            raise InputError([Problem(f"gave no answer in {timeout:.3g} s", f"`{line}`")]) from None
+            raise NoAnswer([Problem(f"gave no answer in {timeout:.3g} s", f"`{line}`")]) from None
         except TooMuchOutput:
             wrong = f"printed more than {limit:,} bytes (--max-text)"
             raise InputError([Problem(wrong, f"`{line}`")]) from None
@@ -98,7 +104,7 @@ def output_of(
         reason = _reason(done.code, errors or content.strip())
     if not reason or (not needed and _NO_SUCH_OPTION.search(reason)):
         return None
-    raise InputError([Problem(f"failed: {reason}", f"`{line}`")])
+    raise NoAnswer([Problem(f"failed: {reason}", f"`{line}`")])
 
 
 def _reason(code: int, errors: str) -> str:

@@ -134,9 +134,9 @@ class Selection:
         listed = [item.row for item in rows]
         page = page_of(columns, listed, table_width)
         shown = listed[:page] if self.top is None else listed
-        text = _now_line(now) + "\n" if now else ""
+        text = _now_line(instance, now) + "\n" if now else ""
         if shown or not now:
-            text += listing_text(columns, shown, table_width)
+            text += listing_text(columns, shown, table_width, instance)
         return text + _rest_line(clock or WrittenTimes(instance), rows[len(shown) :])
 
 
@@ -149,7 +149,7 @@ class PlanSelection(Selection):
     )
 
 
-def _now_line(now: Sequence[Shown]) -> str:
+def _now_line(instance: Instance, now: Sequence[Shown]) -> str:
     from ..solver.pending_reasons import counted
 
     names = [item.job for item in now]
@@ -158,7 +158,7 @@ def _now_line(now: Sequence[Shown]) -> str:
     slots = sum(sum(item.allocation.values()) for item in now)
     where = f"{counted(slots, 'slot')} on {counted(len(hosts), 'host')}"
     text = f"{len(now)} jobs start now: {' '.join(shown)}; {where} (--wide lists them)"
-    return paragraph(text, "    ")
+    return paragraph(text, "    ", instance)
 
 
 def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:

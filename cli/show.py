@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..model.escaping import printable
+from ..model.slurm_words import family_text
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import print_note
 from .selection import ViewOptions
@@ -131,6 +132,8 @@ def show(
     instance = source.read()
     asked = _asked(view, instance, switches, (*names, *(name or ())), alloc)
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
+    if format == "text" and (asked.long or asked.pending):  # lines, of which no column is aligned
+        text = family_text(instance, text)
     sys.stdout.write(printable(text) if format == "text" else text)
 
 
@@ -284,11 +287,20 @@ def _second(instance: Instance, text: str) -> int:
         raise InputError(f"--at: {error}") from error
 
 
+#: Commands of Slurm, and the view that has what they list.
+_SLURM_VIEWS = {
+    "squeue": "bjobs", "sprio": "bjobs", "sinfo": "bhosts", "sacct": "bhist", "sshare": "bhpart",
+    "scontrol": "bjobs", "sstat": "bjobs",
+}  # fmt: skip
+
+
 def _check_view(view: str, switches: list[str]) -> None:
     from ..model.errors import InputError, nearest
 
     if view not in VIEWS:
         hint = nearest(view, VIEWS)
+        if view in _SLURM_VIEWS:
+            hint = f" (did you mean '{_SLURM_VIEWS[view]}'?)"
         raise InputError(f"there is no view '{view}'{hint}: use one of {', '.join(VIEWS)}")
     idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from ..model.slurm_words import title_text
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import (
     FORMAT_HELP,
@@ -243,18 +244,18 @@ def render(
     width = max(map(len, flat))
     lines = [f"{name:<{width}}  {plain_metric(name, value)}" for name, value in flat.items()]
     if waits:
-        lines += ["", wait_table(waits).rstrip("\n")]
+        lines += ["", wait_table(waits, result.instance).rstrip("\n")]
     return "\n".join(lines)
 
 
-def wait_table(waits: Iterable[WaitComparison]) -> str:
+def wait_table(waits: Iterable[WaitComparison], instance: Instance) -> str:
     """Return recorded and simulated waits in seconds, a line or a card for each queue."""
     rows = []
     for item in waits:
         plain = item.to_dict()
         cells = [_seconds(plain[field]) for _, field in WAITS]
         rows.append([item.queue or "all", *cells])
-    titles = ["QUEUE", *(title for title, _ in WAITS)]
+    titles = [title_text(instance, "QUEUE"), *(title for title, _ in WAITS)]
     table = text_table(titles, rows, "<" + ">" * len(WAITS))
     if len(table.partition("\n")[0]) <= terminal_width():
         return table

@@ -96,5 +96,7 @@ SLURM = Scheduler(
     tuple(dict.fromkeys(words[0] for forms in COMMANDS.values() for words in forms)),
     "add Slurm's directory of programs, or run the commands where they are and take "
     "`slotwise import slurm`",
+    "Run it where squeue works (slurmctld up, slurm.conf or SLURM_CONF found), or give the files "
+    "of `slotwise import slurm`.",
     slurm_now,
 )

@@ -11,6 +11,7 @@ from .simulate import wait_table
 from .tables import Column, ListingRow, csv_rows, listing_text, paragraph
 
 if TYPE_CHECKING:
+    from ..model.instance import Instance
     from ..solver.studies.run import Difference
     from ..solver.studies.sweep import Sweep
     from ..solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
@@ -44,27 +45,30 @@ COUNTS = frozenset({"backfilled", "pending"})
 _NAMED = 2
 
 
-def render_whatif(found: WhatIf, format: str, most: int) -> str:
-    """Return the whole output; most: groups that are listed of each variant and way."""
+def render_whatif(found: WhatIf, format: str, most: int, today: Instance) -> str:
+    """Return the whole output; most: groups that are listed of each variant and way.
+
+    today: the cluster, in the words of whose scheduler the text is.
+    """
     from ..solver.studies.whatif import COLUMNS
 
     if format == "json":
         return json.dumps(found.to_dict(), indent=2) + "\n"
     if format == "csv":
         return csv_rows(COLUMNS, (list(row.values()) for row in found.to_records()))
-    return _text(found, most)
+    return _text(found, most, today)
 
 
-def _text(found: WhatIf, most: int) -> str:
+def _text(found: WhatIf, most: int, today: Instance) -> str:
     parts = []
     if found.calibration:
         parts.append("Recorded waits (REC) beside today's simulated ones (SIM), seconds:\n")
-        parts.append(wait_table(found.calibration) + "\n")
+        parts.append(wait_table(found.calibration, today) + "\n")
     titles = ("VARIANT", *(title for title, _ in NUMBERS), "LONGER", "LESS")
     columns = [Column(title, whole=title not in ("LONGER", "LESS")) for title in titles]
     first = found.variants[0]
     rows = [ListingRow(cells(variant)) for variant in found]
-    parts.append(listing_text(columns, rows))
+    parts.append(listing_text(columns, rows, instance=today))
     changes = [
         ListingRow((variant.name, *row))
         for variant in found
@@ -73,8 +77,8 @@ def _text(found: WhatIf, most: int) -> str:
     if changes:
         titles = ("VARIANT", "WHAT", "JOBS", "TODAY", "THEN", "CHANGE", "95 % INTERVAL")
         parts.append("Clear changes:\n")
-        parts.append(listing_text([Column(title) for title in titles], changes))
-    parts += [paragraph(line) for line in remarks(found)]
+        parts.append(listing_text([Column(title) for title in titles], changes, instance=today))
+    parts += [paragraph(line, instance=today) for line in remarks(found)]
     return "".join(parts)
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..model.display import duration_text
@@ -18,6 +18,8 @@ from ..model.plan import allocation_text
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
+
+    from ..model.instance import Instance
 
 
 #: State of a job, the most urgent last; each state has a colour.
@@ -93,8 +95,15 @@ def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
     return f"{slots} slots on {len(hosts)} hosts: {first} … {last}"
 
 
-def paragraph(text: str, indent: str = "") -> str:
-    """Return a text in lines that fit, with a final newline; indent: of lines 2 and later."""
+def paragraph(text: str, indent: str = "", instance: Instance | None = None) -> str:
+    """Return a text in lines that fit, with a final newline; indent: of lines 2 and later.
+
+    instance: the text is in the words of its scheduler.
+    """
+    if instance is not None and instance.params.of_slurm:
+        from ..model.slurm_words import family_text
+
+        text = family_text(instance, text)
     return filled(printable(text), min(terminal_width(), _TEXT_WIDTH), "", indent) + "\n"
 
 
@@ -175,13 +184,30 @@ def page_of(
 
 
 def listing_text(
-    columns: Sequence[Column], rows: Sequence[ListingRow], table_width: int = TABLE_WIDTH
+    columns: Sequence[Column],
+    rows: Sequence[ListingRow],
+    table_width: int = TABLE_WIDTH,
+    instance: Instance | None = None,
 ) -> str:
     """Return the rows as text as wide as the terminal; colours only on a terminal.
 
-    table_width: from so many characters on it is a table however full it is.
+    table_width: from so many characters on it is a table however full it is. instance: the words
+    are those of its scheduler.
     """
+    if instance is not None and instance.params.of_slurm:
+        columns, rows = _in_words(instance, columns, rows)
     return rendered(columns, rows, terminal_width(), table_width)
+
+
+def _in_words(
+    instance: Instance, columns: Sequence[Column], rows: Sequence[ListingRow]
+) -> tuple[list[Column], list[ListingRow]]:
+    from ..model.slurm_words import family_text, title_text
+
+    titles = [replace(item, title=title_text(instance, item.title)) for item in columns]
+    return titles, [
+        replace(row, cells=tuple(family_text(instance, cell) for cell in row.cells)) for row in rows
+    ]
 
 
 def rendered(
@@ -271,8 +297,20 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
     return texts
 
 
-def text_table(columns: Sequence[str], rows: Iterable[Sequence[object]], sides: str) -> str:
-    """Return columns two blanks apart, aligned by `sides` (``<`` or ``>``); None is a dash."""
+def text_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    sides: str,
+    instance: Instance | None = None,
+) -> str:
+    """Return columns two blanks apart, aligned by `sides` (``<`` or ``>``); None is a dash.
+
+    instance: the titles are in the words of its scheduler.
+    """
+    if instance is not None and instance.params.of_slurm:
+        from ..model.slurm_words import title_text
+
+        columns = [title_text(instance, title) for title in columns]
     texts = [list(columns), *([dashed(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = (

@@ -221,7 +221,7 @@ def whatif(
     for note in notes(found):
         print_note(note)
     _write(found, pages, source.name)
-    typer.echo(render_whatif(found, pages.format, who), nl=False)
+    typer.echo(render_whatif(found, pages.format, who, runs[0][1].instance), nl=False)
     if not found.complete:
         _stop(len(found), len(runs))
 

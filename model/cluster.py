@@ -39,6 +39,8 @@ DEAD_STATUSES = frozenset(
 MAX_GPUS = 9999
 #: Names of the amounts that count the GPUs of a host; the first that a host has is used.
 _GPU_AMOUNTS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
+#: Fields of a host that count the processor units of each kind of affinity[].
+_UNIT_COUNTS = {"core": "cores", "thread": "threads", "socket": "sockets"}
 BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem")
 
 
@@ -139,8 +141,8 @@ class Host:
 
     def units(self, kind: str) -> int | None:
         """Return the number of processor units of one kind of affinity[], None if unknown."""
-        counts = {"core": self.cores, "thread": self.threads, "socket": self.sockets}
-        return counts.get(kind, self.numa_nodes)
+        count: int | None = getattr(self, _UNIT_COUNTS.get(kind, "numa_nodes"))
+        return count
 
     def __post_init__(self) -> None:
         if not isinstance(self.gpus, Gpus):
@@ -356,4 +358,5 @@ Value = TypeVar("Value")
 
 def distinct(values: Iterable[Value]) -> list[Value]:
     """Return each object once, by identity: hosts of one entry of a file share their values."""
-    return list({id(value): value for value in values}.values())
+    listed = list(values)
+    return list(dict(zip(map(id, listed), listed, strict=True)).values())

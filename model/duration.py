@@ -108,8 +108,10 @@ def aborted(instance: Instance, job: Job) -> str:
     assert job.deadline is not None
     at = clock_text(instance, job.deadline)
     if last_start(instance, job) == job.deadline - 1:
-        return f"its termination time (-t {at}) is over: LSF aborts it"
-    return f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
+        text = f"its termination time (-t {at}) is over: LSF aborts it"
+    else:
+        text = f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
+    return _in_words(instance, text)
 
 
 def crowded_past_deadline(instance: Instance, job: Job) -> str:
@@ -119,11 +121,13 @@ def crowded_past_deadline(instance: Instance, job: Job) -> str:
     assert last is not None
     at = clock_text(instance, job.deadline)
     if last == job.deadline - 1:
-        return f"no place is free for it before its termination time (-t {at}): LSF aborts it then"
-    return (
+        text = f"no place is free for it before its termination time (-t {at}): LSF aborts it then"
+        return _in_words(instance, text)
+    text = (
         f"no place is free for it by {clock_text(instance, last)}, after which it "
         f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it then"
     )
+    return _in_words(instance, text)
 
 
 def place_before_deadline(instance: Instance, job: Job) -> str:
@@ -133,11 +137,21 @@ def place_before_deadline(instance: Instance, job: Job) -> str:
     assert last is not None
     at = clock_text(instance, job.deadline)
     if last == job.deadline - 1:
-        return f"a place is free before its termination time (-t {at}), when LSF aborts it"
-    return (
+        text = f"a place is free before its termination time (-t {at}), when LSF aborts it"
+        return _in_words(instance, text)
+    text = (
         f"a place is free by {clock_text(instance, last)}: later LSF aborts it, since it "
         f"{_too_long(instance, job)} before its termination time (-t {at})"
     )
+    return _in_words(instance, text)
+
+
+def _in_words(instance: Instance, text: str) -> str:
+    if not instance.params.of_slurm:
+        return text
+    from .slurm_words import family_text
+
+    return family_text(instance, text)
 
 
 def _too_long(instance: Instance, job: Job) -> str:

@@ -92,14 +92,22 @@ class Omission:
         return record | effect | scope | changes
 
 
+#: The first word of an assumption: an omission for information only that leaves nothing out.
+ASSUMED = "assumed: "
+
+
+def _head(item: Omission) -> str:
+    return "ignored: " if item.jobs == () else "not considered: "
+
+
 def sentences(omissions: Iterable[Omission], *, of_one: bool = False) -> tuple[str, ...]:
     """Return ``not considered: …`` for each omission that touches a start, ``ignored: …``
-    otherwise.
+    or ``assumed: …`` otherwise.
 
     of_one: all concern one job, which the sentences do not name.
     """
     return tuple(
-        f"{'ignored' if item.jobs == () else 'not considered'}: "
+        ("" if item.what.startswith(ASSUMED) else _head(item))
         + (replace(item, jobs=None, count=1) if of_one else item).text()
         for item in omissions
     )

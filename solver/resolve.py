@@ -269,9 +269,12 @@ class Resolver:
 
     def holds_by_alternative(self, job: Job) -> bool:
         """Return whether a job reserves other amounts under another alternative in braces."""
+        requirement = self.requirement(job)
+        if not requirement.later:
+            return False
         held = {
             tuple((simple.rusage, simple.affinity) for simple in simples(one))
-            for one in every(self.requirement(job))
+            for one in every(requirement)
         }
         return len(held) > 1
 

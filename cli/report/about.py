@@ -11,6 +11,7 @@ from ...model.display import WrittenTimes, duration_text, smallest_difference
 from ...model.duration import expected_duration
 from ...model.job import Job
 from ...model.plan import PlannedJob, proof_text
+from ...model.slurm_words import change_text
 from ...solver.advice.comparison import METHOD_STARTS, ComparedJob
 from ...solver.advice.diagnosis.records import SpokenTimes, WaitingJob, advised
 from ...solver.advice.explain import Explanation
@@ -245,7 +246,8 @@ class About:
             more = "It starts now: nothing has to change."
         said = [text for _, text in why] + [line for each in helps for line in each.lines]
         found = JobText(self._facts(job), shown, proof, tuple(notes), tuple(why), helps, more)
-        return replace(found, words=lsf_words(said))
+        of_slurm = self.report.instance.params.of_slurm
+        return replace(found, words=() if of_slurm else lsf_words(said))
 
     def _facts(self, job: Job) -> str:
         length = expected_duration(self.report.instance, job)
@@ -365,7 +367,12 @@ class About:
                 costs = " ".join(filter(None, (said.costs, said.whose)))
                 yield Help(said.gives, by, lines, costs, kind)
         suggestions = () if explained is None else explained.suggestions
-        others = [s for s in suggestions if s.change.removeprefix("with ") not in known]
+        instance = self.report.instance
+        others = [
+            s
+            for s in suggestions
+            if change_text(instance, s.change).removeprefix("with ") not in known
+        ]
         for suggestion in others[:MAX_HELPS]:
             yield self._suggested(job, suggestion)
 
@@ -375,7 +382,9 @@ class About:
         own = item.change.startswith(("with ", "without ", "in queue "))
         by = f"{job.user or 'its user'} can do this" if own else ""
         costs = "What it costs the others was not looked at."
-        return Help(gives, by, (command_of(job.id, item.change),), costs)
+        instance = self.report.instance
+        line = command_of(instance, job.id, item.change) or change_text(instance, item.change)
+        return Help(gives, by, (line,), costs)
 
     def _obstacles(self, explained: Explanation) -> Iterator[tuple[str, str]]:
         for item in explained.obstacles:

@@ -18,6 +18,7 @@ from ...model.formats.reading import beginning, file_bytes
 from ...model.formats.source_text import plain_data
 from .about import About
 from .data import Report, as_records
+from .family import data_in_words, html_in_words, script_in_words
 from .folds import folds_html
 from .screen import moment_html, screen_html
 
@@ -38,20 +39,23 @@ def page(report: Report) -> str:
     Names of users, jobs and hosts are text wherever they stand: escaped in HTML, JSON in the data,
     never markup in the scripts. The page's own policy forbids every other script and any network.
     """
-    scripts = [asset(name) for name in (*LIBRARIES, *SCRIPTS)]
+    instance = report.instance
+    scripts = [asset(name) for name in LIBRARIES]
+    scripts += [script_in_words(instance, asset(name)) for name in SCRIPTS]
     about = About(report)
     data = as_records(report)
     data["day"] = None if about.clock.day is None else about.clock.day.isoformat()
-    data["about"] = {row.job: about.detail(row.job).to_dict() for row in about.rows}
-    title = report.instance.name or report.name
+    details = {row.job: about.detail(row.job).to_dict() for row in about.rows}
+    data["about"] = data_in_words(instance, details)
+    title = instance.name or report.name
     return Template(asset("report.html")).substitute(
         policy=policy(scripts),
         version=__version__,
         title=html_text(title),
-        moment=moment_html(report),
+        moment=html_in_words(instance, moment_html(report)),
         styles="\n".join(map(asset, STYLES)),
-        screen=screen_html(about),
-        folds=folds_html(about, _how(report, data["notes"])),
+        screen=html_in_words(instance, screen_html(about)),
+        folds=html_in_words(instance, folds_html(about, _how(report, data["notes"]))),
         footer=html_text(f"slotwise {__version__}. {about.clock.note} The page works offline."),
         data=_json(data),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),

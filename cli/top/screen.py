@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from ...model.display import iso_time, wall_clock
 from ...model.escaping import printable
+from ...model.slurm_words import family_text
 from ...solver.pending_reasons import counted
+from ..listing import HELD_BACK, NOW, WAITS, ListedJob, Listing, cell_of
 from ..tables import COLOURS
-from .jobs import HELD_BACK, NOW, WAITS, Listing, TopJob, cell_of
 from .view import KEYS, TopView
 
 if TYPE_CHECKING:
@@ -59,8 +60,12 @@ class TopPage:
     #: The lines of the explanation, in the colours of a terminal.
     text: Sequence[str] = ()
 
+    def words(self, text: str) -> str:
+        """Return a text in the words of the instance's scheduler."""
+        return text if self.listing is None else family_text(self.listing.instance, text)
+
     @property
-    def rows(self) -> list[TopJob]:
+    def rows(self) -> list[ListedJob]:
         """The jobs that are listed, in order."""
         return [] if self.listing is None else self.view.choice.of(self.listing.jobs)
 
@@ -89,8 +94,8 @@ def screen_lines(page: TopPage, width: int, height: int) -> list[Text]:
     """Return exactly `height` lines of at most `width` characters."""
     head = [*_head(page)][: 2 if height >= _LOW else 1]
     if page.view.mode == "help":
-        body = [_cropped(f"  {key:<28} {what}") for key, what in KEYS.items()]
-        body += [_cropped(""), *map(_cropped, _meanings(width))]
+        body = [_cropped(f"  {key:<28} {page.words(what)}") for key, what in KEYS.items()]
+        body += [_cropped(""), *(_cropped(page.words(line)) for line in _meanings(width))]
         body = body[page.view.scroll :]
     elif page.view.mode == "explain":
         body = [_coloured(line) for line in page.text[page.view.scroll :]]
@@ -99,7 +104,7 @@ def screen_lines(page: TopPage, width: int, height: int) -> list[Text]:
     seen = max(0, height - len(head) - 2)
     body = [*body[:seen], *(_cropped("") for _ in range(seen - len(body)))]
     status = _cropped(f" {page.status}", "bold red" if page.stale else "")
-    lines = [*head, *body, status, _cropped(f" {_keys_line(page)}", "dim")][-height:]
+    lines = [*head, *body, status, _cropped(f" {page.words(_keys_line(page))}", "dim")][-height:]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
@@ -108,7 +113,7 @@ def screen_lines(page: TopPage, width: int, height: int) -> list[Text]:
 def listed_lines(page: TopPage, width: int) -> list[Text]:
     """Return every row and the general notes, without the lines of keys and of one job."""
     rows = page.rows
-    lines = [*_head(page), *_rows(rows, width, None)]
+    lines = [*_head(page), *_rows(page, rows, width, None)]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
         line.rstrip()
@@ -153,7 +158,7 @@ def _size(instance: Instance) -> str:
         found = wall_clock(instance.origin, instance.now)
         as_of = iso_time(instance.origin, instance.now) if found is None else f"{found:%d %b %H:%M}"
         parts.insert(0, f"as of {as_of}")
-    return ", ".join(parts)
+    return family_text(instance, ", ".join(parts))
 
 
 def _table(page: TopPage, width: int, height: int) -> list[Text]:
@@ -163,7 +168,7 @@ def _table(page: TopPage, width: int, height: int) -> list[Text]:
     seen = _table_lines(height, len(about))
     at = page.view.row_of(rows)
     first = at // seen * seen
-    lines = _rows(rows[first : first + seen], width, at - first, rows)
+    lines = _rows(page, rows[first : first + seen], width, at - first)
     lines += [_cropped("")] * (seen + 1 - len(lines))
     return [*lines, *(_cropped(text) for text in about[: _about_lines(height)])]
 
@@ -182,12 +187,11 @@ def _about(page: TopPage, width: int) -> list[str]:
     return found
 
 
-def _rows(
-    rows: Sequence[TopJob], width: int, chosen: int | None, of: Sequence[TopJob] | None = None
-) -> list[Text]:
-    """Return a title and a line a job; of: all rows, so that widths stay on other pages."""
-    widths = _widths(rows if of is None else of, width)
-    lines = [_line({name: _COLUMNS[name][0] for name in widths}, widths, " ", "bold")]
+def _rows(page: TopPage, rows: Sequence[ListedJob], width: int, chosen: int | None) -> list[Text]:
+    """Return a title and a line a job; the widths are those of all rows of the listing."""
+    titles = {name: page.words(title) for name, (title, _) in _COLUMNS.items()}
+    widths = _widths(page.rows, titles, width)
+    lines = [_line({name: titles[name] for name in widths}, widths, " ", "bold")]
     for number, item in enumerate(rows):
         cells = {name: printable(cell_of(item, name)) for name in widths}
         mark = ">" if number == chosen else " "
@@ -196,14 +200,14 @@ def _rows(
     return lines
 
 
-def _widths(rows: Sequence[TopJob], width: int) -> dict[str, int]:
+def _widths(rows: Sequence[ListedJob], titles: Mapping[str, str], width: int) -> dict[str, int]:
     """Return the columns that fit, with their widths."""
     from rich.cells import cell_len
 
     wanted = {}
-    for name, (title, most) in _COLUMNS.items():
+    for name, (_, most) in _COLUMNS.items():
         longest = max((cell_len(printable(cell_of(item, name))) for item in rows), default=0)
-        wanted[name] = max(len(title), min(longest, most) if most else longest)
+        wanted[name] = max(len(titles[name]), min(longest, most) if most else longest)
     last = wanted.pop("waits for")
     for name in (*_OPTIONAL, ""):
         rest = width - 1 - sum(wanted.values()) - len(wanted) * 2

@@ -43,7 +43,7 @@ def bjobs_aps(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
         (*job_row(snapshot.instance, job, "PEND", {}), "-" if value is None else str(value))
         for job, value in rows
     ]
-    return text_table((*JOB_COLUMNS, "APS"), table, "<" * len(JOB_COLUMNS) + ">")
+    return text_table((*JOB_COLUMNS, "APS"), table, "<" * len(JOB_COLUMNS) + ">", snapshot.instance)
 
 
 def _record(job: Job, value: AbsoluteValue | None) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def bhist(
     if not jobs:
         return "No matching job found\n"
     if not asked.long:
-        return f"{_SPENT}:\n" + text_table(columns, rows, "<" * len(columns))
+        return f"{_SPENT}:\n" + text_table(columns, rows, "<" * len(columns), instance)
     return ("\n" + "-" * 78 + "\n\n").join(
         "".join(f"{line}\n" for line in _lines(instance, until, item)) for item in jobs
     )

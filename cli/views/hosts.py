@@ -65,7 +65,7 @@ def bhosts_gpu(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     for row in rows:
         shown.append(("" if row[0] in seen else row[0], *row[1:]))
         seen.add(row[0])
-    return text_table(GPU_COLUMNS, shown, "<" + ">" * (len(GPU_COLUMNS) - 1))
+    return text_table(GPU_COLUMNS, shown, "<" + ">" * (len(GPU_COLUMNS) - 1), snapshot.instance)
 
 
 def _holders(instance: Instance, host: Host) -> list[RunningJob | None]:
@@ -154,13 +154,14 @@ def bhosts(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
             return csv_rows([column.lower() for column in HOST_COLUMNS], rows)
         # The short form says that a host is closed, the long one why.
         short = [[name, status.partition("_")[0], *rest] for name, status, *rest in rows]
-        return text_table(HOST_COLUMNS, short, "<<>>>>>>>")
+        return text_table(HOST_COLUMNS, short, "<<>>>>>>>", snapshot.instance)
     return "\n".join(
         f"HOST  {host.name}\n"
         + text_table(
             HOST_LONG_COLUMNS,
             [[found[host.name][name] for name in HOST_LONG_COLUMNS]],
             "<" + ">" * 8 + "<",
+            snapshot.instance,
         )
         + "\n CURRENT LOAD USED FOR SCHEDULING:\n"
         + _load(snapshot.hosts[host.name])

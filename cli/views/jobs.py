@@ -129,7 +129,7 @@ def bjobs(
             *(job_row(instance, job, "PEND", {}) for job in pending),
             *(job_row(instance, snapshot.jobs[r.job], ending(r), r.hosts) for r in ended),
         ]
-        table = text_table(JOB_COLUMNS, rows, "<" * len(JOB_COLUMNS))
+        table = text_table(JOB_COLUMNS, rows, "<" * len(JOB_COLUMNS), instance)
         return _with_reasons(table, snapshot, running, pending) if asked.pending else table
     text = FORMATTERS[asked.alloc]
     return ("\n" + "-" * 78 + "\n\n").join(

@@ -11,6 +11,7 @@ from ..selection import ViewOptions
 from ..tables import csv_rows, json_records, text_table
 
 if TYPE_CHECKING:
+    from ...model.instance import Instance
     from ...solver.scheduler.history import LimitUse, Snapshot
     from ..selection import ViewOptions
 
@@ -52,7 +53,8 @@ INTERNAL = ("SLOTS", "MEM", "TMP", "SWP", "JOBS")
 
 def blimits(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return the use of Limit sections by jobs as used/limit, or the sections themselves."""
-    limits = [limit for limit in snapshot.instance.limits if asked.wants(limit.name)]
+    instance = snapshot.instance
+    limits = [limit for limit in instance.limits if asked.wants(limit.name)]
     if asked.configured:
         return _configured(limits, format)
     places = {limit.name: place for place, limit in enumerate(snapshot.instance.limits)}
@@ -84,9 +86,9 @@ def blimits(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     names = tuple(dict.fromkeys(use.resource for use in external))
     blocks = []
     if internal:
-        blocks.append("INTERNAL RESOURCE LIMITS:\n\n" + _usage_table(internal, INTERNAL))
+        blocks.append("INTERNAL RESOURCE LIMITS:\n\n" + _usage_table(instance, internal, INTERNAL))
     if external:
-        blocks.append("EXTERNAL RESOURCE LIMITS:\n\n" + _usage_table(external, names))
+        blocks.append("EXTERNAL RESOURCE LIMITS:\n\n" + _usage_table(instance, external, names))
     return "\n".join(blocks)
 
 
@@ -109,7 +111,7 @@ def _unused(limit: Limit) -> list[LimitUse]:
     return [LimitUse(limit.name, consumers, name, 0.0, n) for name, n in limit.amounts.items()]
 
 
-def _usage_table(uses: list[LimitUse], resources: tuple[str, ...]) -> str:
+def _usage_table(instance: Instance, uses: list[LimitUse], resources: tuple[str, ...]) -> str:
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     consumers = _columns(uses)
     for use in uses:
@@ -121,7 +123,7 @@ def _usage_table(uses: list[LimitUse], resources: tuple[str, ...]) -> str:
         for key, row in rows.items()
     ]
     columns = ("NAME", *consumers, *resources)
-    return text_table(columns, cells, "<" * (1 + len(consumers)) + ">" * len(resources))
+    return text_table(columns, cells, "<" * (1 + len(consumers)) + ">" * len(resources), instance)
 
 
 def _scopes(limit: Limit) -> list[tuple[str, Scope | None]]:

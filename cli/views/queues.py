@@ -58,7 +58,7 @@ def bqueues(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     if format == "csv":
         return csv_rows([column.lower() for column in QUEUE_COLUMNS], rows)
     if not asked.long:
-        return text_table(QUEUE_COLUMNS, rows, "<><>>>>>>>>")
+        return text_table(QUEUE_COLUMNS, rows, "<><>>>>>>>>", instance)
     return ("\n" + "-" * 78 + "\n\n").join(
         _text(snapshot, queue, sets.get(queue.name), levels[queue.name]) for queue in queues
     )
@@ -160,7 +160,9 @@ def _text(
     blocks = [
         f"QUEUE: {queue.name}\n" + (f"  -- {queue.description}\n" if queue.description else ""),
         "PARAMETERS/STATISTICS\n"
-        + text_table(QUEUE_LONG_COLUMNS, [row], ">><" + ">" * len(QUEUE_LONG_COLUMNS[3:]))
+        + text_table(
+            QUEUE_LONG_COLUMNS, [row], ">><" + ">" * len(QUEUE_LONG_COLUMNS[3:]), snapshot.instance
+        )
         + _lines(_limit_lines(instance, queue)),
         "SCHEDULING PARAMETERS\n" + thresholds_table(instance, queue),
         _lines(_policy_lines(queue, policy)),

@@ -39,7 +39,7 @@ def _table(instance: Instance, items: list[AdvanceReservation]) -> str:
         first, *others = row["RSV_HOSTS"].split(" ") if row["RSV_HOSTS"] else ("-",)
         cells.append([*(row[name] for name in COLUMNS[:4]), first, row["TIME_WINDOW"]])
         cells += [["", "", "", "", host, ""] for host in others]
-    return text_table(COLUMNS, cells, "<<<<<<")
+    return text_table(COLUMNS, cells, "<<<<<<", instance)
 
 
 def _row(instance: Instance, item: AdvanceReservation) -> dict[str, Any]:

@@ -37,7 +37,11 @@ def busers(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     cells = [[row[name] for name in USER_COLUMNS] for row in rows]
     if format == "csv":
         return csv_rows([column.lower() for column in USER_COLUMNS], cells)
-    return text_table(USER_COLUMNS, cells, "<" + ">" * 8) if rows else "No user has a job.\n"
+    return (
+        text_table(USER_COLUMNS, cells, "<" + ">" * 8, snapshot.instance)
+        if rows
+        else "No user has a job.\n"
+    )
 
 
 def user_rows(snapshot: Snapshot, asked: ViewOptions) -> list[dict[str, Any]]:

@@ -153,6 +153,14 @@ def megabytes(value: Any) -> float | None:
     return number(value)
 
 
+def amount_of(value: Any) -> float | None:
+    """MB of an amount that there is; None if none is set; ValueError for no limit."""
+    found = megabytes(value)
+    if found is not None and math.isinf(found):
+        raise ValueError("an amount without limit is no amount")
+    return found
+
+
 def tres(value: Any) -> dict[str, float]:
     """``cpu=8,mem=100M,node=1,gres/gpu:a100=2`` as amounts, mem in MB.
 

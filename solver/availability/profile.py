@@ -156,18 +156,7 @@ def find_capacity(
     points: the start of the window, then every later instant inside it at which less may be free.
     """
     hosts, table = availability.hosts, availability.table
-    caps: FloatArray | None = None
-    first: BoolArray | None = None
-    for use in alternative.host_uses:
-        for held, free in uses_and_min_free(availability, use, points):
-            found = _host_cap(use, held, free, table.host_resources[use.index].capacity)
-            if use.per is Per.JOB:
-                first = found > 0 if first is None else first & (found > 0)
-            else:
-                caps = found if caps is None else np.minimum(caps, found, out=caps)
-    if caps is None:
-        caps = np.full(hosts, float(UNBOUND))
-    whole = np.minimum(np.maximum(caps, 0, out=caps), UNBOUND, out=caps).astype(np.int64)
+    whole, first = _caps_of_hosts(availability, alternative, points)
     if len(term.candidates) != hosts:
         every, whole = whole, np.zeros(hosts, dtype=np.int64)
         whole[term.candidates] = every[term.candidates]
@@ -188,6 +177,42 @@ def find_capacity(
     exclusive = term.unit is not None and term.unit.excl
     idle = _idle(availability, alternative, points) if exclusive else None
     return TermCapacity(whole, tuple(groups), idle, first=first)
+
+
+def _caps_of_hosts(
+    availability: Availability, alternative: Alternative, points: Sequence[int]
+) -> tuple[IntArray, BoolArray | None]:
+    """Return the slots that the host resources allow on each host, [H], and the hosts that may be
+    the first, [H], None if any may.
+    """
+    hosts, table = availability.hosts, availability.table
+    caps: FloatArray | None = None
+    first: BoolArray | None = None
+    # The hosts that `caps` describes, None if all: if few have slots, only these are examined.
+    rows: IntArray | None = None
+    for use in alternative.host_uses:
+        for held, free in uses_and_min_free(availability, use, points):
+            capacity = table.host_resources[use.index].capacity
+            if use.per is Per.JOB:
+                found = _host_cap(use, held, free, capacity)
+                first = found > 0 if first is None else first & (found > 0)
+            elif caps is None:
+                caps = _host_cap(use, held, free, capacity)
+                some = np.flatnonzero(caps >= 1)
+                if 2 * some.size < hosts:
+                    rows, caps = some, caps[some]
+            else:
+                if rows is not None:
+                    free, capacity = free[rows], capacity[rows]
+                found = _host_cap(use, held, free, capacity)
+                caps = np.minimum(caps, found, out=caps)
+    if caps is None:
+        caps = np.full(hosts, float(UNBOUND))
+    whole = np.minimum(np.maximum(caps, 0, out=caps), UNBOUND, out=caps).astype(np.int64)
+    if rows is not None:
+        some, whole = whole, np.zeros(hosts, dtype=np.int64)
+        whole[rows] = some
+    return whole, first
 
 
 def constant_amount(use: Use) -> float | None:

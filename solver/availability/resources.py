@@ -263,7 +263,8 @@ class ResourceTable:
         )
         running = [item.job for item in self.instance.running]
         self._arrays.update(running_limits((*self.instance.pending, *running)))
-        if any(job.array_limit is None and job.array_id is not None for job in running):
+        elements = [job for job in running if job.id.endswith("]")]
+        if any(job.array_limit is None and job.array_id is not None for job in elements):
             # The limit of an array may come from elements that are still to be submitted.
             for array, most in running_limits(self.instance.future).items():
                 self._arrays.setdefault(array, most)

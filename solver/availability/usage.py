@@ -6,6 +6,7 @@ A use has an amount over [begin, end), integer seconds, and never rises after it
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -371,6 +372,57 @@ _FIRST = 64
 OFF = -(1 << 62)
 
 
+class _OrderedRows:
+    """The rows of a running usage in the order of their ends, brought up to date step by step."""
+
+    __slots__ = ("any_off", "columns", "rows", "seen")
+
+    def __init__(self) -> None:
+        #: Number of rows examined.
+        self.seen = 0
+        #: Positions of the rows that were not off then, ascending by end.
+        self.rows: IntArray = np.zeros(0, np.int64)
+        #: The columns of these rows; replaced, never changed.
+        self.columns = _columns(0)
+        #: Whether rows were switched off since.
+        self.any_off = False
+
+    def bring_to(self, columns: Sequence[Any], count: int) -> None:
+        """Drop the rows that are off by now, and insert those behind the last one examined."""
+        end = columns[2]
+        if self.any_off:
+            kept = end[self.rows] != OFF
+            self.rows, *self.columns = (column[kept] for column in (self.rows, *self.columns))
+            self.any_off = False
+        later = self.seen + np.flatnonzero(end[self.seen : count] != OFF)
+        self.seen = count
+        if not later.size:
+            return
+        later = later[np.argsort(end[later], kind="stable")]
+        places = np.searchsorted(self.columns[2], end[later], side="right")
+        self.rows = _inserted(self.rows, places, later)
+        self.columns = [
+            _inserted(column, places, fresh[later])
+            for column, fresh in zip(self.columns, columns, strict=True)
+        ]
+
+
+#: Number of values up to which an array is put together from the parts between them.
+_FEW_PARTS = 64
+
+
+def _inserted(array: Any, places: IntArray, values: Any) -> Any:
+    """Return the array with values before these places, ascending; as numpy.insert, for few values
+    at the speed of a copy.
+    """
+    if len(places) > _FEW_PARTS:
+        return np.insert(array, places, values)
+    parts = [array[: places[0]]]
+    for at, (low, high) in enumerate(pairwise([*places.tolist(), len(array)])):
+        parts += (values[at : at + 1], array[low:high])
+    return np.concatenate(parts)
+
+
 class RunningUsage(Usage):
     """Usage whose rows belong to jobs (by number) and can be taken out again."""
 
@@ -402,8 +454,8 @@ class RunningUsage(Usage):
         self._falling: dict[int, float] = {}
         #: Owners with a row that ends before they do.
         self._odd: set[int] = set()
-        #: Number of rows examined, and the active ones of those rows, ascending by end.
-        self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
+        #: The rows examined, ascending by end, some of which may be off by now.
+        self._ordered = _OrderedRows()
         #: The active rows as arrays, None after a change.
         self._ascending: Block | None = None
 
@@ -522,6 +574,7 @@ class RunningUsage(Usage):
             del self._rows_of[owner]
         self._odd.discard(owner)
         self._columns[2][rows] = OFF
+        self._ordered.any_off = True
         self._ascending = None
         if self._falling:
             for row in rows:
@@ -547,25 +600,23 @@ class RunningUsage(Usage):
 
     def _order_anew(self) -> None:
         """Invalidate the cached order of the rows."""
-        self._ordered, self._ascending = (0, np.zeros(0, np.int64)), None
+        self._ordered, self._ascending = _OrderedRows(), None
 
     def by_end(self) -> Block:
         """The rows in the order of their ends; of equal ones as they came. Not to be changed."""
         if self._ascending is None:
-            end = self._columns[2]
-            seen, rows = self._ordered
-            rows = rows[end[rows] != OFF]
-            later = seen + np.flatnonzero(end[seen : self._count] != OFF)
-            later = later[np.argsort(end[later], kind="stable")]
-            rows = np.insert(rows, np.searchsorted(end[rows], end[later], side="right"), later)
-            self._ordered = self._count, rows
-            where, begin, end, amount = (column[rows] for column in self._columns)
-            place = {row: at for at, row in enumerate(rows.tolist())} if self._falling else {}
-            falling = sorted((place[row], drop) for row, drop in self._falling.items())
-            decaying = (
-                np.array([at for at, _ in falling], dtype=np.int64),
-                np.array([drop for _, drop in falling], dtype=float),
-            )
+            ordered = self._ordered
+            ordered.bring_to(self._columns, self._count)
+            decaying = _NONE_DECAYING
+            if self._falling:
+                place = np.zeros(self._count, dtype=np.int64)
+                place[ordered.rows] = np.arange(len(ordered.rows))
+                falling = sorted((int(place[row]), drop) for row, drop in self._falling.items())
+                decaying = (
+                    np.array([at for at, _ in falling], dtype=np.int64),
+                    np.array([drop for _, drop in falling], dtype=float),
+                )
+            where, begin, end, amount = ordered.columns
             self._ascending = Block.of_columns(where, begin, end, amount, decaying)
         return self._ascending
 
@@ -630,7 +681,15 @@ class RunningUsage(Usage):
 
     def _shared(self, time: int) -> FloatArray:
         """Return the total of all rows at `time`, [size]."""
-        return self.by_end().at(time, self.size)
+        block = self.by_end()
+        if block.decaying[0].size:
+            return block.at(time, self.size)
+        last = int(np.searchsorted(block.end, time, side="right"))  # No row before it counts.
+        where, amount = block.where[last:], block.amount[last:]
+        begun = block.begin[last:] <= time
+        if not begun.all():
+            where, amount = where[begun], amount[begun]
+        return np.bincount(where, amount, minlength=self.size).astype(float, copy=False)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
         """A usage that starts from the rows as they are now."""

@@ -98,7 +98,7 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
             [Problem("no job of this log has ended: nothing can be learned from it", source)]
         )
     same_clock = instance.origin is not None and epoch is not None
-    shift = _offset(epoch, instance)
+    shift = clock_offset(epoch, instance)
     if weeks := _weeks(ended, instance.now - shift, same_clock=same_clock):
         remarks += (f"{source}: moved by {weeks:+} weeks, to end just before the instance's now",)
     shift += weeks * WEEK
@@ -133,7 +133,7 @@ def without_own(history: History, instance: Instance) -> History:
     own = [
         row
         for row in rows.tolist()
-        if _is_own(here, history.like(row), int(history.jobs.submit[row]))
+        if is_record_of(here, history.like(row), int(history.jobs.submit[row]))
     ]
     if not own:
         return history
@@ -146,14 +146,14 @@ def without_own(history: History, instance: Instance) -> History:
 def _others(known: Sequence[Ended], instance: Instance, shift: int) -> list[Ended]:
     """The records that are of no job of the instance; shift: from their clock to its own."""
     here = _jobs_here(instance)
-    return [item for item in known if not _is_own(here, item.job, item.job.submit + shift)]
+    return [item for item in known if not is_record_of(here, item.job, item.job.submit + shift)]
 
 
 def _jobs_here(instance: Instance) -> dict[str, Job]:
     return {job.id: job for job in (*(run.job for run in instance.running), *instance.pending)}
 
 
-def _is_own(here: Mapping[str, Job], record: Job, submit: int) -> bool:
+def is_record_of(here: Mapping[str, Job], record: Job, submit: int) -> bool:
     """Whether a record, submitted at `submit`, is of one of the jobs of the instance, by id."""
     job = here.get(record.id)
     if job is None:
@@ -166,7 +166,7 @@ def _of_it(count: int) -> str:
     return f"{said} in the instance: not counted as ended"
 
 
-def _offset(epoch: int | None, instance: Instance) -> int:
+def clock_offset(epoch: int | None, instance: Instance) -> int:
     """Seconds from the log's clock to the instance's, 0 where one does not say its own.
 
     epoch: seconds since 1970 of the log's second 0.

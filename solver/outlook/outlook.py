@@ -1,11 +1,11 @@
-"""The outlook of an instance: one simulation as configured, one plan by the optimal method."""
+"""Predicted starts of an instance: one simulation as configured, one plan by the optimal method."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.instance import Instance
@@ -40,7 +40,7 @@ def outlook(
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Outlook:
-    """Return the outlook of every pending job; options as in :func:`slotwise.plan`.
+    """Return the predicted starts of every pending job; options as in :func:`slotwise.plan`.
 
     time_limit: wall seconds of the simulation and the plan together; without it the plan alone has
     its usual one. margin: of the plan; the scheduler has none. first: plan only so many jobs.
@@ -64,6 +64,40 @@ def outlook(
     return outlook_of(instance, configured, found, whole)
 
 
+@dataclass(frozen=True, slots=True)
+class StepLimits:
+    """Wall seconds of the steps of :func:`starts_in_steps`."""
+
+    #: Until the earliest starts as configured are published while the simulation continues.
+    first: float = 1.0
+    #: Maximum of the simulation.
+    configured: float = 60.0
+    #: Maximum of the plan by the optimal method.
+    plan: float = 10.0
+
+
+def starts_in_steps(
+    instance: Instance,
+    publish: Callable[[Outlook], None],
+    limits: StepLimits = StepLimits(),
+    *,
+    cancel: threading.Event,
+    skip_plan: threading.Event,
+) -> Outlook:
+    """Return the same answer, and publish its first parts before.
+
+    publish: takes an answer without possible starts, in which jobs may be "not examined"; called
+    once or twice. cancel: stops everything. skip_plan: stops the plan alone.
+    """
+    part = limits.first, lambda run: publish(outlook_of(instance, run, None))
+    budget = Budget(limits.configured, cancel=cancel)
+    configured = run_as_configured(instance, budget=budget, first_part=part)
+    reasons = Budget(limits.plan, cancel=cancel)
+    publish(outlook_of(instance, configured, None, reasons))
+    found = plan(instance, "optimal", time_limit=limits.plan, cancel=skip_plan)
+    return outlook_of(instance, configured, found, reasons)
+
+
 def configured_within(instance: Instance, whole: Budget, share: float) -> ConfiguredRun:
     """The scheduler run on as configured, in this share of the seconds left."""
     budget = Budget(whole.time_share(share), cancel=whole.cancel)
@@ -76,7 +110,7 @@ def outlook_of(
     found: Plan | None,
     budget: Budget | None = None,
 ) -> Outlook:
-    """The outlook that follows from a run as configured and an optimal plan of one instance.
+    """Return the answers that follow from a run as configured and an optimal plan of an instance.
 
     found: None if no such plan was made, so that possible starts are not known. budget: of the
     reasons why jobs have no start; where it is over they are not examined.
@@ -110,7 +144,7 @@ def outlook_of_job(
     planned: Instance | None = None,
     budget: Budget | None = None,
 ) -> JobOutlook:
-    """Return the outlook of one pending job, as :func:`outlook_of` does for all.
+    """Return the answer for one pending job, as :func:`outlook_of` does for all.
 
     found: an optimal plan of it and the jobs before it, None if none was made; planned: the
     instance with these alone. What waits behind it is in no such plan, and may still touch it: then
@@ -224,7 +258,7 @@ def _of_job(
     left_out: Mapping[str, Sequence[Omission]],
     unplaced: Mapping[str, str],
 ) -> JobOutlook:
-    """Return the outlook of one job.
+    """Return the answer for one job.
 
     nowhere, left_out: settings that nothing considers, and those that the plan omits, by job;
     unplaced: why jobs have no start in the plan.

@@ -266,10 +266,12 @@ def unit_order(
     The unit of the first execution host, then host preference, then pref, then configuration.
     free: free slots per host [H]. present: the units to order.
     """
-    owned = unit.unit_of >= 0
-    slots = np.bincount(unit.unit_of[owned], weights=free[owned], minlength=len(unit.names))
-    sign = {"maxavail": -1, "minavail": 1, "bestfit": 1}.get(unit.pref, 0)
-    keys = [present, sign * slots[present]]
+    keys = [present]
+    sign = {"maxavail": -1, "minavail": 1, "bestfit": 1}.get(unit.pref)
+    if sign is not None:
+        owned = unit.unit_of >= 0
+        slots = np.bincount(unit.unit_of[owned], weights=free[owned], minlength=len(unit.names))
+        keys.append(sign * slots[present])
     if unit.preference is not None:
         keys.append(-unit.preference[present])
     order: IntArray = present[np.lexsort(keys)]

@@ -80,7 +80,7 @@ def supplies(term: TermDemand, capacity: TermCapacity, slots: int) -> Iterator[S
 
 
 def _eligible(term: TermDemand, capacity: TermCapacity, slots: int) -> Supply:
-    hosts = term.candidates[capacity.caps[term.candidates] > 0]
+    hosts = _with_slots(term.candidates, capacity.caps)
     for group in capacity.groups:
         if group.slots == 0 or group.hosts == 0:
             hosts = hosts[~group.mask[hosts]]
@@ -102,6 +102,13 @@ def _eligible(term: TermDemand, capacity: TermCapacity, slots: int) -> Supply:
         first = capacity.first[hosts] if first is None else first & capacity.first[hosts]
     supply = Supply(hosts, capacity.caps[hosts], blocks, units, first)
     return supply if term.block == 1 else _in_blocks(supply, term.block, slots)
+
+
+def _with_slots(candidates: IntArray, caps: IntArray) -> IntArray:
+    """Return the candidates with a slot, in their order."""
+    if len(candidates) == len(caps) and bool((candidates[1:] > candidates[:-1]).all()):
+        return np.flatnonzero(caps > 0)  # All hosts as configured: no need to look each up.
+    return candidates[caps[candidates] > 0]
 
 
 def _in_blocks(supply: Supply, block: int, slots: int) -> Supply:

@@ -20,6 +20,7 @@ from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..placement.holding import full_allocation
+from .cycle_reservations import BackfillRows
 from .cycle_state import CycleState
 from .job_state import JobState
 
@@ -40,11 +41,13 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
     else:
         order.begin_cycle(world.now)
     tried.free = _free(cycle)
+    rows: BackfillRows | None = None
     while (offer := order.next_except(tried)) is not None and not cycle.budget.late():
         state = state_of(offer.job.id)
         if not cycle.ineligibility(state, offer):
             holders = _count_backfillable(cycle, state, estimates)
-            start = _try(cycle, state, offer, estimates[-holders])
+            rows = rows or cycle.backfill_rows()
+            start = _try(cycle, state, offer, estimates[-holders], rows)
             if start is not None:
                 state.backfilled_slots = _backfilled_slots(cycle, state, start)
                 if is_exact_backfill(cycle, state):
@@ -55,6 +58,7 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
                 tried.free = _free(cycle)
                 if not tried.free:
                     return
+                rows = None
                 continue
             tried.record_failure(state, holders)
         order.skipped(offer.job)
@@ -153,9 +157,15 @@ def _free(cycle: CycleState) -> float:
     return float(np.maximum(cycle.world.free_now.host(SLOTS), 0).sum())
 
 
-def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start | None:
+def _try(
+    cycle: CycleState,
+    state: JobState,
+    offer: Offer,
+    until: int,
+    rows: BackfillRows | None = None,
+) -> Start | None:
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
-    residual = cycle.backfill_residual(closed, state, until)
+    residual = cycle.backfill_residual(closed, state, until, rows)
     return cycle.start_of(state, residual, offer.max_slots)
 
 

@@ -97,38 +97,37 @@ class JobReservation:
             for host in dict.fromkeys((*self.slots, *self.backfilled))
         }
 
-    def add_to(
-        self,
-        held: Amounts,
-        residual: Residual,
-        *,
-        totals_only: bool = False,
-        limits_only: bool = False,
-        reserved: bool = False,
-    ) -> None:
+    def add_to(self, held: Amounts, residual: Residual, *, reserved: bool = False) -> None:
         """Add the reserved slots and memory to `held`.
 
-        totals_only: only to limits that count over hosts. limits_only: not the slots themselves.
         reserved: all slots that are reserved, not only those that are kept from others.
         """
-        alternative = self.alternative
-        if alternative is None:
-            return
-        table, size = residual.table, residual.hosts
-        if not totals_only:
-            for use in alternative.host_uses:
-                if use.index == SLOTS:
-                    kept = self.slots if reserved or self.protected is None else self.protected
-                    held.add_hosts(use.index, {} if limits_only else kept, size)
-                elif counts_slots(use):
-                    held.add_hosts(use.index, self.slots, size)
-                elif table.host_resources[use.index].name == "mem":
-                    held.add_hosts(use.index, self.memory, size)
-        for use in alternative.pool_uses:
+        for index, amounts in self.on_hosts(residual.table, reserved=reserved):
+            held.add_hosts(index, amounts, residual.hosts)
+        for index, total in self.in_pools(residual.table):
+            held.add_pool(index, total)
+
+    def on_hosts(
+        self, table: ResourceTable, *, reserved: bool = False
+    ) -> Iterator[tuple[int, Mapping[int, float]]]:
+        """Yield what the reservation keeps of each host resource, by host; reserved: as of
+        :meth:`add_to`.
+        """
+        for use in () if self.alternative is None else self.alternative.host_uses:
+            if use.index == SLOTS:
+                whole = reserved or self.protected is None
+                yield SLOTS, self.slots if whole else self.protected or {}
+            elif counts_slots(use):
+                yield use.index, self.slots
+            elif table.host_resources[use.index].name == "mem":
+                yield use.index, self.memory
+
+    def in_pools(self, table: ResourceTable) -> Iterator[tuple[int, float]]:
+        """Yield what the reservation counts in each limit over hosts."""
+        for use in () if self.alternative is None else self.alternative.pool_uses:
             if counts_slots(use):
                 mask = table.pools[use.index].mask
-                total = sum(n for h, n in self.reserved.items() if mask[h])
-                held.add_pool(use.index, float(total))
+                yield use.index, float(sum(n for h, n in self.reserved.items() if mask[h]))
 
     def move_to_backfilled(self, wanted: Allocation) -> None:
         """Mark up to the number of `wanted` slots as backfilled, and subtract them from
@@ -306,6 +305,67 @@ def sum_reservations(
     for reservation in reservations:
         reservation.add_to(total, residual, reserved=reserved)
     return total
+
+
+class BackfillRows:
+    """The amounts that reservations protect from backfill jobs, as rows that are summed in one pass
+    for each of these jobs.
+
+    reservations: in order. places: numbers of the jobs whose slots on hosts do not count here,
+    since their places say what is needed. A change of a reservation makes it invalid.
+    """
+
+    __slots__ = ("_estimates", "_numbers", "_on_hosts", "_pools", "_size")
+
+    def __init__(
+        self, reservations: Sequence[JobReservation], residual: Residual, places: Collection[int]
+    ) -> None:
+        self._size = residual.hosts
+        self._numbers = [item.state.number for item in reservations]
+        unknown = np.iinfo(np.int64).min  # No job may backfill these.
+        self._estimates = np.array(
+            [unknown if item.estimate is None else item.estimate for item in reservations],
+            dtype=np.int64,
+        )
+        self._pools: dict[int, list[tuple[int, float]]] = {}
+        on_hosts: dict[int, list[tuple[int, int, float]]] = {}
+        for position, item in enumerate(reservations):
+            for index, amounts in item.on_hosts(residual.table):
+                if index != SLOTS or item.state.number not in places:
+                    rows = on_hosts.setdefault(index, [])
+                    rows += ((position, host, amount) for host, amount in amounts.items())
+            for index, total in item.in_pools(residual.table):
+                self._pools.setdefault(index, []).append((position, total))
+        #: By index of the resource: positions of the reservations, hosts and amounts.
+        self._on_hosts = {
+            index: (
+                np.array([row[0] for row in rows], dtype=np.int64),
+                np.array([row[1] for row in rows], dtype=np.int64),
+                np.array([row[2] for row in rows], dtype=float),
+            )
+            for index, rows in on_hosts.items()
+        }
+
+    def held(self, state: JobState, until: int) -> Amounts:
+        """Return what a job that runs until `until` may not use: of the reservations of others,
+        those with an earlier estimate or none; in limits over hosts, all.
+        """
+        found = Amounts()
+        numbers = self._numbers
+        own = numbers.index(state.number) if state.number in numbers else -1
+        counts = self._estimates < until
+        if own >= 0:
+            counts[own] = False
+        for index, (positions, hosts, amounts) in self._on_hosts.items():
+            kept = counts[positions]
+            if kept.any():
+                sums = np.bincount(hosts[kept], amounts[kept], minlength=self._size)
+                found.hosts[index] = sums.astype(float, copy=False)
+        for index, rows in self._pools.items():
+            for position, total in rows:
+                if position != own:
+                    found.add_pool(index, total)
+        return found
 
 
 class CycleReservations:

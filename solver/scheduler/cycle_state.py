@@ -40,7 +40,13 @@ from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.guarantees import on_loans
 from ..rules.rule_book import NOT_IN_A_PARTITION
-from .cycle_reservations import BackfilledSlots, CycleReservations, JobReservation, sum_reservations
+from .cycle_reservations import (
+    BackfilledSlots,
+    BackfillRows,
+    CycleReservations,
+    JobReservation,
+    sum_reservations,
+)
 from .events import Settings
 from .job_state import JobState, Shape, without_hosts
 from .reserved_profile import PlannedProfiles
@@ -472,23 +478,39 @@ class CycleState:
             )
         return view
 
-    def backfill_residual(self, closed: BoolArray | None, state: JobState, until: int) -> Residual:
+    def backfill_rows(self) -> BackfillRows:
+        """Return the amounts protected from backfill jobs, valid until a reservation changes."""
+        limited = self.planned.limited_by_more() if self._any_place else frozenset()
+        places = {
+            item.state.number
+            for item in self.reservations
+            if item.is_partly_protected and item.state.number not in limited
+        }
+        return BackfillRows(self.reservations, self.residual(None), places)
+
+    @property
+    def _any_place(self) -> bool:
+        """Whether the place of some reservation says what it protects."""
+        return any(item.is_partly_protected for item in self.reservations)
+
+    def backfill_residual(
+        self,
+        closed: BoolArray | None,
+        state: JobState,
+        until: int,
+        rows: BackfillRows | None = None,
+    ) -> Residual:
         """Return the current free resources less the reserved slots that a job may not backfill
         until `until`.
 
         Their totals count in any case. Of the slots of places just what is needed of them before
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
         what another needs earlier. Where limits decide what a reservation may hold, that is it.
+        rows: of :meth:`backfill_rows`, where many jobs are tried.
         """
-        view, held = self.residual(closed, state), Amounts()
-        others = self.other_reservations(state)
-        placed = any(item.is_partly_protected for item in others)
-        limited = self.planned.limited_by_more() if placed else frozenset()
-        for item in others:
-            backfilled = item.estimate is not None and item.estimate >= until
-            by_place = item.is_partly_protected and item.state.number not in limited
-            item.add_to(held, view, totals_only=backfilled, limits_only=by_place)
-        if placed:
+        view = self.residual(closed, state)
+        held = (rows or self.backfill_rows()).held(state, until)
+        if any(item.is_partly_protected for item in self.other_reservations(state)):
             held.add_hosts(SLOTS, self.planned.slots_needed_before(until, state), view.hosts)
         view.held = held
         return view

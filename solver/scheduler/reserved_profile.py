@@ -574,10 +574,7 @@ class PlannedProfiles:
         """Add a planned start."""
         if self._profile is not None:
             allocate_start(self._profile, demand, start)
-            if self._always_free is not None:
-                window = self._profile.checkpoints(start.time, demand.duration_from(start.time))
-                left = self._profile.min_free(SLOTS, window)
-                self._always_free = np.minimum(self._always_free, left)
+            self._always_free = None
         if self._guard is not None:
             self._guard.add_planned(demand, start)
 

@@ -401,11 +401,12 @@ def _estimate(
     missing = demand.slots - sum(reservation.slots.values())
     slots_at: int | None = now
     if missing > 0:
-        finish, host, count = running.slots_by_finish()
-        inside = group[host]
-        slots_at = _when(finish[inside], count[inside], float(missing))
-        if slots_at is None and lava and inside.any():
-            slots_at = int(finish[inside][-1])
+        ends = running.slots_by_finish()
+        slots_at = _when(ends, group, float(missing))
+        if slots_at is None and lava:
+            finish, host, _ = ends
+            inside = np.flatnonzero(group[host])
+            slots_at = int(finish[inside[-1]]) if inside.size else None
     memory_at: int | None = now
     if memory and reservation.alternative is not None:
         for use in reservation.alternative.host_uses:
@@ -421,14 +422,16 @@ def _estimate(
     if slots_at is None or memory_at is None:
         return None
     found = max(slots_at, now, demand.earliest)
-    return found if memory_at <= found else max(found, _soonest(demand, running, memory_at))
+    return found if memory_at <= found else _soonest(demand, running, found, memory_at)
 
 
-def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
-    """Return when every term fits, each alone, given running jobs and without topology, by `latest`
-    at the latest.
+def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -> int:
+    """Return when every term fits, each alone, given running jobs and without topology, from
+    `first` on and by `latest` at the latest.
     """
-    profile, found = running.copy(), demand.earliest
+    # Where only ends matter, more fits at each. A job with -t fits up to an instant, not later.
+    steps = demand.latest is None and running.table.guarantees is None and running.only_ends
+    found = first if steps else demand.earliest
     for term in demand.terms:
         blind = replace(
             term,
@@ -441,16 +444,34 @@ def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
             first_hosts=None,
         )
         alone = replace(demand, terms=(blind,), calendar=None, interval=None, floors=())
-        times = range(found, latest)
-        at = bisect.bisect_left(times, True, key=partial(can_start, profile, alone))
+        times = running.releases(found, latest) if steps else range(found, latest)
+        at = bisect.bisect_left(times, True, key=partial(can_start, running, alone))
         found = times[at] if at < len(times) else latest
-    return found
+    return max(found, first)
 
 
-def _when(finish: IntArray, amounts: FloatArray, needed: float) -> int | None:
-    """Return the end of a running job at which the amounts reach the need."""
-    position = int(np.searchsorted(np.cumsum(amounts), needed))
-    return int(finish[position]) if position < len(finish) else None
+#: Number of ends of running jobs that are examined first.
+_FIRST_ENDS = 1024
+
+
+def _when(
+    ends: tuple[IntArray, IntArray, FloatArray], group: BoolArray, needed: float
+) -> int | None:
+    """Return the end of a running job at which the slots freed on a group of hosts reach the need.
+
+    ends: ends, hosts and slots, ascending; examined in parts, since few may be enough.
+    """
+    finish, host, slots = ends
+    low, high, freed = 0, _FIRST_ENDS, 0.0
+    while low < len(finish):
+        inside = low + np.flatnonzero(group[host[low:high]])
+        sums = freed + np.cumsum(slots[inside])
+        position = int(np.searchsorted(sums, needed))
+        if position < len(inside):
+            return int(finish[inside[position]])
+        freed = float(sums[-1]) if len(sums) else freed
+        low, high = high, high * 4
+    return None
 
 
 def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:

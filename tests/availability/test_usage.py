@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from availability_cases import amount, slots
-from slotwise.solver.availability.usage import Block, Row, Usage
+from slotwise.solver.availability.usage import Block, Row, RunningUsage, Usage
 
 
 def used(usage: Usage, *times: int) -> list[list[float]]:
@@ -84,3 +84,36 @@ def test_random_rows_sum_as_a_second_by_second_count_does(seed: int) -> None:
         usage.add(host, start, start + length, slots(), count)
         counted[start : start + length, host] += count
     assert [usage.at(time).tolist() for time in range(60)] == counted.tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_stay_in_the_order_of_their_ends(seed: int) -> None:
+    """However many come and go between two looks; and what is in use is what they come to."""
+    rng = np.random.default_rng(seed)
+    looks = [[59], [29, 59], [3, 4, 50, 51, 59], range(60), range(0, 60, 7), range(0, 60, 3)]
+    usage = RunningUsage(8)
+    there: list[tuple[int, int, int, int, float]] = []
+    for owner in range(60):
+        usage.owner = owner
+        hosts = rng.permutation(8)[: rng.integers(1, 9)]
+        begin, end = int(rng.integers(-9, 9)), int(rng.integers(10, 40))
+        amounts = rng.integers(1, 5, len(hosts)).astype(float)
+        usage.add_constant(hosts, begin, end, amounts)
+        rows = zip(hosts.tolist(), amounts.tolist(), strict=True)
+        there += [(owner, host, begin, end, amount) for host, amount in rows]
+        while rng.random() < 0.4:
+            gone = int(rng.integers(0, owner + 1))
+            usage.remove(gone)
+            there = [row for row in there if row[0] != gone]
+        if owner not in looks[seed]:
+            continue
+        expected = sorted(there, key=lambda row: row[3])
+        block = usage.by_end()
+        columns = (block.where, block.begin, block.end, block.amount)
+        assert [*zip(*(column.tolist() for column in columns), strict=True)] == [
+            row[1:] for row in expected
+        ]
+        for time in (int(rng.integers(-9, 12)), int(rng.integers(10, 42))):
+            running = [row for row in there if row[2] <= time < row[3]]
+            sums = [sum(amount for _, at, _, _, amount in running if at == n) for n in range(8)]
+            assert usage.at(time).tolist() == sums

@@ -48,8 +48,26 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "SITE": str(site_file(folder, weeks=2, each=10)),
         "CONF": str(folder / "conf"),
         "STORE": small_store(folder / "score.db"),
+        **before_and_after(folder),
         "FAIR": str(sw.example("fairshare-groups")),
     }
+
+
+def before_and_after(folder: Path) -> dict[str, str]:
+    """An instance of three pending jobs and an SWF log of what followed."""
+    jobs = tuple(sw.Job(str(n), 4, user="user1", run_limit=7200, submit=100) for n in range(2, 5))
+    first = sw.Job("1", 4, user="user1", run_limit=7200)
+    instance = sw.Instance(
+        sw.Cluster((sw.Host("h", 4),)),
+        running=(sw.RunningJob(first, 10, {"h": 4}),),
+        pending=jobs,
+        now=1000,
+    )
+    (folder / "before.yaml").write_text(sw.dump(instance))
+    rest = "4 -1 -1 4 7200 -1 1 1 1 1 1 1 -1 -1"
+    lines = [f"1 0 10 3600 {rest}", f"2 100 3520 7200 {rest}", f"3 100 10730 600 {rest}"]
+    (folder / "after.swf").write_text("\n".join([*lines, ""]))
+    return {"BEFORE": str(folder / "before.yaml"), "AFTER": str(folder / "after.swf")}
 
 
 def small_store(path: Path) -> str:

@@ -23,6 +23,7 @@ ACCT = DATA / "acct" / "lsb.acct.small-cluster"
 NAMES = sorted(
     sys.stdlib_module_names
     | {"numpy", "yaml", "pydantic", "typer", "click", "rich", "lark", "ortools", "pulp", "highspy"}
+    | {"fastapi", "starlette", "uvicorn", "h11", "anyio", "sqlalchemy"}
     | {"cli", "solver", "model", "sitecustomize", "usercustomize", "matplotlib", "pyarrow", "dask"}
 )
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
@@ -76,9 +77,11 @@ LINES = (
     "snapshot",
     "report --example headline -o -",
     "score STORE",
+    "verify BEFORE AFTER",
     "replay LOG",
     "show bjobs --example headline",
     "top --example headline --once",
+    "serve --example headline --port 0 --for 1s",
     "check SITE",
     "generate --hosts 2 --running 1",
     "examples",

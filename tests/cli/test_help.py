@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import typer
 from all_commands import all_commands
@@ -176,6 +178,24 @@ def test_an_invalid_value_is_one_line(words: str, said: str) -> None:
     done = slotwise(*words.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"slotwise: {said}\n"
+
+
+def test_what_must_be_given_is_one_line() -> None:
+    """Every command with an argument or an option that must be given, called without words."""
+    root = typer.main.get_command(app)
+    said = {}
+    for name, command in commands_of(root, typer.Context(root)):
+        needed = [each for each in command.params if each.required]
+        if needed and not hasattr(command, "list_commands"):
+            done = slotwise(*name.split())
+            assert (done.returncode, done.stdout) == (2, "")
+            said[name] = done.stderr
+    assert said["replay"] == (
+        "slotwise: replay needs LOG: SWF log, plain or gzipped; - for standard input "
+        "(`slotwise replay --help`)\n"
+    )
+    assert said["forecast"].startswith("slotwise: forecast needs --history FILE: Log of ended jobs")
+    assert all(re.fullmatch(r"slotwise: .* needs .*: .*\n", line) for line in said.values()), said
 
 
 def test_no_option_that_must_be_given_is_hidden() -> None:

@@ -296,6 +296,7 @@ COMMANDS = {
     "resreq": ["resreq", "mem>100"],
     "diagnose": ["diagnose", HEADLINE],
     "top": ["top", HEADLINE, "--once"],
+    "serve": ["serve", HEADLINE, "--port", "0", "--for", "1s"],
     "explain": ["explain", HEADLINE, "job5"],
     "ask": ["ask", HEADLINE, "-n 1", "--method", "time-based"],
     "report": ["report", HEADLINE, "--method", "greedy", "-o", "-"],
@@ -317,6 +318,7 @@ COMMANDS = {
     "forecast": ["forecast", HEADLINE, "--history", "LOG", "--samples", "4"],
     "backtest": ["backtest", "LOG", "--questions", "4", "--samples", "4"],
     "score": ["score", "STORE"],
+    "verify": ["verify", "BEFORE", "AFTER"],
     "help": ["--help"],
     "version": ["--version"],
 }
@@ -329,6 +331,7 @@ REMARKING = {
     "snapshot",
     "sweep",
     "forecast",
+    "serve",
 }
 
 

@@ -8,8 +8,13 @@ import pytest
 from sampling import some
 from slotwise import Instance, Plan, Reservation
 from slotwise.model.generate import generate
+from slotwise.solver.availability.resources import SLOTS, Amounts
+from slotwise.solver.availability.running_profile import Residual, RunningProfile
+from slotwise.solver.placement import supply
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler import cycle, cycle_state, reserved_profile
+from slotwise.solver.scheduler import cycle, cycle_state, reserved_profile, reserving
+from slotwise.solver.scheduler.cycle_reservations import JobReservation
+from slotwise.solver.scheduler.job_state import JobState
 from slotwise.solver.scheduler.simulation import simulate
 
 
@@ -21,6 +26,32 @@ def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cycle_state.RepeatedCycle, "previous_start", lambda *_: None)
     monkeypatch.setattr(cycle, "can_any_start", lambda *_: True)
     monkeypatch.setattr(cycle, "is_last_cycle_valid", lambda *_: False)
+    monkeypatch.setattr(cycle_state, "BackfillRows", OneByOne)
+    monkeypatch.setattr(RunningProfile, "only_ends", False)
+    monkeypatch.setattr(reserving, "_FIRST_ENDS", 1)
+    monkeypatch.setattr(supply, "_with_slots", lambda among, caps: among[caps[among] > 0])
+
+
+class OneByOne:
+    """What reservations keep from backfill jobs, added up anew for each job."""
+
+    def __init__(
+        self, reservations: list[JobReservation], residual: Residual, places: set[int]
+    ) -> None:
+        self.reservations, self.residual, self.places = list(reservations), residual, places
+
+    def held(self, state: JobState, until: int) -> Amounts:
+        found, table = Amounts(), self.residual.table
+        for item in self.reservations:
+            if item.state is state:
+                continue
+            lent = item.estimate is not None and item.estimate >= until
+            for index, amounts in () if lent else item.on_hosts(table):
+                if index != SLOTS or item.state.number not in self.places:
+                    found.add_hosts(index, amounts, self.residual.hosts)
+            for index, total in item.in_pools(table):
+                found.add_pool(index, total)
+        return found
 
 
 def starts(found: Plan) -> list[tuple[str, int | None, int | None, dict[str, int]]]:
@@ -52,3 +83,16 @@ def test_every_start_is_the_same_without_shortcuts(
     switch_off(monkeypatch)
     assert [starts(plan(instance, method)) for method in ("greedy", "time-based")] == plans
     assert [dict(simulate(instance, reservation=name).starts) for name in methods] == runs
+
+
+@pytest.mark.parametrize("seed", some([1, 0, 2, 3], 1))
+def test_a_crowded_site_backfills_and_gathers_memory_the_same(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Greedy reservations by the hundred, which jobs backfill and which wait for memory."""
+    instance = generate(hosts=24, per_enclosure=4, running=90, pending=40, load=0.97, seed=seed)
+    quick = simulate(instance, reservation="greedy", until="2h", keep_log=True)
+    assert any("backfilled" in record for record in quick.log)
+    switch_off(monkeypatch)
+    slow = simulate(instance, reservation="greedy", until="2h", keep_log=True)
+    assert (dict(slow.starts), slow.log) == (dict(quick.starts), quick.log)

@@ -69,7 +69,7 @@ def test_times_dependencies_arrays_and_priority(probes: sw.Instance) -> None:
     found = sbatch_submission(probes, "sbatch -n1 --mem=1 -a 0-7:2%2")
     assert [job.array_index for job in found.jobs] == [0, 2, 4, 6]
     assert found.jobs[0].array_limit == 2
-    assert "lowest priority" in found.notes[0]
+    assert found.notes[0].startswith("assumed: it has the lowest priority")
 
 
 def test_scripts_and_which_option_counts(live: sw.Instance) -> None:
@@ -117,16 +117,16 @@ def test_what_is_wrong_is_said(live: sw.Instance, line: str, message: str) -> No
     assert message in str(caught.value)
 
 
-def test_changes_are_in_words_of_sbatch(live: sw.Instance) -> None:
-    from slotwise.cli.slurm_words import change_text
-
-    assert change_text(live, "with -W 0:04 or less (backfill)") == (
-        "with -t 0:04:00 or less (backfill)"
-    )
-    assert change_text(live, "with -q short") == "with -p short"
-    assert change_text(live, "with span[ptile=3]") == "with --ntasks-per-node=3"
-    lsf = sw.load(sw.example("headline"))
-    assert change_text(lsf, "with -W 0:04") == "with -W 0:04"
+def test_no_option_is_lost_in_the_tables_of_options(live: sw.Instance) -> None:
+    """Names with several hyphens, from `man sbatch`."""
+    for option in (
+        *("--gpus-per-node=0", "--no-requeue", "--gpus-per-socket=1", "--ntasks-per-socket=1"),
+        *("--thread-spec=1", "--tres-bind=x", "--kill-on-invalid-dep=yes", "--power=level"),
+    ):
+        sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
+    for option in ("--per-node=1", "--bind=1", "--spec=1", "--no-"):
+        with pytest.raises(InputError, match="unknown option"):
+            sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
 
 
 def test_a_script_names_its_line(live: sw.Instance) -> None:

@@ -15,6 +15,7 @@ from ...formats.rules import rule_findings
 from ...instance import Instance
 from ...job import Job
 from ...resreq import Vocabulary, heeded_part, readable, requirement_options
+from ...slurm_words import family_text
 from .values import Remarks
 
 #: Values of a queue without a parameter that names undefined objects.
@@ -60,7 +61,12 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
 
 
 def _fatal(instance: Instance) -> list[Finding]:
-    return [finding for finding in rule_findings(instance) if not finding.warning]
+    """Return the findings that keep an instance from being read, in its scheduler's words."""
+    return [
+        replace(finding, message=family_text(instance, finding.message))
+        for finding in rule_findings(instance)
+        if not finding.warning
+    ]
 
 
 #: Reason for an omission, and the id of the job, "" if no job is affected.

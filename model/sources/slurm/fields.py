@@ -7,7 +7,7 @@ name with dots is a field of a record in a record.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
@@ -288,6 +288,13 @@ class SlurmRecord:
     is_text: bool
     #: File and number of the record, for messages.
     where: str = ""
+    #: Name and value of the field that was read last, for messages.
+    read: list[tuple[str, Any]] = field(default_factory=list, compare=False)
+
+    @property
+    def last(self) -> tuple[str, Any]:
+        """The name and the value of the field that was read last."""
+        return self.read[-1] if self.read else (self.kind, None)
 
     def get(self, what: str) -> Any:
         """Return the value of a fact, None if this form lacks it."""
@@ -295,6 +302,7 @@ class SlurmRecord:
         for name in row.text if self.is_text else row.json:
             value = _at(self.fields, name)
             if not blank(value):
+                self.read[:] = [(name, value)]
                 return value
         return None
 

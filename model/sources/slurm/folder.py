@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, Problem
+from ...formats.names import check_name
 from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
 from ..lsf_state.values import Text
@@ -24,7 +25,13 @@ from .records import (
     settings_of,
     version_of,
 )
-from .seen import SlurmState, SlurmSwitch
+from .seen import (
+    SlurmJob,
+    SlurmNode,
+    SlurmPartition,
+    SlurmState,
+    SlurmSwitch,
+)
 from .topology import SWITCHES, switches_of
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
@@ -38,6 +45,19 @@ _PARTS_OF_PRIORITY = {
 _DIAGNOSIS = re.compile(r"sdiag output at (.*?) \((\d{9,11})\)")
 _CONFIGURED = re.compile(r"Configuration data as of (\S+)")
 _STAMP_OF_DIAGNOSIS = "%a %b %d %H:%M:%S %Y"
+#: Messages that Slurm's commands print where a listing should be.
+_FAILED = re.compile(
+    r"^(?:slurm_load_\w+ error|\w+: (?:error|fatal)):.*|.*Unable to contact slurm controller.*",
+    re.MULTILINE,
+)
+#: Settings that are read as numbers.
+_SIZES = ("defmempernode", "defmempercpu")
+_COUNTS, _SECONDS = ("maxarraysize",), ("killwait", "overtimelimit")
+_NO_JOBS = re.compile(r"^No jobs in the system", re.MULTILINE)
+#: Tables for people, in which sizes and limits are missing.
+_FOR_PEOPLE = re.compile(r"^\s*JOBID\s+PARTITION\s+NAME\b", re.MULTILINE)
+_JOBS = "squeue --json, or scontrol show job -d -o"
+_TIME_OF_DAY = re.compile(r"\b(\d{1,2}):(\d\d):(\d\d)(?:\s*([AP])M)?\b", re.IGNORECASE)
 _SLURM_CONF = re.compile(r"^\s*(?:ClusterName|SlurmctldHost|NodeName)\s*=", re.MULTILINE)
 #: SlurmRecord-making functions by kind.
 _CLOCKED: Mapping[str, Callable[[SlurmRecord, tzinfo | None], Any]] = {
@@ -76,9 +96,45 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
     if not (records or seen.settings):
         names = "squeue, sinfo, scontrol and the like"
         raise InputError([Problem(f"has no file of what {names} printed", source)])
+    if not _lists_jobs(texts, records):
+        wrong = "no input lists the jobs: nodes in use would be taken as free"
+        raise InputError([Problem(f"{wrong}; give {_JOBS}", source)])
     seen.jobs = order_of(seen.jobs)
     seen.version = seen.version or seen.settings.get("SLURM_VERSION", "")
     return seen
+
+
+def _lists_jobs(texts: Iterable[Text], records: Mapping[RecordKind, list[SlurmRecord]]) -> bool:
+    """Return whether a text lists the jobs, also if there are none."""
+    if "job" in records:
+        return True
+    return any(
+        isinstance(json_of(text).get("jobs"), list)
+        if text.is_json
+        else _NO_JOBS.search(text.content[:4096])
+        for text in texts
+    )
+
+
+def _check_printed(text: Text) -> None:
+    """Raise InputError for an error message, or a table for people, in place of records."""
+    start = text.content[:4096]
+    if failed := _FAILED.search(start):
+        wrong = f"has an error of Slurm and no listing: {failed[0].strip()[:200]!r}"
+        raise InputError([Problem(f"{wrong}; run the command again", text.source)])
+    if _FOR_PEOPLE.search(start) and not _STARTS.search(start):
+        wrong = "is a table of squeue, without the sizes and limits of jobs"
+        raise InputError([Problem(f"{wrong}; give {_JOBS}", text.source)])
+
+
+def _check_document(document: Mapping[str, Any], source: str) -> None:
+    """Raise InputError for a document with an error in place of records."""
+    errors = document.get("errors")
+    first = errors[0] if isinstance(errors, list) and errors else None
+    if isinstance(first, Mapping):
+        said = first.get("description") or first.get("error") or first
+        wrong = f"has an error of Slurm and no listing: {str(said)[:200]!r}"
+        raise InputError([Problem(f"{wrong}; run the command again", source)])
 
 
 def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmRecord]]) -> None:
@@ -90,8 +146,10 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
         if found:
             seen.version = version_of(document) or seen.version
             _stamp(document, seen)
+        else:
+            _check_document(document, text.source)
     elif _CONFIGURED.search(content[:4096]):
-        seen.settings = settings_of(text)
+        seen.settings = _checked_settings(text)
         return
     elif "Association Manager" in content[:4096] or _LIMIT_TABLE.search(content[:4096]):
         seen.limits += read_limits(text)
@@ -102,13 +160,14 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
     elif _STARTS.search(content[:4096]):
         return
     elif _SLURM_CONF.search(content[:65536]) and "SlurmctldHost" in content:
-        seen.settings = seen.settings or settings_of(text)
+        seen.settings = seen.settings or _checked_settings(text)
         return
     elif _RECORDS.search(content):
         found = list(records_of_text(text))
     else:
         parts = _PARTS_OF_PRIORITY.items()
         seen.passed_over += [name for name, table in parts if table.search(content[:4096])]
+        _check_printed(text)
         return
     by_kind: dict[RecordKind, list[SlurmRecord]] = {}
     for record in found:
@@ -117,6 +176,25 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
         before = records.get(kind, [])
         if not before or _says_more(kind, listed, before):
             records[kind] = listed
+
+
+def _checked_settings(text: Text) -> dict[str, str]:
+    """Return the settings of a text; raises InputError for a number that is none."""
+    found = settings_of(text)
+    problems = []
+    for name, value in found.items():
+        try:
+            if name.lower() in _SIZES:
+                values.megabytes(value)
+            elif name.lower() in _COUNTS:
+                values.number(value)
+            elif name.lower() in _SECONDS:  # "30 sec"
+                values.number(value.partition(" ")[0])
+        except ValueError as error:
+            problems.append(Problem(f"{name}: {error}", text.source))
+    if problems:
+        raise InputError(problems)
+    return found
 
 
 def _switches(text: Text) -> list[SlurmSwitch]:
@@ -153,13 +231,27 @@ def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
         if (found := _DIAGNOSIS.search(text.content[:4096])) is None:
             continue
         seen.now = int(found[2])
-        try:
-            local = datetime.strptime(found[1].strip(), _STAMP_OF_DIAGNOSIS).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-        offset = round((local.timestamp() - int(found[2])) / 900) * 900
-        zone = timezone(timedelta(seconds=offset))
+        if (offset := _offset(found[1].strip(), int(found[2]))) is not None:
+            zone = timezone(timedelta(seconds=offset))
     return zone
+
+
+def _offset(printed: str, time: int) -> int | None:
+    """Return the seconds by which a printed local time is ahead of UTC, in quarters of an hour.
+
+    A date of another locale has its time of day and, first of its other numbers, its day.
+    """
+    try:
+        local = datetime.strptime(printed, _STAMP_OF_DIAGNOSIS).replace(tzinfo=UTC)
+        ahead = local.timestamp() - time
+    except ValueError:
+        if (found := _TIME_OF_DAY.search(printed)) is None:
+            return None
+        half = (found[4] or "").upper()
+        hour = int(found[1]) % 12 + 12 * (half == "P") if half else int(found[1])
+        seconds = hour * 3600 + int(found[2]) * 60 + int(found[3])
+        ahead = (seconds - time + 36000) % 86400 - 36000  # from -10 to 14 hours
+    return round(ahead / 900) * 900
 
 
 def _interpret(
@@ -179,8 +271,9 @@ def _interpret(
                 seen.licences[name] = (amounts[0], amounts[1])
                 continue
             made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _TIMELESS[kind](record)
+            _check_names(record, made)
         except (ValueError, AttributeError, TypeError, KeyError) as error:
-            problems.append(Problem(str(error), record.where))
+            problems.append(Problem(_unread(record, error), record.where))
             continue
         if kind == "job":
             seen.jobs.append(made)
@@ -190,6 +283,25 @@ def _interpret(
             seen.partitions.append(made)
         else:
             seen.reservations.append(made)
+
+
+def _check_names(record: SlurmRecord, made: object) -> None:
+    """Raise ValueError for the name of a node or a partition that is none."""
+    if isinstance(made, SlurmNode | SlurmPartition):
+        record.get("name")
+        check_name(made.name)
+    if isinstance(made, SlurmNode | SlurmJob):
+        record.get("partitions" if isinstance(made, SlurmNode) else "partition")
+        for name in made.partitions:
+            check_name(name)
+
+
+def _unread(record: SlurmRecord, error: Exception) -> str:
+    """Return which field cannot be read, and why."""
+    name, value = record.last
+    if isinstance(error, ValueError):
+        return f"{name}: {error}"
+    return f"{name}: {str(value)[:80]!r} has a form that no version up to 25.11 prints"
 
 
 def printed_at(seen: SlurmState) -> int | None:

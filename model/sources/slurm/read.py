@@ -71,14 +71,15 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
 def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
     """Id, task and pending tasks: ``517``, 3, ``""`` or ``26``, None, ``1-10%2``."""
     get = record.get
-    number = str(values.whole(get("id")))
+    if (number := values.whole(get("id"))) is None or number < 0:
+        raise ValueError("a job without a number")
     array = values.whole(get("array"))
     listed = values.text(get("array tasks"))
     task = None if record.is_text else values.whole(get("array task"))
     if record.is_text and listed.isdigit():
         task, listed = int(listed), ""
     if not array:
-        return number, None, ""
+        return str(number), None, ""
     return str(array), task, "" if task is not None else listed
 
 
@@ -185,7 +186,7 @@ def _allocation(record: SlurmRecord, size: SlurmJobSize) -> tuple[dict[str, int]
         for part in found:
             for name in values.host_list(part.get(BY_NODE)):
                 cpus[name] = sum(1 for _ in values.host_list(f"[{part.get('CPU_IDs', '')}]"))
-                memory[name] = values.megabytes(part.get("Mem")) or 0.0
+                memory[name] = values.amount_of(part.get("Mem")) or 0.0
         return cpus, memory
     return dict.fromkeys(values.host_list(record.get("nodes")), 0), memory
 
@@ -205,7 +206,7 @@ def _json_allocation(found: Mapping[str, Any]) -> tuple[dict[str, int], dict[str
             cpus[name] = -_cores(part.get("sockets"))
         size = part.get("memory")
         raw = size.get("allocated") if isinstance(size, Mapping) else part.get("memory_allocated")
-        memory[name] = values.number(raw) or 0.0
+        memory[name] = values.amount_of(raw) or 0.0
     if not cpus and not isinstance(nodes, Mapping):
         cpus = dict.fromkeys(values.host_list(nodes), 0)
     return cpus, memory
@@ -230,7 +231,7 @@ def node_of(record: SlurmRecord) -> SlurmNode:
     cpus = values.whole(get("usable cpus")) or values.whole(get("cpus")) or 1
     features = get("features")
     names = features if isinstance(features, list) else values.text(features).split(",")
-    apart = values.megabytes(get("memory set apart")) or 0.0
+    apart = values.amount_of(get("memory set apart")) or 0.0
     gres = values.gres(get("gres"))
     partitions = get("partitions")
     listed = partitions if isinstance(partitions, list) else values.text(partitions).split(",")
@@ -240,13 +241,13 @@ def node_of(record: SlurmRecord) -> SlurmNode:
         cpus,
         values.whole(get("cores per socket")) or 1,
         values.whole(get("threads per core")) or 1,
-        max(0.0, (values.megabytes(get("memory")) or 0.0) - apart),
+        max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
         gres,
         tuple(name.strip() for name in names if name.strip()),
         values.whole(get("weight")) or 1,
         tuple(filter(None, listed)),
         values.whole(get("cpus in use")),
-        values.megabytes(get("memory in use")),
+        values.amount_of(get("memory in use")),
         values.text(get("reason")),
         tuple(record.named()),
     )

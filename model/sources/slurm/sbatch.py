@@ -13,6 +13,9 @@ from ...errors import InputError, Problem, nearest
 from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
 from ...job import ArraySpec, Job, parse_spec, too_large
+from ...omissions import ASSUMED
+from ...slurm_partitions import SEVERAL
+from ...slurm_words import refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
 from .requests import requested_of
@@ -46,26 +49,24 @@ _SWITCHES = _names(
 _MAY_HAVE_VALUE = _names("exclusive get-user-env nice no-kill propagate")
 #: Options that do not affect the start.
 _QUIET = _names(
-    "acctg-freq batch chdir comment container container-id cpu-freq delay-boot distribution "
-    "error export export-file extra get-user-env gid gpu-bind gpu-freq gres-flags ignore-pbs "
-    "input job-name kill-on-invalid-dep mail-type mail-user mem-bind network no-kill no- "
-    "requeue open-mode output parsable profile propagate quiet requeue signal test-only tres- "
-    "bind uid verbose wait wait-all-nodes wckey wrap account"
+    "account acctg-freq batch chdir comment container container-id cpu-freq delay-boot "
+    "distribution error export export-file extra get-user-env gid gpu-bind gpu-freq gres-flags "
+    "ignore-pbs input job-name kill-on-invalid-dep mail-type mail-user mem-bind network no-kill "
+    "no-requeue open-mode output parsable power profile propagate quiet requeue signal test-only "
+    "tres-bind uid verbose wait wait-all-nodes wckey wrap"
 )
 #: Options that no method takes into account.
 _NAMED = _names(
-    "bb bbf clusters contiguous core-spec cores-per-socket cpus-per-gpu extra-node-info gpus- "
-    "per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core ntasks-per-gpu ntasks- "
-    "per-socket overcommit reboot sockets-per-node spread-job switches thread- "
-    "spec tmp tres-per-task use-min-nodes"
+    "bb bbf cluster-constraint clusters contiguous core-spec cores-per-socket cpus-per-gpu "
+    "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core "
+    "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job switches "
+    "thread-spec tmp tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
-    "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus- "
-    "per-node gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes "
-    "ntasks ntasks-per-node oversubscribe partition prefer priority qos reservation "
-    "threads-per-core time "
-    "time-min"
+    "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus-per-node "
+    "gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes ntasks ntasks-per-node "
+    "oversubscribe partition prefer priority qos reservation threads-per-core time time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
 _IN_TIME = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
@@ -138,26 +139,11 @@ def sbatch_submission(
     try:
         submitted = submission(instance, job)
     except InputError as error:
-        texts = [_in_words_of_slurm(problem.message) for problem in error.problems]
+        texts = [refusal_text(instance, problem.message) for problem in error.problems]
         texts = texts if user else [with_unnamed_user(text) for text in texts]
         raise InputError(Problem(text, path="sbatch line") for text in texts) from None
     quiet = tuple(f"--{name}" for name in found.given if name in _QUIET)
     return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
-
-
-def _in_words_of_slurm(message: str) -> str:
-    for ours, theirs in (
-        ("-W:", "--time:"),
-        ("-q:", "--partition:"),
-        ("queue", "partition"),
-        ("-R:", "request:"),
-        ("-U:", "--reservation:"),
-        ("bsub ", "sbatch "),
-        ("RUNLIMIT", "MaxTime"),
-        ("host", "node"),
-    ):
-        message = message.replace(ours, theirs)
-    return message
 
 
 def _line_of(line: str) -> SbatchLine:
@@ -324,7 +310,7 @@ def _job_of(
     given, site = found.given, site_of(instance)
     partitions = tuple(filter(None, given.get("partition", "").split(",")))
     partitions = partitions or (instance.params.default_queue,)
-    notes = ["it has the lowest priority of its partition: give --priority for another"]
+    notes = [f"{ASSUMED}it has the lowest priority of its partition: give --priority for another"]
     notes = [] if "priority" in given else notes
     try:
         size = _size(found)
@@ -352,7 +338,7 @@ def _job_of(
     account = given.get("account", "default")
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
-        queue=partitions[0], res_req=requested.res_req,
+        queue=_queue_of(instance, partitions, omitted), res_req=requested.res_req,
         run_limit=_read(found, "time", _time_limit),
         estimated_run_time=seen.min_limit,
         submit=now,
@@ -365,6 +351,16 @@ def _job_of(
         name=given.get("job-name", ""), dependency=condition, unheeded=tuple(omitted),
     )  # fmt: skip
     return job, array, notes
+
+
+def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:
+    """Return the queue of all partitions if there is one, else the first, with a note."""
+    name = SEVERAL.join(partitions)
+    known = {queue.name for queue in instance.queues}
+    if len(partitions) > 1 and name not in known and partitions[0] in known:
+        listed = ",".join(partitions)
+        omitted.append(f"its other partitions: planned in {partitions[0]} of {listed}")
+    return name if name in known else partitions[0]
 
 
 def _reservation(

@@ -50,6 +50,7 @@ from .probes import (
     together,
 )
 from .records import Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
+from .slurm_settings import in_family_words
 from .surroundings import (
     host_probes,
     order_probes,
@@ -614,7 +615,7 @@ class _DiagnosisRun:
         probes = [probe for probe in self._of_configuration(job) if probe.steps]
         if self.instance.queue(job.queue).reserve_cycles is None:
             need = self._need(job)
-            probes[1:1] = looking_ahead_probes(self.instance.params, max(need.rank, LOOK_AHEAD))
+            probes[1:1] = self._looking_ahead(need)
         probes = probes[:MAX_PAIRED]
         for one, other in combinations(probes, 2):
             whole = joined(one.steps[-1], other.steps[-1])
@@ -649,15 +650,29 @@ class _DiagnosisRun:
         return bool(best)
 
     def _of_configuration(self, job: Job) -> Iterator[Probe]:
-        yield from reserving_probes(self.instance, self._need(job))
-        yield from limit_probes(self.instance, job)
-        yield from host_probes(self.instance)
-        yield from other_job_probes(self.instance, job)
+        found = chain(
+            reserving_probes(self.instance, self._need(job)),
+            limit_probes(self.instance, job),
+            host_probes(self.instance),
+        )
+        yield from in_family_words(self.instance, found)
+        yield from self._of_others(job)
+
+    def _of_others(self, job: Job) -> Iterator[Probe]:
+        yield from in_family_words(self.instance, other_job_probes(self.instance, job))
 
     def _of_the_rest(self, job: Job) -> Iterator[Probe]:
-        yield from order_probes(self.instance, job)
-        yield from request_probes(self.instance, job)
-        yield from queue_probes(self.instance, job)
+        found = chain(
+            order_probes(self.instance, job),
+            request_probes(self.instance, job),
+            queue_probes(self.instance, job),
+        )
+        yield from in_family_words(self.instance, found)
+
+    def _looking_ahead(self, need: JobInLine) -> Iterator[Probe]:
+        rank = max(need.rank, LOOK_AHEAD)
+        found = looking_ahead_probes(self.instance.params, rank)
+        yield from in_family_words(self.instance, found)
 
     def _need(self, job: Job) -> JobInLine:
         start = self.runs.today.get(job.id)
@@ -689,7 +704,7 @@ class _DiagnosisRun:
         first, need = item.remedies[0], self._need(job)
         change = self.runs.changes[first.key]
         found: list[Remedy] = []
-        for probe in looking_ahead_probes(self.instance.params, max(need.rank, LOOK_AHEAD)):
+        for probe in self._looking_ahead(need):
             both = Probe(probe.kind, probe.cause, (joined(change, probe.steps[-1]),))
             found = self.runs.remedies(both, replace(wanted, latest=first.start + ALIKE))
             alone = [other for other in item.remedies if other.kind == probe.kind]
@@ -708,7 +723,7 @@ class _DiagnosisRun:
         """A job that starts when its slots are free: is it one thing that makes it wait so long?"""
         start, now = self.runs.today.get(job.id), self.instance.now
         wanted = Target(job.id, job.slots, start, self._half(job), now if start is None else start)
-        rest = chain(self._of_the_rest(job), other_job_probes(self.instance, job))
+        rest = chain(self._of_the_rest(job), self._of_others(job))
         remedies = ranked(self._tried(rest, wanted), start, MAX_REMEDIES)
         if remedies:
             self._add_held_up(job, remedies)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from ....model.errors import UnknownNameError
 from ....model.instance import Instance
 from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
+from ....model.slurm_words import family_text
 from ...outlook.records import State
 from ...pending_reasons import counted
 from ..likely import StartQuantiles, times_of
@@ -385,8 +386,21 @@ def page_of(instance: Instance, found: Diagnosis) -> Page:
     clock = SpokenTimes(instance)
     groups = list(_alike(found.jobs))
     verdicts = tuple(_verdict(clock, group) for group in groups)
-    facts = tuple(_facts(found))
-    return Page(_answer(found), verdicts, tuple(_notes(clock, found, verdicts)), facts)
+    page = Page(
+        _answer(found), verdicts, tuple(_notes(clock, found, verdicts)), tuple(_facts(found))
+    )
+    spoken: Page = _in_words(instance, page) if instance.params.of_slurm else page
+    return spoken
+
+
+def _in_words(instance: Instance, value: Any) -> Any:
+    """Return texts, and records of texts, in the words of the instance's scheduler."""
+    if isinstance(value, str):
+        return family_text(instance, value)
+    if isinstance(value, tuple):
+        return tuple(_in_words(instance, item) for item in value)
+    names = [item.name for item in fields(value) if item.name != "whatif"]  # keys of a file
+    return replace(value, **{name: _in_words(instance, getattr(value, name)) for name in names})
 
 
 @dataclass(frozen=True, slots=True)

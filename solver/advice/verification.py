@@ -1,0 +1,399 @@
+"""Estimates of one snapshot against the starts of a log, and why they differ.
+
+The difference is divided by simulations of the snapshot: with the real run times, then without the
+jobs that were removed, then with the jobs that were submitted later. Each step moves the start of a
+job by its share; the rest is what the simulated scheduler does otherwise than the real one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from ...model.display import MINUTE, duration_text, with_stamps
+from ...model.duration import expected_finish
+from ...model.instance import Instance
+from ...model.job import Job
+from ..accuracy.measures import Accuracy, accuracy
+from ..budget import Budget, OutOfTime
+from ..forecast.logged_runs import LoggedRuns
+from ..outlook.records import JobOutlook, Outlook
+from ..pending_reasons import counted
+from .hindsight import Fate, Hindsight, LoggedFacts, Step
+
+#: Why a start differs from the estimate, in one word or two.
+Why: TypeAlias = Literal[
+    "as estimated",
+    "finished early",
+    "finished late",
+    "removed",
+    "submitted later",
+    "tie",
+    "omitted rule",
+    "other",
+    "no estimate",
+    "still pending",
+    "not in the log",
+]
+#: The estimates of a record, and its other times.
+ESTIMATES: Final = ("as_configured", "estimate", "possible", "printed", "likely")
+TIMES: Final = (*ESTIMATES, "started", "finished")
+#: Jobs that a sentence names.
+_MAX_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One reason why a job started at another time than estimated."""
+
+    why: Why
+    #: Seconds by which it moved the start: negative if it made the start earlier.
+    seconds: int
+    #: Ids of the jobs whose behaviour it is, the most relevant first.
+    jobs: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as data."""
+        return {"why": self.why, "seconds": self.seconds, "jobs": list(self.jobs)}
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedJob:
+    """Estimates and real start of one pending job; times in seconds from the origin."""
+
+    job: str
+    user: str
+    queue: str
+    slots: int
+    fate: Fate
+    #: Estimated starts by the names in ESTIMATES, None if there is none.
+    estimates: Mapping[str, int | None]
+    started: int | None = None
+    finished: int | None = None
+    why: Why = "not in the log"
+    #: Reason for the difference, one sentence without a full stop.
+    sentence: str = ""
+    #: Reasons by the size of their effect.
+    causes: tuple[Cause, ...] = ()
+
+    @property
+    def error(self) -> int | None:
+        """Return the seconds from the start as configured to the real one, None if unknown."""
+        estimated = self.estimates["as_configured"]
+        return None if self.started is None or estimated is None else self.started - estimated
+
+    def to_dict(self, origin: str | None = None) -> dict[str, Any]:
+        """Return the fields as data, with ISO stamps if there is an origin."""
+        record: dict[str, Any] = {
+            "job": self.job,
+            "user": self.user,
+            "queue": self.queue,
+            "slots": self.slots,
+            **self.estimates,
+            "started": self.started,
+            "finished": self.finished,
+            "fate": self.fate,
+            "late_by": self.error,
+            "why": self.why,
+            "sentence": self.sentence,
+            "causes": [cause.to_dict() for cause in self.causes],
+        }
+        return with_stamps(record, origin, TIMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The pending jobs of a snapshot in priority order, with what happened to them."""
+
+    jobs: tuple[VerifiedJob, ...]
+    now: int
+    origin: str | None
+    #: Time of the last record of the log.
+    last: int
+    #: LoggedFacts on the log and the snapshot that limit the comparison, a sentence each.
+    remarks: tuple[str, ...] = ()
+    #: Whether a limit came before the reasons were known.
+    is_partial: bool = False
+
+    def accuracies(self) -> dict[str, Accuracy]:
+        """Return the accuracy of each estimate over the jobs that started, by its name."""
+        found = {}
+        for name in ESTIMATES:
+            pairs = [
+                (item.estimates[name], item.started)
+                for item in self.jobs
+                if item.estimates[name] is not None and item.started is not None
+            ]
+            waits = np.array(pairs, dtype=np.float64).reshape(-1, 2) - self.now
+            if len(waits):
+                found[name] = accuracy(name, waits[:, 1].astype(np.int64), waits[:, 0])
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as data, fit for JSON."""
+        return {
+            "now": self.now,
+            "origin": self.origin,
+            "last": self.last,
+            "jobs": [item.to_dict(self.origin) for item in self.jobs],
+            "accuracy": [item.to_dict() for item in self.accuracies().values()],
+            "remarks": list(self.remarks),
+            "cut": self.is_partial,
+        }
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """Finds the reasons of the differences of one snapshot."""
+
+    facts: LoggedFacts
+    predicted: Outlook
+    #: Starts after each step of :class:`Hindsight`, None if the limit came before.
+    steps: Sequence[tuple[Step, Mapping[str, int]]] | None
+
+    @property
+    def tolerance(self) -> int:
+        """Return the seconds within which a start is as estimated: a dispatch cycle, a minute."""
+        return max(MINUTE, self.facts.instance.params.mbd_sleep_time)
+
+    def explained(self, item: VerifiedJob, answer: JobOutlook) -> VerifiedJob:
+        """Return a job with the reason of its difference."""
+        error = item.error
+        if item.fate != "started":
+            return self._not_started(item)
+        if error is None:
+            state = f"{answer.state}: {answer.condition}" if answer.condition else answer.state
+            return replace(item, why="no estimate", sentence=f"it had no estimate ({state})")
+        if abs(error) <= self.tolerance:
+            said = "started when estimated" if error else "started in the second estimated"
+            return replace(item, why="as estimated", sentence=said)
+        if self.steps is None:
+            return replace(item, why="other", sentence="the limit came before a reason was found")
+        causes = self._causes(item, answer)
+        same_side = [cause for cause in causes if (cause.seconds > 0) == (error > 0)]
+        first = (same_side or list(causes))[0]
+        sentence = self._sentence(item, first, answer)
+        return replace(item, why=first.why, sentence=sentence, causes=causes)
+
+    def _not_started(self, item: VerifiedJob) -> VerifiedJob:
+        if item.fate == "pending":
+            return replace(
+                item, why="still pending", sentence="still pending at the end of the log"
+            )
+        if item.fate == "removed":
+            return replace(item, why="removed", sentence="it was removed before it started")
+        said = "the log has no record of it"
+        if not self.facts.has_unfinished:
+            said += ": it has only finished jobs"
+        return replace(item, why="not in the log", sentence=said)
+
+    def _causes(self, item: VerifiedJob, answer: JobOutlook) -> tuple[Cause, ...]:
+        """Return the reasons, the largest effect first; their seconds add up to the error."""
+        assert self.steps is not None
+        assert item.started is not None
+        before = item.estimates["as_configured"]
+        assert before is not None
+        causes: list[Cause] = []
+        for step, starts in self.steps:
+            start = starts.get(item.job)
+            if start is None:
+                break
+            if moved := start - before:
+                causes.append(self._cause(step, item, moved, start))
+            before = start
+        if rest := item.started - before:
+            causes.append(self._rest(item, answer, rest, before))
+        return tuple(sorted(causes, key=lambda cause: -abs(cause.seconds)))
+
+    def _cause(self, step: Step, item: VerifiedJob, moved: int, start: int) -> Cause:
+        if step == "run times":
+            why: Why = "finished early" if moved < 0 else "finished late"
+            return Cause(why, moved, self._ends_before(item.job, start, early=moved < 0))
+        if step == "removed":
+            jobs = [job.id for job in self.facts.instance.pending if self._is_removed(job)]
+            return Cause(step, moved, tuple(jobs))
+        return Cause(step, moved, self._overtakers(item))
+
+    def _is_removed(self, job: Job) -> bool:
+        return self.facts.fate(job) == "removed"
+
+    def _ends_before(self, job: str, start: int, *, early: bool) -> tuple[str, ...]:
+        """Return the jobs that finished otherwise than planned by a start, the last end first."""
+        found = []
+        for other, planned in self._planned_ends.items():
+            end = self.facts.end(other)
+            if other == job or end is None or end > start:
+                continue
+            if planned is None or abs(end - planned) > self.tolerance:
+                is_early = planned is None or end < planned
+                found += [(-end, other)] if is_early == early else []
+        return tuple(other for _, other in sorted(found))
+
+    @cached_property
+    def _planned_ends(self) -> dict[str, int | None]:
+        """Return the ends by which the start as configured was computed, None if unknown."""
+        instance = self.facts.instance
+        ends = {run.job.id: expected_finish(instance, run) for run in instance.running}
+        for job, item in self.predicted.configured.items():
+            ends[job] = item.finish
+        return ends
+
+    def _overtakers(self, item: VerifiedJob) -> tuple[str, ...]:
+        """Return the jobs submitted later that started before a job, the largest first."""
+        runs = [
+            run
+            for run in self.facts.later
+            if run.start is not None and item.started is not None and run.start <= item.started
+        ]
+        return tuple(run.job.id for run in sorted(runs, key=lambda run: -run.job.slots))
+
+    def _rest(self, item: VerifiedJob, answer: JobOutlook, rest: int, start: int) -> Cause:
+        """Return the reason of what no fact of the log explains."""
+        if answer.cautions or answer.possible_cautions:
+            return Cause("omitted rule", rest)
+        if twins := self._tied(item, start):
+            return Cause("tie", rest, twins)
+        return Cause("other", rest)
+
+    def _tied(self, item: VerifiedJob, start: int) -> tuple[str, ...]:
+        """Return jobs equal to this one, if the equal jobs together started as simulated."""
+        assert self.steps is not None
+        assert item.started is not None
+        starts = self.steps[-1][1]
+        jobs = {job.id: job for job in self.facts.instance.pending}
+        kind = _kind(jobs[item.job])
+        alike = [job for job in jobs if job in starts and _kind(jobs[job]) == kind]
+        real = {job: run.start for job in alike if (run := self.facts.runs.get(job))}
+        if len(alike) < 2 or any(real.get(job) is None for job in alike):
+            return ()
+        pairs = zip(
+            sorted(starts[job] for job in alike),
+            sorted(time for time in real.values() if time is not None),
+            strict=True,
+        )
+        if any(abs(mine - other) > self.tolerance for mine, other in pairs):
+            return ()
+        return tuple(job for job in alike if job != item.job)
+
+    def _sentence(self, item: VerifiedJob, cause: Cause, answer: JobOutlook) -> str:
+        by = f"{duration_text(abs(cause.seconds))} {'later' if cause.seconds > 0 else 'earlier'}"
+        names = _named(cause.jobs)
+        match cause.why:
+            case "finished early" | "finished late":
+                who = names or "running jobs"
+                return f"{by}: {who} {cause.why}{self._by_how_much(cause)}"
+            case "removed":
+                return f"{by}: {names} removed before the start"
+            case "submitted later":
+                return f"{by}: {names or 'jobs'} submitted after the snapshot started before it"
+            case "tie":
+                return f"{by}: equal jobs started in another order ({names})"
+            case "omitted rule":
+                rules = [rule.name for rule in (*answer.cautions, *answer.possible_cautions)]
+                return f"{by}: not modelled: {'; '.join(dict.fromkeys(rules))}"
+            case _:
+                return f"{by}: nothing in the log explains it; the scheduler differs or saw more"
+
+    def _by_how_much(self, cause: Cause) -> str:
+        """Return by how much the first job finished early or late."""
+        if not cause.jobs:
+            return ""
+        planned, end = self._planned_ends.get(cause.jobs[0]), self.facts.end(cause.jobs[0])
+        if planned is None or end is None:
+            return ""
+        more = f", {cause.jobs[0]} by" if len(cause.jobs) > 1 else " by"
+        return f"{more} {duration_text(abs(end - planned))}"
+
+
+def _kind(job: Job) -> tuple[object, ...]:
+    """Return what makes two jobs equal to the scheduler, but for their submission."""
+    return replace(
+        job, id="", submit=0, name="", run_time=None, cpu_time=None
+    ), job.submit // MINUTE
+
+
+def _named(jobs: Sequence[str]) -> str:
+    """Return ``job 7``, ``jobs 7, 8 and 4 more``."""
+    if not jobs:
+        return ""
+    if len(jobs) == 1:
+        return f"job {jobs[0]}"
+    shown = ", ".join(jobs[:_MAX_NAMED])
+    more = f" and {len(jobs) - _MAX_NAMED} more" if len(jobs) > _MAX_NAMED else ""
+    return f"jobs {shown}{more}"
+
+
+def verify(
+    instance: Instance,
+    log: LoggedRuns,
+    predicted: Outlook,
+    *,
+    likely: Mapping[str, int | None] | None = None,
+    source: str = "",
+    budget: Budget | None = None,
+) -> Verification:
+    """Return the estimates of a snapshot with the starts of a log, and why they differ.
+
+    predicted: starts of the instance. likely: median forecast start of each job. source: name of
+    the log in messages. budget: once it is over, the rest has no reasons. Raises InputError if the
+    log cannot be of what followed.
+    """
+    facts = LoggedFacts.of(instance, log, source)
+    steps = None
+    with suppress(OutOfTime):
+        steps = Hindsight(facts, budget or Budget()).starts()
+    explainer = Explainer(facts, predicted, steps)
+    printed = {item.job: item.start for item in instance.lsf_says}
+    jobs = {job.id: job for job in instance.pending}
+    found = []
+    for answer in predicted:
+        job, run = jobs[answer.job], facts.runs.get(answer.job)
+        starts = {
+            "as_configured": answer.as_configured,
+            "estimate": answer.estimate,
+            "possible": answer.possible,
+            "printed": printed.get(job.id),
+            "likely": (likely or {}).get(job.id),
+        }
+        item = VerifiedJob(
+            job.id,
+            job.user,
+            job.queue,
+            job.slots,
+            facts.fate(job),
+            starts,
+            None if run is None else run.start,
+            None if run is None else run.end,
+        )
+        found.append(explainer.explained(item, answer))
+    remarks = tuple(_remarks(facts))
+    return Verification(
+        tuple(found), instance.now, instance.origin, facts.last, remarks, is_partial=steps is None
+    )
+
+
+def _remarks(facts: LoggedFacts) -> Iterator[str]:
+    """Yield what limits the comparison."""
+    instance = facts.instance
+    if facts.missing:
+        verb = "is" if facts.missing == 1 else "are"
+        yield (
+            f"{counted(facts.missing, 'job')} of the log waited or ran at the time of the snapshot "
+            f"and {verb} not in it"
+        )
+    queues = {queue.name for queue in instance.queues}
+    unknown = Counter(run.job.queue for run in facts.later if run.job.queue not in queues)
+    if unknown:
+        named = ", ".join(sorted(unknown)[:_MAX_NAMED])
+        yield (
+            f"{counted(sum(unknown.values()), 'job')} submitted later to queues that the instance "
+            f"does not have ({named}) are not simulated"
+        )
+    if any(run.job.res_req for run in facts.later):
+        yield "jobs submitted later are simulated by slots, user, queue and run limit alone"

@@ -1,0 +1,142 @@
+"""What a user of Slurm reads has no word that only LSF has: all commands, on recorded clusters."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from sampling import some
+from slotwise.cli.main import app
+from typer.testing import CliRunner
+
+pytestmark = pytest.mark.behaviour("SLU-01")
+#: Commands, options, files, parameters and titles that only LSF has.
+OF_LSF = re.compile(
+    r"(?<![\w-])(?:b(?:mod|switch|sub|jobs|hosts|queues|admin|kill|requeue|resources|rsvs)"
+    r"|badmin|brsvdel|lsb\.\w+|LSB_\w+|LSF|RUNLIMIT|[UPHQ]JOB_LIMIT|SLOT_RESERVE|RESOURCE_RESERVE"
+    r"|BACKFILL|MAX_RESERVE_TIME|MBD_SLEEP_TIME|JL/[UPH]|HOST_NAME|QUEUE_NAME|EXEC_HOST"
+    r"|FROM_HOST|PTILE|(?:span|select|rusage|cu|same|affinity)\[[^\]]*\]?|-[RWq](?= )"
+    r"|[Qq]ueues?|QUEUES?|[Hh]osts?|HOSTS?|[Ss]lots?|SLOTS?)(?![\w-])"
+)
+#: Commands that answer for a whole cluster.
+COMMANDS = (
+    *("solve", "solve --method slurm", "solve --method greedy", "compare --methods", "diagnose"),
+    *("diagnose --details --format md", "top --once", "show bjobs -p", "show bhosts"),
+    *("show bqueues", "show bqueues -l", "show bhosts -l", "show bjobs -l", "show busers"),
+    *("show blimits -a", "show brsvs", "show bhist"),
+)
+
+
+def run(*words: object) -> tuple[int, str]:
+    """Exit code, and what goes to both streams."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    return result.exit_code, result.stdout + result.stderr
+
+
+def words_of(said: str) -> list[str]:
+    """The lines with a word of LSF, of a page without its scripts and data."""
+    return [line.strip() for line in said.splitlines() if OF_LSF.search(line)]
+
+
+#: A cluster with what Slurm has words of its own for: nodes that are down or drained, limits,
+#: licences, a reservation, and jobs of every kind that waits.
+CLUSTER = """
+format: slotwise/1
+name: small
+origin: '2026-11-26T23:01:49+00:00'
+params: {family: Slurm, select_parameters: 'unit=1,memory', LSB_TIME_RESERVE_NUMJOBS: 500,
+  MAX_USER_PRIORITY: 2147483647, scheduler_version: 22.05.8}
+resources: [{name: gold, kind: boolean}]
+shared_resources: [{name: lic_matlab, amount: 2}]
+hosts:
+- {name: 'n[1-2]', slots: 4, mem: 1000, cores: 4}
+- {name: n3, slots: 4, mem: 1000, cores: 4, RESOURCES: (gold)}
+- {name: n4, slots: 4, mem: 1000, cores: 4, status: closed_Adm}
+- {name: n5, slots: 4, mem: 1000, cores: 4, status: unavail}
+queues:
+- {name: main, RUNLIMIT: 1h 2d, BACKFILL: Y, RESOURCE_RESERVE: 'MAX_RESERVE_TIME[1000000]',
+  EXCLUSIVE: Y, HOSTS: n1 n2 n3 n4 n5}
+- {name: slow, PRIORITY: 1, BACKFILL: Y, RESOURCE_RESERVE: 'MAX_RESERVE_TIME[1000000]', HOSTS: n1}
+limits: [{name: qos_normal_user, PER_USER: all, SLOTS: 6}]
+advance_reservations: [{name: school, users: bea, start: 3h, end: 5h, allocation: 4*n3}]
+lsf_says: [{job: '10', reason: Resources, start: 3600s}, {job: '11', reason: Priority}]
+running:
+- {id: '1', user: ann, slots: 4, res_req: 'rusage[mem=500/host]', run_limit: 1h, start: -60s,
+  submit: -90s, priority: 9, allocation: 4*n1}
+- {id: '2', user: bea, slots: 2, res_req: 'rusage[mem=100/host:lic_matlab=1/job]', run_limit: 2h,
+  start: -60s, submit: -90s, priority: 9, allocation: 2*n2}
+- {id: '3', user: cy, slots: 4, start: -60s, run_limit: 1h, submit: -90s, priority: 9,
+  allocation: 4*n3}
+pending:
+- {id: '10', user: ann, slots: 8, res_req: 'rusage[mem=200/host] span[ptile=4]', run_limit: 1h,
+  submit: -3h, priority: 8}
+- {id: '11', user: bea, slots: 4, res_req: 'select[gold] rusage[mem=10/task] span[hosts=1]',
+  run_limit: 4h, submit: -2h, priority: 7}
+- {id: '12', user: cy, slots: 2, res_req: 'rusage[lic_matlab=2/job]', run_limit: 30m, submit: -60s,
+  priority: 6}
+- {id: '13', user: ann, slots: 1, run_limit: 10m, submit: -60s, priority: 5, exclusive: true,
+  dependency: done(10)}
+- {id: '14', user: ann, slots: 1, run_limit: 10m, submit: -60s, priority: 5, begin: 2h}
+- {id: '15', user: bea, slots: 99, run_limit: 10m, submit: -60s, priority: 5}
+- {id: '16', user: cy, slots: 8, run_limit: 1h, submit: -60s, priority: 5, deadline: 90m}
+- {id: '17', user: cy, slots: 1, queue: slow, submit: -60s, priority: 4}
+- {id: '18', user: bea, slots: 1, run_limit: 1h, submit: -60s, priority: 4, reservation: school}
+- {id: '19[1]', user: ann, slots: 2, run_limit: 20m, submit: -60s, priority: 3, name: arr,
+  array_limit: 1}
+- {id: '19[2]', user: ann, slots: 2, run_limit: 20m, submit: -60s, priority: 3, name: arr,
+  array_limit: 1}
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(CLUSTER)
+    return path
+
+
+@pytest.mark.parametrize("command", some(COMMANDS, 5))
+def test_no_command_speaks_of_lsf(command: str, small: Path) -> None:
+    name, *options = command.split()
+    words = (name, options[0], small, *options[1:]) if name == "show" else (name, small, *options)
+    code, said = run(*words)
+    assert code == 0, said
+    assert words_of(said) == []
+
+
+@pytest.mark.parametrize("job", some([job.id for job in sw.loads(CLUSTER).pending], 1))
+def test_no_answer_about_one_job_speaks_of_lsf(job: str, small: Path) -> None:
+    for options in ((), ("--brief",)):
+        code, said = run("explain", small, job, *options)
+        assert code == 0, said
+        assert words_of(said) == []
+
+
+@pytest.mark.slow
+def test_no_answer_to_a_question_speaks_of_lsf(small: Path) -> None:
+    code, said = run("ask", small, "sbatch -N 2 --ntasks-per-node=2 --mem=10 -t 20", "--explore")
+    assert code == 0, said
+    assert words_of(said) == []
+
+
+@pytest.mark.slow
+def test_the_page_does_not_speak_of_lsf(small: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    code, said = run("report", small, "-o", page)
+    assert code == 0, said
+    html = re.sub(r"<(style|script)\b.*?</\1>", "", page.read_text("utf-8"), flags=re.DOTALL)
+    shown = re.findall(r">([^<]+)<|(?:title|aria-label|placeholder)=\"([^\"]*)\"", html)
+    assert words_of("\n".join(one or other for one, other in shown)) == []
+
+
+def test_names_stay_and_lsf_keeps_its_words() -> None:
+    from slotwise.model.slurm_words import family_text
+
+    live = sw.load(sw.example("slurm-live"))
+    assert family_text(live, "2 Hosts (host-1, queue.x) of queue main, 'slot' 3 slot-hours") == (
+        "2 Nodes (host-1, queue.x) of partition main, 'slot' 3 CPU-hours"
+    )
+    lsf = sw.load(sw.example("headline"))
+    assert family_text(lsf, "queue slots host") == "queue slots host"
