@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from operator import attrgetter
 from typing import Any
 
@@ -134,7 +135,9 @@ class Standings:
 
 
 def grown(instance: Instance, job: Job, now: int) -> int:
-    """The job priority at `now`, by JOB_PRIORITY_OVER_TIME."""
+    """The job priority at `now`, by JOB_PRIORITY_OVER_TIME, or by age as Slurm has it."""
+    if instance.params.family == "Slurm":
+        return job.priority + _aged(instance, job, now)
     growth, most = instance.params.job_priority_over_time, instance.params.max_user_priority
     if growth is None or most == 0 or now <= job.submit:
         return job.priority
@@ -142,6 +145,23 @@ def grown(instance: Instance, job: Job, now: int) -> int:
     if instance.params.family == "LSF":
         return job.priority + by * int((now - job.submit) / seconds)
     return job.priority + int(by * (now - job.submit) / seconds)
+
+
+def _aged(instance: Instance, job: Job, now: int) -> int:
+    """The age part of a priority at the last computation, less that of second 0."""
+    pairs = (
+        word.split("=") for word in instance.params.select_parameters.split(",") if "=" in word
+    )
+    words = {pair[0]: pair[1] for pair in pairs}
+    weight = int(words.get("PriorityWeightAge", "0"))
+    longest = Fraction(words.get("PriorityMaxAge", "604800"))
+    every = int(words.get("PriorityCalcPeriod", "300"))
+    first = max(job.submit, job.begin or job.submit)
+    parts = []
+    for time in (now - now % every, 0):
+        share = max(Fraction(0), min(Fraction(1), (time - first) / longest))
+        parts.append(int(weight * share))
+    return parts[0] - parts[1]
 
 
 def _parents(instance: Instance) -> dict[str, Queue]:
@@ -191,7 +211,10 @@ def out_of_order(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     Checked if positions change with time or follow absolute priority. A job that had reserved slots
     before its start keeps them, and starts before those that have overtaken it.
     """
-    growing = instance.params.job_priority_over_time is not None
+    growing = (
+        instance.params.job_priority_over_time is not None
+        or "PriorityWeightAge=" in instance.params.select_parameters
+    )
     if not growing and not any(queue.aps_priority for queue in instance.queues):
         return
     jobs = {job.id: job for job in (*instance.pending, *instance.future)}

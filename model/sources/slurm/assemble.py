@@ -72,7 +72,10 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     facts = facts_of(seen, notes)
     _name_unknown(seen, notes)
     for name in dict.fromkeys(seen.passed_over):
-        notes.append(f"{name} is not read: priorities are those of squeue, as they are now")
+        notes.append(
+            f"{name} is not read: priorities are those of squeue; age raises them, fairshare and "
+            "the other parts stay as they are now"
+        )
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):

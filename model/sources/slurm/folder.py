@@ -52,7 +52,8 @@ _FAILED = re.compile(
 )
 #: Settings that are read as numbers.
 _SIZES = ("defmempernode", "defmempercpu")
-_COUNTS, _SECONDS = ("maxarraysize",), ("killwait", "overtimelimit")
+_COUNTS, _SECONDS = ("maxarraysize", "priorityweightage"), ("killwait", "overtimelimit")
+_TIMES = ("prioritymaxage", "prioritycalcperiod")
 _NO_JOBS = re.compile(r"^No jobs in the system", re.MULTILINE)
 #: Tables for people, in which sizes and limits are missing.
 _FOR_PEOPLE = re.compile(r"^\s*JOBID\s+PARTITION\s+NAME\b", re.MULTILINE)
@@ -188,6 +189,8 @@ def _checked_settings(text: Text) -> dict[str, str]:
                 values.megabytes(value)
             elif name.lower() in _COUNTS:
                 values.number(value)
+            elif name.lower() in _TIMES:
+                values.clock_seconds(value)
             elif name.lower() in _SECONDS:  # "30 sec"
                 values.number(value.partition(" ")[0])
         except ValueError as error:

@@ -15,7 +15,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from time import monotonic
 
-from ....model.configuration import Queue
+from ....model.configuration import Queue, without_growth
 from ....model.display import HOUR, WEEK
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
@@ -367,7 +367,7 @@ def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | 
         return None
     running = tuple(run for run in plain.running if run.job.user != most)
     queues = tuple(_equal(queue) for queue in plain.queues)
-    params = replace(plain.params, job_priority_over_time=None)
+    params = without_growth(plain.params)
     world = replace(plain, queues=queues, partitions=(), running=running, params=params)
     limit = budget.time_share(0.3)
     return plan(world, "time-based", time_limit=limit, cancel=budget.cancel)
