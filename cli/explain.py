@@ -15,6 +15,7 @@ from .process import Exit
 from .selection import Selection
 from .source import Source
 from .tables import Column, ListingRow
+from .watched import MAX_JOBS, is_small
 
 if TYPE_CHECKING:
     from ..model.display import WrittenTimes
@@ -32,8 +33,6 @@ EXPLAINED = option(
     "Which start is explained: the one that the simulated scheduler reaches, the one in "
     "its next cycle by time-based reservation, or the possible one.",
 )
-#: Up to this many running and pending jobs, changes of the configuration are tried by default.
-MAX_JOBS = 2000
 
 _BESIDE = "beside what runs and what is planned"
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
@@ -101,11 +100,6 @@ def explain(
         typer.echo(explanation_output(instance, found, format, selection.wide), nl=False)
     if cancel.is_set() or found.cut or found.answer.cut:
         raise typer.Exit(Exit.STOPPED)
-
-
-def is_small(instance: Instance) -> bool:
-    """Whether changes of the configuration are tried unasked."""
-    return len(instance.running) + len(instance.pending) <= MAX_JOBS
 
 
 def explanation_output(

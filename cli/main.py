@@ -27,12 +27,13 @@ from .explain import explain
 from .forecast import forecast
 from .importer import app as importers
 from .live_cluster import snapshot
-from .panels import HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
+from .panels import ADVANCED, HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
 from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay
 from .report.command import report
 from .resreq import resreq
 from .score import score
+from .serve.command import serve
 from .show import show
 from .simulate import simulate
 from .solve import compare, solve
@@ -57,7 +58,7 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top, score, verify),
+    "Your cluster": (snapshot, show, top, serve, score, verify),
     "Study and simulate": (whatif, simulate, replay, sweep, backtest),
     "Files": (check, examples, generate, schema, resreq),
 }
@@ -114,8 +115,13 @@ def _global(
         callback=show_all,
         is_eager=True,
     ),
-    debug: bool = option(False, "Errors with their traceback."),
-    raw_cells: bool = option(False, "CSV cells that begin like a formula stay so.", "--raw-csv"),
+    debug: bool = option(False, "Errors with their traceback.", rich_help_panel=ADVANCED),
+    raw_cells: bool = option(
+        False,
+        "CSV cells that begin like a formula stay so.",
+        "--raw-csv",
+        rich_help_panel=ADVANCED,
+    ),
     confine: Path | None = option(
         None,
         "Read and write no file outside this folder, links followed (docs/portals.md).",

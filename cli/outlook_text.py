@@ -10,7 +10,9 @@ from .tables import hosts_text
 
 if TYPE_CHECKING:
     from ..model.display import WrittenTimes
+    from ..model.instance import Instance
     from ..model.omissions import Omission
+    from ..solver.advice.ask import Answer
     from ..solver.outlook.records import JobOutlook
 
 #: Jobs without a start, by id: the state, and what must happen.
@@ -73,6 +75,21 @@ def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
         ]
         found[key] = "; ".join(names)
     return found
+
+
+def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
+    """Return the sentences on the start of a job that is not submitted yet.
+
+    For a job array they are those of its first element.
+    """
+    from ..model.display import WrittenTimes
+
+    if answer.outlook is None:
+        return []
+    clock = WrittenTimes.of(instance, start_times(answer.outlook))
+    who = "the job" if answer.elements == 1 else "the first element"
+    told = caution_lines(answer.outlook, answer.method, answer.omissions)
+    return [*start_lines(clock, who, answer.outlook), *told]
 
 
 def short_reason(text: str) -> str:

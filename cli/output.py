@@ -363,6 +363,15 @@ def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:
         file.writelines(parts)
 
 
+def write_text(text: str, path: Path) -> None:
+    """Write text, compressed if the name ends in .gz; whole or not at all."""
+    parts: Iterable[bytes] = (text.encode(),)
+    if path.name.endswith(".gz"):
+        parts = _gzipped(parts)
+    with whole_file(path) as file:
+        file.writelines(parts)
+
+
 def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     """Return a list, as ``json.dumps(…, indent=0)`` writes it."""
     before = "["

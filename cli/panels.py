@@ -39,7 +39,8 @@ PANELS: Final[dict[str, str]] = {
         "show.at show.step show.cycle show.reservation show.reservations"
     ),
     "Forecast": "history samples seed by",
-    "Time and processors": "time-limit timeout every workers",
+    "Service": "host port store keep token-file trust-user-header speed",
+    "Time and processors": "time-limit timeout every workers for",
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
         "checkpoint-every resume from from-host alloc configured effort advice-time precision "

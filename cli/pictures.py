@@ -25,15 +25,26 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-def check_library() -> None:
-    """Raise InputError with the packages to install if matplotlib is missing."""
+#: Metadata of each form that would differ from one run to another.
+_METADATA = {
+    "svg": ("Date",),
+    "png": ("Software",),
+    "pdf": ("CreationDate", "Producer", "Creator"),
+}
+
+
+def check_library(options: str = "--png and --svg need") -> None:
+    """Raise InputError with the packages to install if matplotlib is missing.
+
+    options: the options that need it, with the verb.
+    """
     from ..model.errors import InputError
 
     try:
         _load()
     except ImportError:
         raise InputError(
-            "--png and --svg need the package matplotlib, which is not installed: "
+            f"{options} the package matplotlib, which is not installed: "
             "pip install 'slotwise[report]'"
         ) from None
 
@@ -56,9 +67,10 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
 
 
 def picture(figure: Figure, form: str) -> bytes:
-    """Return the figure as the bytes of a file. form: "png" or "svg"."""
+    """Return the figure as the bytes of a file. form: "png", "svg" or "pdf"."""
     content = io.BytesIO()
-    metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None}
+    # Without the date and the program, equal figures give equal bytes.
+    metadata: dict[str, Any] = dict.fromkeys(_METADATA[form])
     figure.savefig(content, format=form, dpi=150, metadata=metadata)
     return content.getvalue()
 

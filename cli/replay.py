@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .declare import argument, command, option, taking, values_of
+from . import replay_plot
+from .declare import argument, command, option, spelled, taking, values_of
 from .options import (
     FORMAT,
     JOBS_FILE,
@@ -21,14 +22,24 @@ from .options import (
     progress_bar,
     seconds_of,
 )
-from .output import Checkpoints, Resuming, check_apart, check_path, write_records
+from .output import (
+    SUFFIXES,
+    Checkpoints,
+    Resuming,
+    check_apart,
+    check_path,
+    whole_file,
+    write_records,
+    write_text,
+)
+from .pictures import check_library
 from .process import Cancel, Exit
 from .replay_text import job_records, rendered
 
 if TYPE_CHECKING:
     from ..model.workload import Workload
     from ..solver.forecast.logs import RecordedLog
-    from ..solver.replay import Checkpoint, Measuring, Replay, ReplayResult
+    from ..solver.replay import Checkpoint, Measuring, Replay, ReplayComparison, ReplayResult
 
 ScheduleAfter = Literal["event", "timestamp"]
 
@@ -160,6 +171,58 @@ class MeasureOptions:
         return Measuring(**times, by=() if self.by is None else tuple(self.by.split(",")))
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayFiles:
+    """Files that a replay writes, each whole or not at all."""
+
+    jobs: Path | None = JOBS_FILE
+    output: Path | None = option(
+        None, "Write the schedule as an SWF log with waits: .swf or .swf.gz.", "-o", "--output"
+    )
+    evalys: Path | None = option(
+        None,
+        "Write the job table of evalys and Batsim, with the processors of each job: .csv "
+        "(also .gz), .json or .parquet.",
+    )
+
+    plot: Path | None = option(
+        None,
+        "Plot waits, slowdowns, use and queue over time and Gantt charts: .svg, .pdf or .png.",
+    )
+
+    def check(self, policies: int) -> None:
+        """Raise InputError for a file that cannot be written, or that takes one policy alone."""
+        from ..model.errors import InputError, Problem
+
+        for name, path, suffixes in (
+            ("--jobs", self.jobs, SUFFIXES),
+            ("--output", self.output, (".swf", ".swf.gz")),
+            ("--evalys", self.evalys, SUFFIXES),
+        ):
+            if path is not None:
+                check_path(path, suffixes)
+                if policies > 1 and name != "--jobs":
+                    wrong = f"{name}: takes one policy, not {policies}"
+                    raise InputError([Problem(wrong, str(path))])
+        if self.plot is not None:
+            check_path(self.plot, replay_plot.SUFFIXES)
+            check_library("--plot needs")
+
+    def write(self, compared: ReplayComparison) -> None:
+        """Write the files. Raises InputError if one cannot be written."""
+        schedule = compared.results[0].schedule
+        if self.jobs is not None:
+            write_records(job_records(compared), self.jobs)
+        if self.output is not None:
+            write_text(compared.results[0].to_swf(), self.output)
+        if self.evalys is not None:
+            write_records(schedule.evalys_records(), self.evalys)
+        if self.plot is not None:
+            content = replay_plot.figure_bytes(compared, replay_plot.form_of(self.plot))
+            with whole_file(self.plot) as file:
+                file.write(content)
+
+
 @command
 def replay(
     log: Path = argument(
@@ -172,7 +235,7 @@ def replay(
     pool: SeveralPolicies,
     changes: LogChanges,
     measures: MeasureOptions,
-    jobs: Path | None = JOBS_FILE,
+    files: ReplayFiles,
     format: Format = FORMAT,
     reading: LogReading,
     resuming: Resuming,
@@ -187,11 +250,10 @@ def replay(
     from .process import cancel_on_signal
 
     measuring = measures.measuring()
-    if jobs is not None:
-        check_path(jobs)
     names = (pool.policy or "easy").split(",")
     checkpoints = _checkpoints(resuming, names)
-    check_apart({"--jobs": jobs, "--checkpoint": resuming.checkpoint}, [log])
+    files.check(len(names))
+    check_apart(spelled(files) | {"--checkpoint": resuming.checkpoint}, [log])
     _check_swf(log)
     with cancel_on_signal() as cancel:
         with cancel.reading():
@@ -207,8 +269,7 @@ def replay(
             _stop(first, checkpoints)
         compared = ReplayComparison(tuple(results), fcfs, measuring)
         text = rendered(compared, format)
-        if jobs is not None:
-            write_records(job_records(compared), jobs)
+        files.write(compared)
     typer.echo(text)
 
 

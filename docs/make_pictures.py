@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,6 +66,10 @@ TOP, TOP_SIZE, TOP_JOB = "top.svg", (112, 24), "201"
 #: of pages, which grow.
 SITE, SITE_SIZE, SITE_FROM = "site.png", (1440, 900), ("index.md", "conf.py", "_static/site.css")
 
+#: The board of the service, its size, and the simulated cluster that it shows for some seconds.
+BOARD, BOARD_SIZE, BOARD_SECONDS = "serve.png", (1280, 660), 25
+BOARD_OPTIONS = ("--example", "tutorial", "--port", "0", "--every", "1s", "--for", "2m")
+
 QUICK = ("--effort", "2", "--explain", "0")
 DRAWINGS = (
     Drawing("joint-wins.svg", "--animate", QUICK),
@@ -96,6 +101,7 @@ def digests() -> Mapping[str, str]:
     from slotwise.cli.report.data import as_records, report_of_comparison, report_of_plan
     from slotwise.cli.report.page import SCRIPTS, STYLES, asset
     from slotwise.cli.report.screen import screen_html
+    from slotwise.cli.serve.pages import ASSETS, page_bytes
 
     instance = sw.load(sw.example("joint-wins"))
     comparison = sw.compare(instance, methods=True, effort=2.0)
@@ -110,6 +116,7 @@ def digests() -> Mapping[str, str]:
     known = {screen.name: _digest(*parts, repr(screen)) for screen in SCREENS}
     known["joint-wins.svg"] = _digest(animation_svg(report))
     known[TOP] = _digest(*(repr((line.plain, line.style, line.spans)) for line in top_lines()))
+    known[BOARD] = _digest(page_bytes("board", "").decode(), *map(_asset_text, ASSETS))
     texts = ((DOCS / name).read_text("utf-8") for name in SITE_FROM)
     known[SITE] = _digest(*(text.split("```{toctree}")[0] for text in texts))
     for method in ("time-based", "optimal"):
@@ -117,6 +124,12 @@ def digests() -> Mapping[str, str]:
         records = json.dumps(as_records(report_of_plan("joint-wins", instance, plan, {})))
         known[f"joint-wins-{method}.png"] = _digest(records, figure)
     return known
+
+
+def _asset_text(name: str) -> str:
+    from slotwise.cli.serve.pages import asset_bytes
+
+    return asset_bytes(name).decode()
 
 
 def _digest(*texts: str) -> str:
@@ -170,7 +183,7 @@ def picture(page: Path, screen: Screen) -> None:
 def top_lines() -> list[Any]:
     """What `slotwise top` shows of the example site, as lines of rich."""
     import slotwise as sw
-    from slotwise.cli.top.jobs import listing_of
+    from slotwise.cli.listing import listing_of
     from slotwise.cli.top.screen import TopPage, screen_lines
     from slotwise.cli.top.view import TopView
 
@@ -207,6 +220,21 @@ def draw_site(folder: Path) -> None:
     make_small(DOCS / SITE)
 
 
+def draw_board() -> None:
+    """The board of a simulated cluster, some seconds after its start."""
+    command = [sys.executable, "-m", "slotwise", "serve", *BOARD_OPTIONS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout is not None
+        address = service.stdout.readline().strip()
+        with chromium(*BOARD_SIZE) as browser:
+            browser.get(address)
+            browser.execute_script("Slotwise.setTheme('light');")
+            time.sleep(BOARD_SECONDS)
+            browser.save_screenshot(str(DOCS / BOARD))
+        service.terminate()
+    make_small(DOCS / BOARD)
+
+
 def make_small(path: Path) -> None:
     """A screenshot with at most 200 colours, a third of its size; text stays as sharp."""
     from PIL import Image
@@ -238,6 +266,8 @@ def draw(folder: Path, names: set[str]) -> None:
             picture(make_report(folder, screen.example), screen)
     if TOP in names:
         draw_top(DOCS / TOP)
+    if BOARD in names:
+        draw_board()
     if SITE in names:
         draw_site(folder)
     old = json.loads(DIGESTS.read_text("utf-8")) if DIGESTS.exists() else {}
@@ -253,7 +283,7 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true", help="size and time at 5,000 hosts")
     parser.add_argument("--only", action="append", metavar="NAME", help="draw this picture alone")
     asked = parser.parse_args()
-    every = {item.name for item in (*DRAWINGS, *SCREENS)} | {TOP, SITE}
+    every = {item.name for item in (*DRAWINGS, *SCREENS)} | {TOP, BOARD, SITE}
     if wrong := set(asked.only or ()) - every:
         parser.error(f"no picture {', '.join(sorted(wrong))}: there are {', '.join(sorted(every))}")
     with tempfile.TemporaryDirectory() as folder:

@@ -37,3 +37,8 @@ def description(name: str) -> str:
 def site() -> Path:
     """Return the LSF configuration directory of a complete fictitious site."""
     return _FOLDER / "site"
+
+
+def tutorial() -> Path:
+    """Return the folder of the administrator's tutorial: LSF's configuration and listings."""
+    return _FOLDER / "tutorial"

@@ -39,7 +39,7 @@ from slotwise.model.formats.objects import examine_objects
 from slotwise.model.omissions import Omission
 from slotwise.model.plan import starts_text
 from slotwise.solver.advice import what_if
-from slotwise.solver.outlook.outlook import outlook_of
+from slotwise.solver.outlook.outlook import StepLimits, outlook, outlook_of, starts_in_steps
 from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.studies.run import Run, RunOptions, perform
@@ -495,3 +495,24 @@ def test_an_array_of_which_some_never_start_counts_those_that_do() -> None:
     alone = replace(found.array, elements=found.array.elements[:2])
     assert starts_text(clock, alone, 2) == "all now"
     assert starts_text(clock, alone, 5) == "2 now"
+
+
+def test_the_steps_of_an_outlook_end_in_the_whole_one() -> None:
+    """The first steps give no possible start, and no start that the whole outlook contradicts."""
+    instance = sw.load(sw.example("kth-sp2-queue-10"))
+    parts: list[Outlook] = []
+    go = threading.Event()
+    limits = StepLimits(first=0.0, configured=60.0, plan=10.0)
+    found = starts_in_steps(instance, parts.append, limits, cancel=go, skip_plan=go)
+    assert found.to_dict() == outlook(instance, time_limit=10.0).to_dict()
+    assert [item.job for item in parts[-1]] == [item.job for item in found]
+    for part in parts:
+        assert part.plan is None
+        assert all(item.possible is None for item in part)
+        for item in part:
+            if item.state == "starts":
+                assert item.as_configured == found[item.job].as_configured
+            else:
+                assert item.state in ("not examined", found[item.job].state)
+    assert parts[0].cut
+    assert {item.state for item in parts[0]} == {"starts", "not examined"}

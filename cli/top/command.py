@@ -11,16 +11,16 @@ import typer
 
 from ...model.errors import InputError
 from ..declare import command, option
+from ..listing import Column, JobChoice
 from ..options import interval_of, print_note
 from ..process import Exit, cancel_on_signal, left_of
 from ..source import Source
 from ..tables import terminal_width
-from .jobs import Column, JobChoice
 from .view import TopView
 
 if TYPE_CHECKING:
+    from ..watched import WatchedSource
     from .screen import TopPage
-    from .work import TopSource
 
 #: Wall seconds of each plan, and of each explanation.
 TIME_LIMIT = 10.0
@@ -49,11 +49,11 @@ def top(
 
     Exit codes: 0 done, 2 bad input, 3 printed once and stopped early.
     """
+    from ..watched import WatchedSource
     from .live import TopOptions, live
     from .terminal import check_terminal, is_live
-    from .work import TopSource
 
-    given = TopSource(source.read_with_warnings, source.name, source.watched)
+    given = WatchedSource(source.read_with_warnings, source.name, source.watched)
     seconds = LIVE_EVERY if source.live else None
     options = TopOptions(seconds if every is None else interval_of(every, "--every"), time_limit)
     only = {"user": user, "queue": queue}
@@ -67,7 +67,7 @@ def top(
     live(given, options, view)
 
 
-def _print(source: TopSource, view: TopView, time_limit: float) -> None:
+def _print(source: WatchedSource, view: TopView, time_limit: float) -> None:
     """Print the table on standard output, warnings on standard error."""
     from .screen import TopPage
     from .work import listed

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from ...model.display import duration_text
 from ...model.errors import SlotwiseError
-from .jobs import Listing
+from ..listing import Listing
+from ..watched import WatchedSource, explained
 from .screen import TopPage, page_size, screen_lines
 from .terminal import LiveTerminal
 from .view import TopView
-from .work import Background, Task, TopSource, explained, listed
+from .work import Background, Task, listed
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
@@ -46,7 +47,7 @@ class _Requested:
 class LivePage:
     """The state of a page that is in front."""
 
-    source: TopSource
+    source: WatchedSource
     options: TopOptions
     terminal: LiveTerminal
     background: Background
@@ -180,7 +181,7 @@ def _warning(lines: Sequence[str]) -> list[str]:
     return [f"warning: {line}{more}" for line in lines[:1]]
 
 
-def live(source: TopSource, options: TopOptions, view: TopView) -> None:
+def live(source: WatchedSource, options: TopOptions, view: TopView) -> None:
     """Show the page until a key ends it. Raises InputError if the state cannot be read."""
     terminal = LiveTerminal()
     with Background(terminal.wake) as background, terminal:

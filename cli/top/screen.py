@@ -10,8 +10,8 @@ from ...model.display import iso_time, wall_clock
 from ...model.escaping import printable
 from ...model.slurm_words import family_text
 from ...solver.pending_reasons import counted
+from ..listing import HELD_BACK, NOW, WAITS, ListedJob, Listing, cell_of
 from ..tables import COLOURS
-from .jobs import HELD_BACK, NOW, WAITS, Listing, TopJob, cell_of
 from .view import KEYS, TopView
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TopPage:
         return text if self.listing is None else family_text(self.listing.instance, text)
 
     @property
-    def rows(self) -> list[TopJob]:
+    def rows(self) -> list[ListedJob]:
         """The jobs that are listed, in order."""
         return [] if self.listing is None else self.view.choice.of(self.listing.jobs)
 
@@ -187,7 +187,7 @@ def _about(page: TopPage, width: int) -> list[str]:
     return found
 
 
-def _rows(page: TopPage, rows: Sequence[TopJob], width: int, chosen: int | None) -> list[Text]:
+def _rows(page: TopPage, rows: Sequence[ListedJob], width: int, chosen: int | None) -> list[Text]:
     """Return a title and a line a job; the widths are those of all rows of the listing."""
     titles = {name: page.words(title) for name, (title, _) in _COLUMNS.items()}
     widths = _widths(page.rows, titles, width)
@@ -200,7 +200,7 @@ def _rows(page: TopPage, rows: Sequence[TopJob], width: int, chosen: int | None)
     return lines
 
 
-def _widths(rows: Sequence[TopJob], titles: Mapping[str, str], width: int) -> dict[str, int]:
+def _widths(rows: Sequence[ListedJob], titles: Mapping[str, str], width: int) -> dict[str, int]:
     """Return the columns that fit, with their widths."""
     from rich.cells import cell_len
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, get_args
 
-from .jobs import FILTERS, Column, JobChoice, TopJob
+from ..listing import FILTERS, Column, JobChoice, ListedJob
 
 #: The table; the explanation of a job; the keys; a letter for a filter or words are typed.
 Mode: TypeAlias = Literal["table", "explain", "help", "filter", "words"]
@@ -41,7 +41,7 @@ class TopView:
     #: The first line that is seen of a text.
     scroll: int = 0
 
-    def row_of(self, rows: Sequence[TopJob]) -> int:
+    def row_of(self, rows: Sequence[ListedJob]) -> int:
         """Return the row of the chosen job; for a job that has gone, its last row."""
         for at, item in enumerate(rows):
             if item.job == self.job:
@@ -49,7 +49,7 @@ class TopView:
         return max(0, min(self.row, len(rows) - 1))
 
     def pressed(
-        self, key: str, jobs: Sequence[TopJob], page: int, lines: int = 0
+        self, key: str, jobs: Sequence[ListedJob], page: int, lines: int = 0
     ) -> tuple[TopView, Action]:
         """Return the view after a key, and the action to take.
 
@@ -65,7 +65,7 @@ class TopView:
             return self._in_text(key, page, lines)
         return self._in_table(key, jobs, page)
 
-    def _in_table(self, key: str, jobs: Sequence[TopJob], page: int) -> tuple[TopView, Action]:
+    def _in_table(self, key: str, jobs: Sequence[ListedJob], page: int) -> tuple[TopView, Action]:
         rows = self.choice.of(jobs)
         at = _moved(key, self.row_of(rows), page, len(rows))
         if at is not None:
@@ -83,7 +83,7 @@ class TopView:
             return replace(self, choice=JobChoice()), ""
         return replace(self, choice=_sorted(self.choice, key)), ""
 
-    def _at(self, rows: Sequence[TopJob], at: int) -> TopView:
+    def _at(self, rows: Sequence[ListedJob], at: int) -> TopView:
         return replace(self, job=rows[at].job, row=at) if rows else self
 
     def _in_text(self, key: str, page: int, lines: int) -> tuple[TopView, Action]:
@@ -96,7 +96,7 @@ class TopView:
             return replace(self, mode="table", scroll=0), ""
         return self, ""
 
-    def _filtered(self, key: str, jobs: Sequence[TopJob]) -> TopView:
+    def _filtered(self, key: str, jobs: Sequence[ListedJob]) -> TopView:
         """Return the view after `f` and a letter for the column."""
         table = replace(self, mode="table")
         rows = self.choice.of(jobs)

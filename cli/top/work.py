@@ -1,51 +1,23 @@
-"""Requests of the page to the planner: the jobs of a file, and why one of them waits."""
+"""Requests of the page to the planner, each in a thread of its own."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from ...model.errors import report
-from .jobs import Listing, listing_of
-
-if TYPE_CHECKING:
-    from ...model.errors import Problem
-    from ...model.instance import Instance
-    from ...solver.advice.explain import Explanation
+from ..listing import Listing, listing_of
+from ..watched import WatchedSource
 
 R = TypeVar("R")
-#: Reads the state of the cluster, with warnings; raises InputError and OSError.
-Source: TypeAlias = Callable[[], tuple["Instance", Sequence["Problem"]]]
-
-
-@dataclass(frozen=True, slots=True)
-class TopSource:
-    """Source of the cluster's state."""
-
-    read: Source
-    #: Name of the source on the page.
-    title: str
-    #: The file that is watched; None if none is.
-    file: Path | None = None
-
-    def stamp(self) -> tuple[int, ...]:
-        """Return a stamp of the file, which differs once the file has changed."""
-        if self.file is None:
-            return ()
-        try:
-            found = self.file.stat()
-        except OSError:
-            return (0,)
-        return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def listed(
-    source: TopSource, time_limit: Callable[[], float | None], cancel: threading.Event
+    source: WatchedSource, time_limit: Callable[[], float | None], cancel: threading.Event
 ) -> Listing:
     """Read the state and plan it.
 
@@ -56,18 +28,6 @@ def listed(
     instance, warnings = source.read()
     found = outlook(instance, time_limit=time_limit(), cancel=cancel)
     return listing_of(instance, found, report(warnings))
-
-
-def explained(
-    instance: Instance, job: str, time_limit: float | None, cancel: threading.Event
-) -> Explanation:
-    """Return the explanation, as `slotwise explain` prints it."""
-    from ...solver.advice.explain import explain
-    from ..explain import is_small
-
-    return explain(
-        instance, job, time_limit=time_limit, configuration=is_small(instance), cancel=cancel
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.instance import Instance
@@ -62,6 +62,40 @@ def outlook(
         on_progress=on_progress,
     )
     return outlook_of(instance, configured, found, whole)
+
+
+@dataclass(frozen=True, slots=True)
+class StepLimits:
+    """Wall seconds of the steps of :func:`starts_in_steps`."""
+
+    #: Until the earliest starts as configured are published while the simulation continues.
+    first: float = 1.0
+    #: Maximum of the simulation.
+    configured: float = 60.0
+    #: Maximum of the plan by the optimal method.
+    plan: float = 10.0
+
+
+def starts_in_steps(
+    instance: Instance,
+    publish: Callable[[Outlook], None],
+    limits: StepLimits = StepLimits(),
+    *,
+    cancel: threading.Event,
+    skip_plan: threading.Event,
+) -> Outlook:
+    """Return the same answer, and publish its first parts before.
+
+    publish: takes an answer without possible starts, in which jobs may be "not examined"; called
+    once or twice. cancel: stops everything. skip_plan: stops the plan alone.
+    """
+    part = limits.first, lambda run: publish(outlook_of(instance, run, None))
+    budget = Budget(limits.configured, cancel=cancel)
+    configured = run_as_configured(instance, budget=budget, first_part=part)
+    reasons = Budget(limits.plan, cancel=cancel)
+    publish(outlook_of(instance, configured, None, reasons))
+    found = plan(instance, "optimal", time_limit=limits.plan, cancel=skip_plan)
+    return outlook_of(instance, configured, found, reasons)
 
 
 def configured_within(instance: Instance, whole: Budget, share: float) -> ConfiguredRun:

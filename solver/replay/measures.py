@@ -164,20 +164,29 @@ def batch_interval(means: Floats, centre: float) -> tuple[float, float]:
     return centre - half, centre + half
 
 
+def measured_span(arrival: Ints, measuring: Measuring) -> tuple[int, int]:
+    """Return the first and the last instant of the arrivals that are measured.
+
+    Raises InputError if no job arrives then.
+    """
+    first, last = int(arrival.min()), int(arrival.max())
+    begin, end = first + measuring.warm_up, last - measuring.cool_down
+    if not ((arrival >= begin) & (arrival <= end)).any():
+        raise InputError(
+            f"no job is submitted between warm-up ({measuring.warm_up} s) and cool-down "
+            f"({measuring.cool_down} s); submissions span {last - first} s"
+        )
+    return begin, end
+
+
 class _Measured:
     """The measured jobs of a replay, and the spans over which it is measured."""
 
     def __init__(self, outcome: ReplayedJobs, measuring: Measuring) -> None:
         self.outcome, self.threshold = outcome, measuring.slowdown_threshold
-        first, last = int(outcome.arrival.min()), int(outcome.arrival.max())
         #: First and last instant of the arrivals that are measured.
-        self.begin, self.end = first + measuring.warm_up, last - measuring.cool_down
+        self.begin, self.end = measured_span(outcome.arrival, measuring)
         self.jobs = (outcome.arrival >= self.begin) & (outcome.arrival <= self.end)
-        if not self.jobs.any():
-            raise InputError(
-                f"no job is submitted between warm-up ({measuring.warm_up} s) and cool-down "
-                f"({measuring.cool_down} s); submissions span {last - first} s"
-            )
         self.first = int(outcome.arrival[self.jobs].min())
         self.last_end = int((outcome.start + outcome.run)[self.jobs].max())
 

@@ -16,6 +16,7 @@ from ...model.workload import Ints, Workload, canonical, machine_size
 from ..scheduler.metrics import SHORT
 from ..scheduler.metrics import bounded_slowdown as slowdown_of
 from .engine import Engine, ScheduleAfter
+from .export import PoolSchedule
 from .measures import GroupMetrics, Measuring, Metrics, ReplayedJobs, measured
 from .policies import Conservative, Easy, EasySjbf, Fcfs, Replan
 from .queue_policy import OF_LITERATURE, Ordered, QueuePolicy, ordered, registered
@@ -137,6 +138,20 @@ class ReplayResult:
         import pandas
 
         return pandas.DataFrame(self.columns())
+
+    @property
+    def schedule(self) -> PoolSchedule:
+        """Return the schedule of a complete replay, for SWF and other formats.
+
+        Raises InputError if the replay was stopped.
+        """
+        if not self.complete:
+            raise InputError("the replay was stopped before its end; resume it to write it")
+        return PoolSchedule(self.workload, self.arrival, self.start, self.procs, self.policy)
+
+    def to_swf(self) -> str:
+        """Return the schedule as an SWF log with waits and processors. Raises InputError."""
+        return "".join(self.schedule.swf_lines())
 
     @property
     def metrics(self) -> Metrics:

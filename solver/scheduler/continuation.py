@@ -7,7 +7,7 @@ instance whose jobs run to their limits.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -516,12 +516,15 @@ def run_as_configured(
     budget: Budget | None = None,
     until: str = "",
     unless_later: tuple[str, int] | None = None,
+    first_part: tuple[float, Callable[[ConfiguredRun], None]] | None = None,
 ) -> ConfiguredRun:
     """Run the scheduler until every pending job has started or no event is left.
 
     until: a job whose start is all that is asked for, "" for every job. unless_later: a job and a
     second: where it has not started by then the run is given up. budget: once it is over, the run
-    is `cut`. Raises InputError where the configuration does not allow its method (TBR-15).
+    is `cut`. first_part: wall seconds after which a run that still continues gives its earliest
+    starts, as an incomplete run, and the function that takes them. Raises InputError where the
+    configuration does not allow its method (TBR-15).
     """
     budget = budget or Budget()
     top = looking_ahead(instance)
@@ -540,6 +543,9 @@ def run_as_configured(
             if given_up or budget.stopped() or not session.advance():
                 break
             waiting.difference_update(session.cycle.record.started)
+            if first_part is not None and waiting and budget.elapsed() >= first_part[0]:
+                first_part[1](_found(session, estimates, instance, cut=True))
+                first_part = None
     cut = bool(waiting) and (budget.stopped() or given_up) and not (until and until not in waiting)
     return _found(session, estimates, instance, cut=cut)
 

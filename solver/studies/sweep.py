@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def redrawn(instance: Instance, seed: int) -> Instance:
-    """The instance with its jobs to come drawn anew, whole weeks with replacement.
+    """Return the instance with its future jobs resampled, whole weeks with replacement.
 
     A job keeps its place within its week, and its number with that of the new week behind it. What
     runs and what waits at the beginning stays.

@@ -23,6 +23,7 @@ ACCT = DATA / "acct" / "lsb.acct.small-cluster"
 NAMES = sorted(
     sys.stdlib_module_names
     | {"numpy", "yaml", "pydantic", "typer", "click", "rich", "lark", "ortools", "pulp", "highspy"}
+    | {"fastapi", "starlette", "uvicorn", "h11", "anyio", "sqlalchemy"}
     | {"cli", "solver", "model", "sitecustomize", "usercustomize", "matplotlib", "pyarrow", "dask"}
 )
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
@@ -80,6 +81,7 @@ LINES = (
     "replay LOG",
     "show bjobs --example headline",
     "top --example headline --once",
+    "serve --example headline --port 0 --for 1s",
     "check SITE",
     "generate --hosts 2 --running 1",
     "examples",

@@ -34,6 +34,7 @@ LINES = {
     "forecast": ["--history", "log.swf", "--samples", "5", "--policy", "fcfs"],
     "show": ["bjobs"],
     "top": ["--once"],
+    "serve": ["--port", "0", "--for", "1s"],
     "whatif": ["--set", "MBD_SLEEP_TIME=30"],
     "simulate": ["--until", "2h"],
     "check": [],
@@ -47,6 +48,7 @@ SHOWN = {
     "simulate": "this cluster",
     "check": "this cluster: ok (1 host, 4 slots, 1 running, 1 pending job)",
     "resreq": "1 of 1 hosts match",
+    "serve": "http://127.0.0.1:",
 }
 #: Ten jobs one after another, as a history.
 SWF = "; MaxProcs: 4\n" + "".join(

@@ -296,6 +296,7 @@ COMMANDS = {
     "resreq": ["resreq", "mem>100"],
     "diagnose": ["diagnose", HEADLINE],
     "top": ["top", HEADLINE, "--once"],
+    "serve": ["serve", HEADLINE, "--port", "0", "--for", "1s"],
     "explain": ["explain", HEADLINE, "job5"],
     "ask": ["ask", HEADLINE, "-n 1", "--method", "time-based"],
     "report": ["report", HEADLINE, "--method", "greedy", "-o", "-"],
@@ -330,6 +331,7 @@ REMARKING = {
     "snapshot",
     "sweep",
     "forecast",
+    "serve",
 }
 
 

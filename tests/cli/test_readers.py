@@ -58,6 +58,9 @@ READERS: dict[str, str] = {
     "replay resume": "replay LOG --resume IN",
     "show words": "show bjobs IN",
     "top file": "top IN --once",
+    "serve file": "serve IN --port 0 --for 1s",
+    "serve history": f"serve {HEADLINE} --port 0 --for 1s --history IN",
+    "serve token_file": f"serve {HEADLINE} --port 0 --for 1s --token-file IN",
     "score log": "score STORE --log IN",
     "verify file": "verify IN AFTER",
     "verify log": "verify BEFORE IN",
@@ -160,6 +163,7 @@ UNREADABLE: dict[str, Callable[[Path], Path]] = {
 }
 #: What wants a folder.
 FOLDERS = {
+    ("serve file", "Is a directory"),
     ("import lsf confdir", "Not a directory"),
     ("import lsf confdir", "Is a directory"),
     ("import snapshot folder", "Is a directory"),

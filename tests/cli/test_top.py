@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from on_terminal import OnTerminal, copy_of
 from rich.cells import cell_len
 from slotwise import InputError
-from slotwise.cli.top.jobs import JobChoice, Listing, TopJob, listing_of
+from slotwise.cli.listing import JobChoice, ListedJob, Listing, listing_of
 from slotwise.cli.top.keys import KeyReader
 from slotwise.cli.top.screen import TopPage, page_size, screen_lines
 from slotwise.cli.top.view import KEYS, TopView
@@ -28,14 +28,14 @@ from slotwise.solver.outlook.outlook import outlook
 EXAMPLE = sw.example("joint-wins")
 
 
-def row(number: int, **changes: object) -> TopJob:
+def row(number: int, **changes: object) -> ListedJob:
     """A job like many others."""
     usual: dict[str, object] = {
         **{"job": str(number), "user": f"u{number % 3}", "queue": "long", "slots": number % 7},
         **{"state": "waits", "configured": 60 * number, "possible": 60, "waits_for": "8 slots"},
         **{"configured_text": f"{number}m", "possible_text": "1m", "lines": (f"job {number}",)},
     }
-    return TopJob(**(usual | changes))  # type: ignore[arg-type]
+    return ListedJob(**(usual | changes))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_rows_are_sorted_and_filtered(choice: JobChoice, expected: list[str]) ->
     assert [item.job for item in choice.of(jobs)] == expected
 
 
-def pressed(keys: str | list[str], jobs: list[TopJob], view: TopView | None = None) -> TopView:
+def pressed(keys: str | list[str], jobs: list[ListedJob], view: TopView | None = None) -> TopView:
     view = view or TopView()
     for key in keys:
         view, _ = view.pressed(key, jobs, 10, 30)

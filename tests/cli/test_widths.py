@@ -69,7 +69,7 @@ LISTINGS: dict[str, list[list[str]]] = {
     ],
 }
 #: Commands that write a file, a page or a document, and print no listing.
-NO_LISTING = {"report", "top", "schema", "generate", "snapshot"} | {
+NO_LISTING = {"report", "top", "serve", "schema", "generate", "snapshot"} | {
     f"import {kind}" for kind in ("snapshot", "lsf", "events", "acct", "swf", "pool", "slurm")
 }
 #: Of these every line has its own length whatever the terminal's: LSF's tables, records, numbers.

@@ -36,6 +36,9 @@ WRITERS: dict[str, tuple[str, bytes]] = {
         b'{"format":"slotwise-checkpoint"',
     ),
     "replay --jobs": ("replay LOG --jobs OUT", b"job,"),
+    "replay --output": ("replay LOG --output OUT", b"; MaxProcs"),
+    "replay --evalys": ("replay LOG --evalys OUT", b"job_id,"),
+    "replay --plot": ("replay LOG --plot OUT", b"<?xml"),
     "replay --checkpoint": (
         "replay LOG --checkpoint OUT --checkpoint-every 0.001",
         b'{"format":"slotwise-checkpoint"',
@@ -78,6 +81,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
 OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
     | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
+    | {"--token-file"}
     | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers", "--blimits", "--bjgroup"}
     | {
         "--brsvs",
@@ -138,8 +142,17 @@ def begin(request: pytest.FixtureRequest) -> bytes:
 @pytest.fixture
 def name(begin: bytes) -> str:
     """What the file is called, where its name says what goes in."""
-    endings = {b"\x89PNG": ".png", b"<?xml": ".svg", b"<!": ".html", b"format: ": ".yaml"}
-    return "out" + endings.get(begin, ".json" if begin.startswith(b"{") else ".csv")
+    endings = {
+        b"\x89PNG": ".png",
+        b"<?xml": ".svg",
+        b"<!": ".html",
+        b"format: ": ".yaml",
+        b"; Max": ".swf",
+    }
+    return "out" + endings.get(
+        begin[:5] if begin.startswith(b"; Max") else begin,
+        ".json" if begin.startswith(b"{") else ".csv",
+    )
 
 
 def path_options() -> Iterator[str]:

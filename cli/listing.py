@@ -1,4 +1,4 @@
-"""The rows of the page: pending jobs, which of them are listed, and in which order."""
+"""Pending jobs as rows: which of them are listed, and in which order."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ...model.display import WrittenTimes, duration_text, smallest_difference
-from ...model.slurm_words import family_text
-from ..outlook_text import caution_lines, short_reason, start_lines, start_times
-from ..tables import State
+from ..model.display import WrittenTimes, duration_text, smallest_difference
+from ..model.slurm_words import family_text
+from .outlook_text import caution_lines, short_reason, start_lines, start_times
+from .tables import State
 
 if TYPE_CHECKING:
-    from ...model.instance import Instance
-    from ...model.job import Job
-    from ...solver.outlook.records import JobOutlook, Outlook
+    from ..model.instance import Instance
+    from ..model.job import Job
+    from ..solver.outlook.records import JobOutlook, Outlook
 
 #: Sort keys of the rows, each with its title on the page.
 Column: TypeAlias = Literal[
@@ -36,7 +36,7 @@ _COLOURS: Mapping[str, State] = {
 
 
 @dataclass(frozen=True, slots=True)
-class TopJob:
+class ListedJob:
     """A pending job as the page lists it."""
 
     job: str
@@ -74,7 +74,7 @@ class Listing:
 
     instance: Instance
     #: Jobs in priority order.
-    jobs: tuple[TopJob, ...]
+    jobs: tuple[ListedJob, ...]
     #: Note on the times, a sentence or "".
     note: str = ""
     #: A limit came before every job was examined.
@@ -99,7 +99,7 @@ class JobChoice:
     #: Words that a row must have.
     words: str = ""
 
-    def of(self, jobs: Sequence[TopJob]) -> list[TopJob]:
+    def of(self, jobs: Sequence[ListedJob]) -> list[ListedJob]:
         """Return the rows; equal values stay in priority order, jobs without a start are last."""
         words = self.words.lower().split()
         found = [
@@ -141,14 +141,14 @@ def listing_of(instance: Instance, found: Outlook, warnings: Sequence[str] = ())
     return Listing(instance, jobs, clock.note, found.cut, tuple(warnings))
 
 
-def _row(clock: WrittenTimes, job: Job, item: JobOutlook) -> TopJob:
+def _row(clock: WrittenTimes, job: Job, item: JobOutlook) -> ListedJob:
     now = clock.instance.now
     gap = smallest_difference((item.as_configured, item.possible))
     configured, possible = (
         None if time is None else time - now for time in (item.as_configured, item.possible)
     )
     why = item.condition or item.waits_for or item.held_back
-    return TopJob(
+    return ListedJob(
         job=job.id,
         user=job.user,
         queue=job.queue,
@@ -186,7 +186,7 @@ def _lines(clock: WrittenTimes, item: JobOutlook, why: str) -> Iterator[str]:
     yield from caution_lines(item, "configured", ())
 
 
-def cell_of(item: TopJob, name: str) -> str:
+def cell_of(item: ListedJob, name: str) -> str:
     """Return the text of a column."""
     if name == "waits for":
         return short_reason(item.waits_for)

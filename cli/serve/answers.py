@@ -1,0 +1,312 @@
+"""Answers of the service as records: each with the time of its state, cautions and staleness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from ...model.display import clock_text, iso_time
+from ...model.duration import expected_finish
+from ...solver.advice.likely import times_of
+from ..outlook_text import short_reason
+from .access import Viewer
+from .board import BoardRow, BoardState, PlannedRow
+from .polls import zero_of
+
+if TYPE_CHECKING:
+    from ...model.instance import Instance
+    from ...model.omissions import Omission
+
+#: Maximum number of rows of one answer, and of hosts of one job.
+MAX_ROWS, MAX_HOSTS = 5000, 24
+
+
+@dataclass(frozen=True, slots=True)
+class StateTime:
+    """The head of every answer."""
+
+    #: Number of the state; a new one has a larger number.
+    version: int
+    #: Name of the source.
+    source: str
+    #: Time of the state: ISO 8601, or seconds of a clock without dates.
+    time: str
+    #: Seconds since 1970 at which it was read, None before the first poll.
+    read_at: float | None
+    #: Whether no poll has succeeded for some intervals, or the last one failed.
+    stale: bool
+    #: Message of the last poll or plan that failed, "" if none did.
+    problem: str
+    #: Whether starts of this state are still being computed.
+    planning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobsAnswer:
+    """The pending jobs."""
+
+    state: StateTime
+    #: Hosts, slots, running and pending jobs of the cluster.
+    cluster: Mapping[str, int]
+    jobs: list[dict[str, Any]]
+    #: Rules that starts do not take into account, each with its jobs.
+    cautions: list[dict[str, Any]]
+    #: Remarks of the reader of the state.
+    warnings: list[str]
+    #: Pending jobs in all that the viewer sees.
+    total: int
+
+
+def finite(record: Any) -> Any:
+    """Return a record with None in place of numbers that JSON does not have."""
+    if isinstance(record, float):
+        return record if isfinite(record) else None
+    if isinstance(record, Mapping):
+        return {str(key): finite(value) for key, value in record.items()}
+    if isinstance(record, (list, tuple)):
+        return [finite(value) for value in record]
+    return record
+
+
+def dumped(record: Any) -> bytes:
+    """Return a record as compact JSON."""
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+
+
+def state_record(state: BoardState, source: str, *, stale: bool) -> dict[str, Any]:
+    """Return the head of an answer; the fields of :class:`StateTime`."""
+    polled = state.polled
+    return {
+        "version": state.version,
+        "source": source,
+        "time": "" if polled is None else time_of_state(polled.instance),
+        "read_at": None if polled is None else round(polled.read_at, 3),
+        "stale": stale,
+        "problem": state.problem or state.unplanned,
+        "planning": state.planning,
+    }
+
+
+def time_of_state(instance: Instance) -> str:
+    """Return the time of a state as ISO 8601; without dates as its second."""
+    return iso_time(instance.origin, instance.now) or f"second {instance.now}"
+
+
+def jobs_record(
+    state: BoardState, head: dict[str, Any], viewer: Viewer, only: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the answer with the pending jobs; the fields of :class:`JobsAnswer`.
+
+    only: values that columns must have.
+    """
+    instance = None if state.polled is None else state.polled.instance
+    seen = [row for row in state.rows if viewer.sees(row.job.user)]
+    chosen = [
+        row for row in seen if all(getattr(row.job, name) == value for name, value in only.items())
+    ]
+    rows = [] if instance is None else [row_record(row, instance) for row in chosen[:MAX_ROWS]]
+    names = {row.job.id for row in seen}
+    return {
+        "state": head,
+        "cluster": {} if instance is None else cluster_record(instance),
+        "jobs": rows,
+        "cautions": cautions_record(state, names),
+        "warnings": warnings_of(state),
+        "total": len(seen),
+    }
+
+
+def warnings_of(state: BoardState) -> list[str]:
+    """Return remarks on the state, and why there is no forecast."""
+    found = [] if state.polled is None else list(state.polled.warnings)
+    return found + ([f"no forecast: {state.not_forecast}"] if state.not_forecast else [])
+
+
+def cluster_record(instance: Instance) -> dict[str, int]:
+    """Return the size of a cluster."""
+    return {
+        "hosts": len(instance.cluster.hosts),
+        "slots": sum(host.slots for host in instance.cluster.hosts),
+        "running": len(instance.running),
+        "pending": len(instance.pending),
+    }
+
+
+def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
+    """Return a pending job with its predicted starts; times in seconds of the instance."""
+    job, planned = row.job, row.planned
+    found: dict[str, Any] = {
+        "job": job.id,
+        "user": job.user,
+        "queue": job.queue,
+        "slots": job.slots,
+        **_times({"submit": job.submit}, instance),
+        "state": "not examined" if planned is None else _state_of(planned),
+        "of_earlier_state": row.of_earlier_state,
+    }
+    if planned is None:
+        return found
+    shift = planned.zero - zero_of(instance)
+    predicted = planned.predicted
+    times: dict[str, int | None] = {
+        "as_configured": predicted.as_configured,
+        "possible": predicted.possible,
+        "estimate": predicted.estimate,
+    }
+    if planned.likely is not None:
+        times |= times_of(planned.likely)
+    shifted = {name: None if time is None else time + shift for name, time in times.items()}
+    found |= _times(shifted, instance)
+    found |= {
+        "proved": predicted.proved,
+        "waits_for": short_reason(planned.listed.waits_for),
+        "reason": planned.listed.waits_for,
+        "cautions": [item.name for item in predicted.cautions],
+        "possible_cautions": [item.name for item in predicted.possible_cautions],
+        "changed": None if planned.change is None else _change_record(planned, instance),
+    }
+    return found
+
+
+def _state_of(planned: PlannedRow) -> str:
+    return planned.listed.state
+
+
+def _change_record(planned: PlannedRow, instance: Instance) -> dict[str, Any]:
+    change = planned.change
+    assert change is not None
+    at = change.at - zero_of(instance)
+    return {
+        "kind": change.kind,
+        "by": change.by,
+        "because": change.because,
+        "text": change.text,
+        **_times({"at": at}, instance),
+    }
+
+
+def _times(times: Mapping[str, int | None], instance: Instance) -> dict[str, Any]:
+    """Return times, each followed by an ISO stamp or a short text."""
+    found: dict[str, Any] = {}
+    for name, time in times.items():
+        found[name] = time
+        if instance.origin is not None:
+            found[f"{name}_time"] = iso_time(instance.origin, time)
+        elif time is not None:
+            found[f"{name}_text"] = clock_text(instance, time)
+    return found
+
+
+def cautions_record(state: BoardState, names: set[str]) -> list[dict[str, Any]]:
+    """Return the omissions of the starts, each with those of the named jobs that it touches."""
+    found: dict[str, tuple[Omission, list[str]]] = {}
+    for row in state.rows:
+        if row.planned is None or row.job.id not in names:
+            continue
+        predicted = row.planned.predicted
+        for item in (*predicted.cautions, *predicted.possible_cautions):
+            found.setdefault(item.name, (item, []))[1].append(row.job.id)
+    return [{"caution": name, "jobs": jobs} for name, (_, jobs) in found.items()]
+
+
+def job_record(state: BoardState, row: BoardRow, head: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer for one pending job."""
+    assert state.polled is not None
+    instance, planned = state.polled.instance, row.planned
+    position = next(at for at, other in enumerate(state.rows, 1) if other is row)
+    return {
+        "state": head,
+        "job": row_record(row, instance),
+        "now": instance.now,
+        "position": position,
+        "of": len(state.rows),
+        "run_limit": row.job.run_limit,
+        "lines": [] if planned is None else list(planned.listed.lines),
+        "outlook": None if planned is None else planned.predicted.to_dict(planned.origin),
+        "place": [] if planned is None else place_record(state, planned, instance),
+        "moves": [] if planned is None else moves_record(planned, instance),
+    }
+
+
+def moves_record(planned: PlannedRow, instance: Instance) -> list[dict[str, Any]]:
+    """Return how the starts of a job have moved, the last state first."""
+    zero = zero_of(instance)
+
+    def shifted(time: int | None) -> int | None:
+        return None if time is None else time - zero
+
+    return [
+        _times(
+            {
+                "at": shifted(move.at),
+                "as_configured": shifted(move.as_configured),
+                "possible": shifted(move.possible),
+                "likely": shifted(move.likely),
+            },
+            instance,
+        )
+        for move in reversed(planned.moves)
+    ]
+
+
+def place_record(
+    state: BoardState, planned: PlannedRow, instance: Instance
+) -> list[dict[str, Any]]:
+    """Return the hosts on which a job starts as configured, with the jobs there until it starts.
+
+    () if its start is of an earlier state than the last whole plan.
+    """
+    predicted, whole = planned.predicted, state.planned
+    if predicted.as_configured is None or whole is None or whole.number != planned.number:
+        return []
+    shift = planned.zero - zero_of(instance)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name in list(predicted.as_configured_on)[:MAX_HOSTS]:
+        found[name] = []
+    for run in whole.instance.running:
+        end = expected_finish(whole.instance, run)
+        for name in found.keys() & run.allocation.keys():
+            slots = run.allocation[name]
+            found[name].append(_stretch("running", run.job.id, slots, None, end, shift))
+    starts = {} if state.predicted is None else state.predicted.configured
+    for item in starts.values():
+        if item.start is None or item.start > predicted.as_configured:
+            continue
+        for name in found.keys() & item.allocation.keys():
+            times = item.start, item.finish, shift
+            found[name].append(_stretch("planned", item.job, item.allocation[name], *times))
+    slots_of = {host.name: host.slots for host in whole.instance.cluster.hosts}
+    return [{"host": name, "slots": slots_of[name], "jobs": jobs} for name, jobs in found.items()]
+
+
+def _stretch(
+    kind: str, job: str, slots: int, start: int | None, end: int | None, shift: int
+) -> dict[str, Any]:
+    """Return a job on a host; shift: from its times to those of the answer, in seconds."""
+    return {
+        "kind": kind,
+        "job": job,
+        "slots": slots,
+        "start": None if start is None else start + shift,
+        "end": None if end is None else end + shift,
+    }
+
+
+def plan_record(state: BoardState, head: dict[str, Any], viewer: Viewer) -> dict[str, Any]:
+    """Return the plan of possible starts; a named user gets only own jobs."""
+    predicted = state.predicted
+    plan = None if predicted is None or predicted.plan is None else predicted.plan.to_dict()
+    own = {row.job.id for row in state.rows if viewer.sees(row.job.user)}
+    if plan is not None and viewer.user is not None:
+        plan["reservations"] = [item for item in plan["reservations"] if item["job"] in own]
+        plan["unplaced"] = [item for item in plan["unplaced"] if item["job"] in own]
+    of = None if state.planned is None else time_of_state(state.planned.instance)
+    return {
+        "state": head,
+        "plan": plan,
+        "plan_of": of,
+        "cautions": cautions_record(state, own),
+    }

@@ -1,0 +1,342 @@
+"""The HTTP interface of the service: pages, answers as JSON, events, metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import zlib
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from typing import Any, Final, get_args
+from urllib.parse import parse_qs, quote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
+
+from ... import __version__
+from ...model.errors import InputError, SlotwiseError, UnknownNameError
+from ...solver.accuracy.score import ScoreBy
+from .access import COOKIE, Viewer
+from .answers import (
+    JobsAnswer,
+    dumped,
+    finite,
+    job_record,
+    jobs_record,
+    plan_record,
+    state_record,
+)
+from .board import BoardState
+from .guard import Guard, TooLarge, read_body
+from .metrics import CONTENT_TYPE, metrics_text
+from .pages import ASSETS, asset_bytes, page_bytes
+from .questions import TooManyQuestions
+from .service import AskedJob, Service
+from .streams import Streams
+
+_JSON = "application/json"
+#: Seconds to wait for the answer to a question, with its time in the queue.
+ANSWER_SECONDS = 90.0
+#: What makes the groups of an answer on accuracy.
+GROUPED: Final = get_args(ScoreBy)
+#: Query names by which the pending jobs are filtered.
+FILTERED = ("user", "queue")
+
+
+class Answers:
+    """Answers to requests, from the current state."""
+
+    def __init__(self, service: Service, streams: Streams) -> None:
+        self.service, self.streams = service, streams
+        #: The last accuracy, by its grouping and the state; one is computed at a time.
+        self._scored: tuple[tuple[str, int] | None, Any] = None, None
+        self._scoring = asyncio.Lock()
+
+    def head(self, state: BoardState) -> dict[str, Any]:
+        """Return the head of an answer."""
+        service = self.service
+        return state_record(state, service.title, stale=service.is_stale(state))
+
+    def of_state(
+        self, request: Request, name: str, make: Callable[[BoardState], dict[str, Any]]
+    ) -> Response:
+        """Return an answer that depends on the state alone, with its ETag; 304 if it is known.
+
+        name: identifies the answer among those of one state.
+        """
+        state = self.service.board.state
+        stale = self.service.is_stale(state)
+        key = f"{name} {stale}"
+        tag = f'"{state.version}-{zlib.crc32(key.encode()):08x}"'
+        vary = ", ".join(filter(None, ("authorization", "cookie", self.service.access.header)))
+        headers = {"etag": tag, "cache-control": "private, no-cache", "vary": vary}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        body = state.answers.get(key)
+        if body is None:
+            body = dumped(make(state))
+            if len(state.answers) < 64:
+                state.answers[key] = body
+        return Response(body, media_type=_JSON, headers=headers)
+
+    def jobs(self, request: Request) -> Response:
+        """Return the pending jobs."""
+        viewer = viewer_of(request)
+        only = {key: value for key in FILTERED if (value := request.query_params.get(key))}
+        name = f"jobs {viewer.user!r} {sorted(only.items())!r}"
+        return self.of_state(
+            request, name, lambda state: jobs_record(state, self.head(state), viewer, only)
+        )
+
+    async def job(self, request: Request, job: str) -> Response:
+        """Return one pending job; with ?explain=true why it waits and what would help."""
+        viewer, state = viewer_of(request), self.service.board.state
+        row = state.row(job)
+        if row is None or state.polled is None or not viewer.sees(row.job.user):
+            history = await self.history(job, viewer)
+            text = "this job is not pending: it has started, finished or never waited here"
+            return problem(404, text, state=self.head(state), history=history)
+        found = job_record(state, row, self.head(state))
+        found["history"] = await self.history(job, viewer)
+        if request.query_params.get("explain") in ("true", "1"):
+            polled = state.polled
+            answer = await self.answered(
+                lambda: self.service.explain(
+                    polled.instance, polled.number, job, client_of(request, viewer)
+                )
+            )
+            if isinstance(answer, Response):
+                return answer
+            found |= answer
+        return json_response(found)
+
+    async def history(self, job: str, viewer: Viewer) -> list[dict[str, Any]]:
+        """Return how the estimates of a job moved; [] without a store."""
+        store, polled = self.service.store, self.service.board.state.polled
+        if store is None:
+            return []
+        return await asyncio.to_thread(store.history, job, viewer, polled)
+
+    async def ask(self, request: Request) -> Response:
+        """Return when the job of a bsub line or script would start."""
+        state, viewer = self.service.board.state, viewer_of(request)
+        if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
+            return problem(415, f"the body must be of the type {_JSON}")
+        try:
+            body = await read_body(request.receive)
+            asked = AskedJob.of(json.loads(body))
+        except TooLarge as error:
+            return problem(413, str(error))
+        except InputError as error:
+            return problem(400, str(error))
+        except (ValueError, RecursionError):
+            return problem(400, "the body is no JSON in UTF-8")
+        if state.polled is None:
+            return problem(503, "no state of the cluster has been read yet")
+        instance = state.polled.instance
+        client = client_of(request, viewer)
+        answer = await self.answered(lambda: self.service.ask(instance, asked, viewer, client))
+        if isinstance(answer, Response):
+            return answer
+        return json_response({"state": self.head(state), **answer})
+
+    async def answered(self, put: Callable[[], Future[Any]]) -> Any:
+        """Return the answer to a question, or the response if there is none."""
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(put()), ANSWER_SECONDS)
+        except TooManyQuestions as error:
+            return problem(429 if error.of_one else 503, str(error), headers={"retry-after": "5"})
+        except TimeoutError:
+            text = f"no answer within {ANSWER_SECONDS:g} s"
+            return problem(503, text, headers={"retry-after": "30"})
+        except UnknownNameError as error:
+            return problem(404, str(error))
+        except SlotwiseError as error:
+            return problem(400, str(error))
+
+    async def accuracy(self, request: Request) -> Response:
+        """Return how right the estimates were."""
+        store, state = self.service.store, self.service.board.state
+        head = self.head(state)
+        if store is None:
+            return json_response({"state": head, "accuracy": None})
+        asked = request.query_params.get("by", "method")
+        by = next((name for name in GROUPED if name == asked), None)
+        if by is None:
+            return problem(400, f"by: {asked[:40]!r} is not accepted: use {', '.join(GROUPED)}")
+        key = by, state.version
+        if self._scored[0] != key:
+            if self._scoring.locked():
+                return problem(503, "the figures are being computed", {"retry-after": "5"})
+            async with self._scoring:
+                found = finite(await asyncio.to_thread(store.accuracy, by))
+                self._scored = key, found
+        return json_response({"state": head, "accuracy": self._scored[1]})
+
+    def health(self) -> Response:
+        """Return whether the service works; 503 if one of its threads is dead."""
+        service = self.service
+        state = service.board.state
+        alive = service.planner.is_alive and service.poller.is_alive
+        record = {
+            "status": "ok" if alive else "a thread is dead",
+            "stale": service.is_stale(state),
+            "version": __version__,
+        }
+        return json_response(record, status=200 if alive else 503)
+
+    async def events(self, request: Request) -> Response:
+        """Return the stream of events."""
+        if self.streams.is_full:
+            text = "too many open streams"
+            return problem(503, text, headers={"retry-after": "30"})
+        last = request.headers.get("last-event-id", "")
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        stream = self.streams.events(last)
+        return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+    async def login(self, request: Request) -> Response:
+        """Take the token of the sign-in page and set the cookie."""
+        try:
+            form = parse_qs((await read_body(request.receive)).decode("latin-1"), max_num_fields=4)
+        except (TooLarge, ValueError):
+            return problem(413, "the body is too long")
+        access = self.service.access
+        if not access.is_token(form.get("token", [""])[0]):
+            await asyncio.sleep(1.0)
+            return RedirectResponse("login?wrong=1", status_code=303)
+        answer = RedirectResponse("./", status_code=303)
+        secure = request.url.scheme == "https" or (
+            request.headers.get("x-forwarded-proto") == "https"
+        )
+        answer.set_cookie(COOKIE, access.cookie(), httponly=True, samesite="strict", secure=secure)
+        return answer
+
+
+def viewer_of(request: Request) -> Viewer:
+    """Return who asks, as the guard has found."""
+    found: Viewer = request.scope["state"]["viewer"]
+    return found
+
+
+def client_of(request: Request, viewer: Viewer) -> str:
+    """Return the one to whom a question counts."""
+    return viewer.user or (request.client.host if request.client else "")
+
+
+def json_response(record: Any, status: int = 200) -> Response:
+    """Return a record as a response that no cache keeps."""
+    headers = {"cache-control": "no-store"}
+    return Response(dumped(record), status, headers, _JSON)
+
+
+def problem(status: int, text: str, headers: dict[str, str] | None = None, **more: Any) -> Response:
+    """Return an error as a response."""
+    body = dumped({"error": text, **more})
+    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, _JSON)
+
+
+def application(service: Service) -> tuple[Guard, Streams]:
+    """Return the whole interface of a service, and its streams, which the caller closes."""
+    streams = Streams(service)
+    answers = Answers(service, streams)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        streams.begin()
+        try:
+            yield
+        finally:
+            streams.close()
+
+    app = FastAPI(
+        title="slotwise", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan
+    )
+    _add_answers(app, answers)
+    _add_pages(app, answers)
+    return Guard(app, service), streams
+
+
+def _add_answers(app: FastAPI, answers: Answers) -> None:
+    """Add the paths that return data."""
+
+    @app.get("/jobs", response_class=Response, responses={200: {"model": JobsAnswer}})
+    async def jobs(request: Request, user: str = "", queue: str = "") -> Response:
+        """The pending jobs with their predicted starts; 304 if the ETag is the same."""
+        return answers.jobs(request)
+
+    @app.get("/jobs/{job:path}", response_class=Response)
+    async def one_job(request: Request, job: str, explain: bool = False) -> Response:
+        """One pending job; explain=true: why it waits, and what would start it earlier."""
+        return await answers.job(request, job)
+
+    @app.get("/plan", response_class=Response)
+    async def plan(request: Request) -> Response:
+        """The plan of possible starts."""
+        viewer = viewer_of(request)
+        return answers.of_state(
+            request,
+            f"plan {viewer.user!r}",
+            lambda state: plan_record(state, answers.head(state), viewer),
+        )
+
+    @app.post("/ask", response_class=Response)
+    async def ask(request: Request) -> Response:
+        """When the job of a bsub line ({"line": …}) or script ({"script": …}) would start."""
+        return await answers.ask(request)
+
+    @app.get("/accuracy", response_class=Response)
+    async def accuracy(request: Request, by: str = "method") -> Response:
+        """How right the estimates were."""
+        return await answers.accuracy(request)
+
+    @app.get("/events", response_class=Response)
+    async def events(request: Request) -> Response:
+        """Server-sent events: one with the head of each new state."""
+        return await answers.events(request)
+
+    @app.get("/healthz", response_class=Response)
+    async def healthz() -> Response:
+        """Whether the service works."""
+        return answers.health()
+
+    @app.get("/metrics", response_class=Response)
+    async def metrics() -> Response:
+        """Counters as Prometheus reads them."""
+        return Response(metrics_text(answers.service), media_type=CONTENT_TYPE)
+
+
+def _add_pages(app: FastAPI, answers: Answers) -> None:
+    """Add the pages for people, and their scripts and styles."""
+
+    def page(name: str, up: str = "") -> Response:
+        headers = {"cache-control": "no-cache"}
+        return Response(page_bytes(name, up), media_type="text/html", headers=headers)
+
+    @app.get("/", response_class=Response, include_in_schema=False)
+    async def board() -> Response:
+        return page("board")
+
+    @app.get("/job/{job:path}", response_class=Response, include_in_schema=False)
+    async def job_page(job: str) -> Response:
+        return page("job", "../" * (1 + job.count("/")))
+
+    @app.get("/score", response_class=Response, include_in_schema=False)
+    async def score_page() -> Response:
+        return page("score")
+
+    @app.get("/login", response_class=Response, include_in_schema=False)
+    async def login_page() -> Response:
+        return page("login")
+
+    @app.post("/login", response_class=Response, include_in_schema=False)
+    async def login(request: Request) -> Response:
+        return await answers.login(request)
+
+    @app.get("/assets/{name}", response_class=Response, include_in_schema=False)
+    async def asset(name: str) -> Response:
+        if name not in ASSETS:
+            return problem(404, f"there is no {quote(name)}")
+        headers = {"cache-control": "no-cache"}
+        return Response(asset_bytes(name), media_type=ASSETS[name], headers=headers)

@@ -1,0 +1,227 @@
+/* The board: pending jobs with their starts, live; and the box for a job that is not submitted yet. */
+"use strict";
+(function (S) {
+  const MAX_ROWS = 1000;
+  const GAINS = { earlier: "good", later: "bad" };
+  let answer = null, sort = { key: "", down: false };
+
+  const COLUMNS = [
+    { key: "job", title: "Job", of: (job) => S.shown(job.job) },
+    { key: "user", title: "User", of: (job) => S.shown(job.user) },
+    { key: "queue", title: "Queue", style: "q", of: (job) => S.shown(job.queue) },
+    { key: "slots", title: "Slots", style: "n sl", of: (job) => job.slots },
+    { key: "as_configured", title: "As configured", style: "n st", time: true, name: "when the scheduler starts it with its settings as they are, by simulation" },
+    { key: "likely", title: "Likely", style: "n more2", time: true, optional: true, name: "half of the forecasts start it by then" },
+    { key: "nine_in_ten_by", title: "9 in 10 by", style: "n more3", time: true, optional: true, name: "nine in ten forecasts start it by then" },
+    { key: "possible", title: "Possible", style: "n more", time: true, name: "the earliest start if all jobs are placed together, in priority order" },
+    { key: "state", title: "State", style: "sta" },
+    { key: "waits_for", title: "Waits for", style: "wf" },
+    { key: "changed", title: "Last change", style: "ch" },
+  ];
+
+  function columns() {
+    return COLUMNS.filter((item) => !item.optional || answer.jobs.some((job) => job[item.key] !== undefined && job[item.key] !== null));
+  }
+
+  function startCell(job, item) {
+    const td = S.element("td", { class: item.style, "data-title": item.title.toLowerCase() });
+    const stamp = job[`${item.key}_time`];
+    const old = (job.of_earlier_state || answer.state.stale) && job[item.key] !== null && job[item.key] !== undefined;
+    if (old) { td.classList.add("old"); td.append("~ "); }
+    if (stamp) {
+      const [day, time] = S.when(stamp, answer.state.time);
+      if (day) td.append(S.element("span", { class: "dy", text: day }), " ");
+      const earlier = item.key === "possible" && job.as_configured !== null && job.possible < job.as_configured;
+      td.append(item.key === "possible" && earlier ? S.element("b", { class: "good", text: time }) : time);
+    } else td.append(S.time(job, item.key, answer.state.time) || "–");
+    const doubts = item.key === "possible" ? [...(job.cautions || []), ...(job.possible_cautions || [])] : job.cautions || [];
+    if (doubts.length && stamp) td.append(S.element("span", { class: "warn", title: S.shown(doubts.join("\n")), "aria-label": "a rule is not taken into account", text: " ?" }));
+    return td;
+  }
+
+  function stateCell(job, item) {
+    const level = { "held back": "warn", impossible: "bad", "starts now": "good" }[job.state];
+    const td = S.element("td", { class: item.style });
+    td.append(level ? S.element("span", { class: `badge ${level}`, text: job.state }) : job.state);
+    return td;
+  }
+
+  function changeCell(job, item) {
+    const td = S.element("td", { class: item.style });
+    const change = job.changed;
+    if (!change) { td.append(S.element("span", { class: "soft", text: "–" })); return td; }
+    if (change.kind === "new") { td.append(S.element("span", { class: "badge new", text: "new" })); return td; }
+    const moved = change.by ? `${S.duration(change.by)} ${change.kind}` : "changed";
+    td.append(S.element("b", { class: GAINS[change.kind] || "", text: moved }), change.because ? `, after ${S.shown(change.because)}` : "");
+    return td;
+  }
+
+  function row(job) {
+    const tr = S.element("tr", {});
+    for (const item of columns()) {
+      if (item.key === "job") {
+        const link = S.element("a", { class: "job", href: `job/${job.job.split("/").map(encodeURIComponent).join("/")}`, text: S.shown(job.job) });
+        tr.append(S.element("th", { scope: "row" }, link));
+      } else if (item.time) tr.append(startCell(job, item));
+      else if (item.key === "state") tr.append(stateCell(job, item));
+      else if (item.key === "changed") tr.append(changeCell(job, item));
+      else tr.append(S.element("td", { class: item.style || "", title: item.key === "waits_for" ? S.shown(job.reason) : "", text: item.of ? String(item.of(job)) : S.shown(job[item.key]) || "–" }));
+    }
+    return tr;
+  }
+
+  function value(job, key) {
+    if (key === "changed") return job.changed ? job.changed.at : null;
+    return job[key] === undefined ? null : job[key];
+  }
+
+  function sorted(jobs) {
+    if (!sort.key) return jobs;
+    const known = jobs.filter((job) => value(job, sort.key) !== null);
+    known.sort((a, b) => {
+      const [x, y] = [value(a, sort.key), value(b, sort.key)];
+      const order = typeof x === "number" ? x - y : String(x).localeCompare(String(y), undefined, { numeric: true });
+      return sort.down ? -order : order;
+    });
+    return [...known, ...jobs.filter((job) => value(job, sort.key) === null)];
+  }
+
+  function chosen() {
+    const words = S.by("find").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const [user, queue] = [S.by("user").value, S.by("queue").value];
+    return answer.jobs.filter((job) => (!user || job.user === user) && (!queue || job.queue === queue)
+      && (!S.by("changed").checked || job.changed) && (!S.by("held").checked || job.state === "held back")
+      && words.every((word) => `${job.job}\n${job.user}\n${job.queue}\n${job.state}`.toLowerCase().includes(word)));
+  }
+
+  function drawHead() {
+    const cells = columns().map((item) => {
+      const on = sort.key === item.key;
+      const button = S.element("button", { type: "button", text: item.title + (on ? (sort.down ? " ▾" : " ▴") : "") });
+      button.addEventListener("click", () => {
+        if (on && sort.down) sort = { key: "", down: false };
+        else sort = { key: item.key, down: on };
+        draw();
+        S.by("jobs").querySelectorAll("thead button")[columns().indexOf(item)]?.focus();
+      });
+      const th = S.element("th", { scope: "col", class: item.style || "", title: item.name || "" }, button);
+      if (on) th.setAttribute("aria-sort", sort.down ? "descending" : "ascending");
+      return th;
+    });
+    const line = S.by("jobs").tHead.rows[0];
+    const before = [...line.cells].map((cell) => cell.textContent).join("|");
+    if (before !== cells.map((cell) => cell.textContent).join("|")) S.fill(line, ...cells);
+  }
+
+  function draw() {
+    const rows = sorted(chosen());
+    drawHead();
+    const focused = document.activeElement?.closest?.("tbody tr th a")?.getAttribute("href");
+    S.fill(S.by("jobs").tBodies[0], ...rows.slice(0, MAX_ROWS).map(row));
+    if (focused) [...S.by("jobs").tBodies[0].querySelectorAll("a")].find((link) => link.getAttribute("href") === focused)?.focus();
+    const more = rows.length > MAX_ROWS ? `, the first ${MAX_ROWS} shown` : "";
+    S.by("count").textContent = answer.total ? `${rows.length} of ${answer.total} jobs${more}${sort.key ? "" : ", in priority order"}` : "Nothing waits.";
+  }
+
+  function options(box, all, values) {
+    const kept = box.value;
+    const names = [...new Set(values)].sort();
+    if ([...box.options].slice(1).map((item) => item.value).join("\n") === names.join("\n") && box.options.length) return;
+    S.fill(box, S.element("option", { value: "", text: all }), ...names.map((name) => S.element("option", { value: name, text: S.shown(name) })));
+    box.value = names.includes(kept) ? kept : "";
+  }
+
+  function drawStatus() {
+    if (S.staleStatus()) return;
+    const count = (state) => answer.jobs.filter((job) => job.state === state).length;
+    const parts = [];
+    const say = (number, one, many) => { if (number) parts.push(`${number} ${number === 1 ? one : many}`); };
+    say(count("starts now"), "starts now", "start now");
+    say(count("waits"), "waits", "wait");
+    say(count("starts if"), "starts only if something happens", "start only if something happens");
+    say(count("unknown end"), "has no known start", "have no known start");
+    say(count("not examined"), "is being planned", "are being planned");
+    const size = answer.cluster;
+    parts.push(`${size.running} running on ${size.slots} slots of ${size.hosts} hosts`);
+    const held = count("held back"), never = count("impossible");
+    if (never) S.status("bad", `${never} ${never === 1 ? "job cannot" : "jobs cannot"} start here`, ...(held ? [`${held} held back`] : []), ...parts);
+    else if (held) S.status("warn", `${held} ${held === 1 ? "job" : "jobs"} could start earlier`, ...parts);
+    else S.status("good", answer.total ? "No job is known to be held back" : "Nothing waits", ...parts);
+  }
+
+  function drawFoot() {
+    const one = answer.jobs.some((job) => job.likely !== undefined) ? " Likely and 9 in 10 by: forecasts from past run times." : "";
+    const old = answer.jobs.some((job) => job.of_earlier_state) ? " Starts with ~ are of an earlier state; the new one is being planned." : "";
+    const undated = answer.jobs.some((job) => job.submit_text) ? " Times count from the state." : "";
+    S.by("foot").textContent = `As configured: every job runs to its limit, no further job is submitted. Possible: all jobs planned together in priority order.${one}${old}${undated}`;
+    const cautions = answer.cautions.map((item) => S.element("li", { text: `${S.shown(item.caution)} (${item.jobs.length === 1 ? `job ${S.shown(item.jobs[0])}` : `${item.jobs.length} jobs`})` }));
+    const warnings = answer.warnings.map((text) => S.element("li", { class: "warn", text: S.shown(text) }));
+    S.fill(S.by("cautions"), ...warnings.slice(0, 10), ...cautions);
+    if (!warnings.length && !cautions.length) S.fill(S.by("cautions"), S.element("li", { class: "soft", text: "No rule of this cluster is known to be left out." }));
+  }
+
+  function announce(before) {
+    if (!before || before.state.version === answer.state.version) return;
+    const old = new Map(before.jobs.map((job) => [job.job, job.as_configured_time ?? job.as_configured]));
+    const moved = answer.jobs.filter((job) => old.has(job.job) && old.get(job.job) !== (job.as_configured_time ?? job.as_configured));
+    if (moved.length && !answer.state.planning) S.say(`${moved.length} ${moved.length === 1 ? "start has" : "starts have"} changed, the first is job ${S.shown(moved[0].job)}`);
+  }
+
+  S.follow(async () => {
+    const before = answer;
+    answer = await S.get("jobs");
+    S.setHead(answer.state);
+    S.by("source").textContent = `, ${S.shown(answer.state.source)}`;
+    options(S.by("user"), "All users", answer.jobs.map((job) => job.user));
+    options(S.by("queue"), "All queues", answer.jobs.map((job) => job.queue));
+    draw(); drawStatus(); drawFoot(); announce(before);
+  });
+  for (const id of ["find", "user", "queue", "changed", "held"]) S.by(id).addEventListener("input", () => { if (answer) draw(); });
+
+  // The box for a job that is not submitted yet.
+  function figures(found) {
+    const outlook = found.outlook || {}, now = S.head()?.time;
+    const list = S.element("dl", { class: "ans" });
+    const add = (title, record, key) => list.append(S.element("div", {}, S.element("dt", { text: title }), S.element("dd", { text: S.time(record, key, now) || "–" })));
+    add("As configured", outlook, "as_configured");
+    add("Possible", outlook, "possible");
+    if (found.line.likely !== undefined) add("Likely", found.line, "likely");
+    return list;
+  }
+
+  function drawAnswer(found) {
+    const answer = found.answer, box = S.by("answer"), parts = [figures(answer)];
+    const lines = S.element("ul", { class: "plain" });
+    for (const line of found.lines) lines.append(S.element("li", { text: S.shown(line) }));
+    if (answer.line.waits_for) lines.append(S.element("li", { text: S.shown(answer.line.waits_for) }));
+    parts.push(lines);
+    const sooner = answer.alternatives.slice(0, 3).filter((item) => item.start !== null);
+    if (sooner.length) {
+      parts.push(S.element("h3", { text: "Earlier with another request" }));
+      for (const item of sooner) {
+        const words = Object.entries(item.changed).map(([key, value]) => `${({ slots: "-n", limit: "-W", ptile: "span[ptile]", cu: "cu", queue: "-q" })[key] || key} ${value || "none"}`);
+        parts.push(S.element("p", { text: `${S.time(item, "start", S.head()?.time)}: ${S.shown(words.join(", "))}` }));
+      }
+    }
+    S.fill(box, ...parts);
+  }
+
+  S.by("ask").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const text = S.by("line").value.trim(), button = S.by("ask").querySelector("button");
+    if (!text) return;
+    button.disabled = true;
+    S.fill(S.by("answer"), S.element("p", { class: "soft", text: "Planning …" }));
+    try {
+      const body = text.includes("\n") ? { script: text, line: "", explore: true } : { line: text, explore: true };
+      const reply = await fetch(`${S.up}ask`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), credentials: "same-origin" });
+      const found = await reply.json();
+      if (!reply.ok) throw new Error(found.error || reply.statusText);
+      drawAnswer(found);
+    } catch (error) {
+      S.fill(S.by("answer"), S.element("p", { class: "bad", role: "alert", text: S.shown(error.message) }));
+    }
+    button.disabled = false;
+  });
+  S.by("line").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey || !event.shiftKey && !S.by("line").value.includes("\n"))) { event.preventDefault(); S.by("ask").requestSubmit(); } });
+})(Slotwise);

@@ -1,0 +1,115 @@
+/* What the pages of the service share: requests, times, the state's age, the stream of events. */
+"use strict";
+(function (S) {
+  S.up = document.body.dataset.up || "";
+  const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+  const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+  /** Text with invisible characters made visible: no name of a job may hide or turn others. */
+  S.shown = (value) => String(value ?? "").replace(INVISIBLE, (char) => "\\u" + char.codePointAt(0).toString(16).padStart(4, "0"));
+  S.by = (id) => document.getElementById(id);
+  S.fill = function (box, ...children) { box.replaceChildren(...children.filter((child) => child !== null && child !== undefined)); };
+
+  /** A duration as two units: 2d 3h, 1h 5m. */
+  S.duration = function (seconds) {
+    const sign = seconds < 0 ? "-" : "";
+    let left = Math.abs(Math.round(seconds));
+    const parts = [];
+    for (const [length, unit] of [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]]) {
+      const count = Math.floor(left / length);
+      left -= count * length;
+      if (count && parts.length < 2) parts.push(`${count}${unit}`);
+      else if (parts.length) break;
+    }
+    return sign + (parts.join("\u00a0") || "0s");
+  };
+
+  function day(stamp) {
+    const [y, m, d] = stamp.slice(0, 10).split("-").map(Number);
+    return DAYS[new Date(Date.UTC(y, m - 1, d)).getUTCDay()];
+  }
+
+  /** Weekday ("" for the day of `now`) and time of an ISO stamp, in the zone of the cluster. */
+  S.when = function (stamp, now) {
+    const far = Math.abs(Date.parse(stamp) - Date.parse(now || stamp)) > 6 * 86400e3;
+    const date = now && stamp.slice(0, 10) === now.slice(0, 10) ? "" : far ? stamp.slice(0, 10) : day(stamp);
+    return [date, stamp.slice(11, 16)];
+  };
+
+  /** The time `name` of a record as text for the state's time `now`; "" if there is none. */
+  S.time = function (record, name, now) {
+    const stamp = record[`${name}_time`];
+    if (stamp) return S.when(stamp, now).filter(Boolean).join(" ");
+    if (record[`${name}_text`]) return record[`${name}_text`];
+    return record[name] === null || record[name] === undefined ? "" : `second ${record[name]}`;
+  };
+
+  S.get = async function (path) {
+    const answer = await fetch(S.up + path, { headers: { accept: "application/json" }, credentials: "same-origin" });
+    if (answer.status === 401) { location.href = `${S.up}login`; throw new Error("sign in"); }
+    const record = await answer.json();
+    if (!answer.ok) throw Object.assign(new Error(record.error || answer.statusText), { record, status: answer.status });
+    return record;
+  };
+
+  // The head of the state: its age in the corner, and the amber line once it is stale.
+  let head = null;
+  S.head = () => head;
+  S.setHead = function (found) { head = found; tick(); };
+  function tick() {
+    if (!head) return;
+    const poll = S.by("poll"), moment = S.by("moment");
+    const age = head.read_at === null ? null : Date.now() / 1000 - head.read_at;
+    if (poll) {
+      poll.className = head.stale ? "warn" : "";
+      poll.textContent = age === null ? "no state yet" : `${head.stale ? "stale, " : ""}polled ${S.duration(Math.max(0, age))} ago${head.planning ? ", planning" : ""}`;
+    }
+    if (moment) moment.textContent = /^\d{4}-/.test(head.time) ? `${day(head.time)} ${head.time.slice(11, 16)}` : head.time;
+    document.body.classList.toggle("stale", head.stale);
+  }
+  setInterval(tick, 1000);
+
+  S.status = function (level, title, ...parts) {
+    const box = S.by("status");
+    const made = [S.element("i", { class: "sign", "aria-hidden": "true" }), S.element("b", { text: title })];
+    for (const part of parts) made.push(S.element("span", { class: "dot", text: "·" }), S.element("span", { text: S.shown(part) }));
+    const key = level + box.textContent;
+    box.className = `status ${level}`;
+    box.hidden = false;
+    const text = [title, ...parts].join("·");
+    if (box.dataset.text !== key + text) { S.fill(box, ...made); box.dataset.text = key + text; }
+  };
+
+  /** The amber line of a stale state; false if the state is fresh. */
+  S.staleStatus = function () {
+    if (!head.stale) return false;
+    const age = head.read_at === null ? "" : S.duration(Math.max(0, Date.now() / 1000 - head.read_at));
+    S.status("warn", age ? `These times are ${age} old` : "No state has been read yet", ...(head.problem ? [head.problem.split("\n")[0]] : []));
+    return true;
+  };
+
+  /** Call a function now and after every new state, at most one call at a time. */
+  S.follow = function (load) {
+    let busy = false, again = false;
+    async function run() {
+      if (busy) { again = true; return; }
+      busy = true;
+      try { await load(); } catch (error) { if (head) { head.stale = true; head.problem = error.message; S.staleStatus(); } }
+      busy = false;
+      if (again) { again = false; setTimeout(run, 300); }
+    }
+    const stream = new EventSource(`${S.up}events`);
+    stream.addEventListener("state", run);
+    stream.addEventListener("error", () => { if (stream.readyState === EventSource.CLOSED) setInterval(run, 10000); });
+    run();
+  };
+  S.say = function (text) { const box = S.by("said"); if (box && text) box.textContent = text; };
+  S.copyable = function (line) {
+    const code = S.element("code", { class: "line", tabindex: "0", text: S.shown(line) });
+    const button = S.element("button", { type: "button", text: "Copy" });
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(line); button.textContent = "Copied"; } catch { getSelection().selectAllChildren(code); }
+    });
+    return S.element("div", {}, code, button);
+  };
+})(Slotwise);

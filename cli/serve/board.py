@@ -1,0 +1,283 @@
+"""State of the board: rows of pending jobs and the plan behind them, immutable and swapped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..listing import ListedJob, Listing
+from .differences import KnownStart, PollEvents, RowChange, change_of
+from .polls import Polled
+
+if TYPE_CHECKING:
+    from ...model.job import Job
+    from ...solver.advice.likely import StartQuantiles
+    from ...solver.outlook.records import JobOutlook as PredictedStart
+    from ...solver.outlook.records import Outlook as PredictedJobs
+
+#: Intervals without a successful poll after which times are stale.
+STALE_AFTER = 3
+
+
+#: Moves of a job's starts that are kept without a store.
+MAX_MOVES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StartMove:
+    """The starts predicted for a job by one state; times in seconds of the service's clock."""
+
+    #: Time of the state.
+    at: int
+    as_configured: int | None
+    possible: int | None
+    #: Median of the forecast.
+    likely: int | None = None
+
+    def differs(self, other: StartMove) -> bool:
+        """Whether a start differs from that of another state."""
+        mine = self.as_configured, self.possible, self.likely
+        return mine != (other.as_configured, other.possible, other.likely)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRow:
+    """The starts predicted for a pending job from the state of one poll."""
+
+    listed: ListedJob
+    predicted: PredictedStart
+    #: Number of the poll.
+    number: int
+    #: Time of the state; this and all other times are seconds of the service's clock: since 1970,
+    #: or of the instance if its time is abstract.
+    at: int
+    #: Second 0 of the instance on the service's clock, and as an ISO stamp if it has a date.
+    zero: int
+    origin: str | None
+    #: Forecast start, None without a history.
+    likely: StartQuantiles | None = None
+    #: Last change of the start.
+    change: RowChange | None = None
+    #: How the starts moved, the last one now.
+    moves: tuple[StartMove, ...] = ()
+
+    @property
+    def start(self) -> int | None:
+        """Return the start as configured, in seconds of the service's clock."""
+        return self.of(self.predicted.as_configured)
+
+    @property
+    def known(self) -> KnownStart:
+        """Return the start as configured with its hosts."""
+        return KnownStart(self.start, frozenset(self.predicted.as_configured_on), self.at)
+
+    def of(self, time: int | None) -> int | None:
+        """Return a time of the instance in seconds of the service's clock."""
+        return None if time is None else time + self.zero
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A pending job of the newest poll."""
+
+    job: Job
+    #: Its predicted starts, None before the first plan with this job.
+    planned: PlannedRow | None
+    #: Whether the starts are those of an earlier poll.
+    of_earlier_state: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoardState:
+    """What the service knows at one instant; every answer is made from one such state."""
+
+    #: Number of the state; a new one has a larger number.
+    version: int = 0
+    #: The newest poll that succeeded, None before the first.
+    polled: Polled | None = None
+    #: Rows in priority order.
+    rows: tuple[BoardRow, ...] = ()
+    #: The last answer with its plan, and its poll.
+    predicted: PredictedJobs | None = None
+    planned: Polled | None = None
+    #: Whether a newer state is being planned.
+    planning: bool = False
+    #: Message of the last poll if it failed, "" if it succeeded.
+    problem: str = ""
+    #: Failed polls in a row.
+    failures: int = 0
+    #: Message of the last plan if it failed, "" if it succeeded.
+    unplanned: str = ""
+    #: Why there is no forecast though there is a log, "" if there is one.
+    not_forecast: str = ""
+    #: Serialised answers by name; filled on demand, dropped with the state.
+    answers: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+    def is_stale(self, now: float, every: float) -> bool:
+        """Whether no poll has succeeded for some intervals; now: seconds since 1970."""
+        if self.polled is None:
+            return True
+        return bool(self.problem) or now - self.polled.read_at > STALE_AFTER * every + 1.0
+
+    def row(self, job: str) -> BoardRow | None:
+        """Return the row of a pending job, None if it is not pending."""
+        return next((row for row in self.rows if row.job.id == job), None)
+
+
+class Board:
+    """The current state; threads replace it, requests only read it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._state = BoardState()
+        #: Rows by job: of the newest answer, completed by those of earlier ones.
+        self._rows: Mapping[str, PlannedRow] = {}
+        #: Rows of the last whole plan, by job.
+        self._whole: Mapping[str, PlannedRow] = {}
+        self._listeners: list[Callable[[BoardState], None]] = []
+
+    @property
+    def state(self) -> BoardState:
+        """Return the current state."""
+        return self._state
+
+    def listen(self, listener: Callable[[BoardState], None]) -> None:
+        """Call a function with every new state, in the thread that made it."""
+        self._listeners.append(listener)
+
+    def polled(self, polled: Polled, *, same: bool) -> None:
+        """Take a successful poll. same: its state has been planned already."""
+        with self._lock:
+            found = replace(self._state, polled=polled, problem="", failures=0)
+            if not same:
+                found = replace(found, rows=_composed(polled, self._rows), planning=True)
+            self._swap(found)
+
+    def failed(self, problem: str, failures: int) -> None:
+        """Take a failed poll: the last state remains, with the message."""
+        with self._lock:
+            self._swap(replace(self._state, problem=problem, failures=failures))
+
+    def unplanned(self, problem: str) -> None:
+        """Take a plan that failed: rows keep the starts of an earlier state."""
+        with self._lock:
+            self._swap(replace(self._state, planning=False, unplanned=problem))
+
+    def not_forecast(self, problem: str) -> None:
+        """Take the message of a forecast that was not possible, "": it was possible."""
+        with self._lock:
+            if self._state.not_forecast != problem:
+                self._swap(replace(self._state, not_forecast=problem))
+
+    def planned(
+        self,
+        polled: Polled,
+        listing: Listing,
+        found: PredictedJobs,
+        likely: Mapping[str, StartQuantiles] | None = None,
+        *,
+        last: bool,
+    ) -> None:
+        """Take the starts of a poll. last: with its plan; else rows of a former plan complete it.
+
+        Jobs that are not examined yet keep the starts of an earlier poll, marked as such. likely:
+        forecasts by job, None without a history.
+        """
+        rows = {row.predicted.job: row for row in _rows(polled, listing, found, likely or {})}
+        with self._lock:
+            if last:
+                self._rows = self._whole = self._with_changes(polled, rows)
+            else:
+                before = self._rows
+                self._rows = {job: _completed(row, before.get(job)) for job, row in rows.items()}
+            newest = self._state.polled or polled
+            state = replace(self._state, rows=_composed(newest, self._rows))
+            if last:
+                planning = newest.number != polled.number
+                state = replace(
+                    state, predicted=found, planned=polled, planning=planning, unplanned=""
+                )
+            self._swap(state)
+
+    def _with_changes(
+        self, polled: Polled, rows: Mapping[str, PlannedRow]
+    ) -> dict[str, PlannedRow]:
+        """Return the rows of a whole plan with what has changed since the last whole plan."""
+        before, known = self._state.planned, self._whole
+        if before is None:
+            return {job: replace(row, moves=_moved(None, row)) for job, row in rows.items()}
+        events = PollEvents.between(before.instance, polled.instance)
+        ahead: set[str] = set()
+        found: dict[str, PlannedRow] = {}
+        for job, row in rows.items():
+            old = known.get(job)
+            change = change_of(
+                None if old is None else old.known,
+                row.known,
+                events,
+                frozenset(ahead & events.came),
+            )
+            if change is None and old is not None:
+                change = old.change
+            found[job] = replace(row, change=change, moves=_moved(old, row))
+            ahead.add(job)
+        return found
+
+    def _swap(self, state: BoardState) -> None:
+        """Replace the state and tell the listeners; the lock is held."""
+        self._state = replace(state, version=self._state.version + 1, answers={})
+        for listener in self._listeners:
+            listener(self._state)
+
+
+def _rows(
+    polled: Polled, listing: Listing, found: PredictedJobs, likely: Mapping[str, StartQuantiles]
+) -> Iterator[PlannedRow]:
+    zero = polled.zero
+    at = polled.instance.now + zero
+    for listed, predicted in zip(listing.jobs, found, strict=True):
+        quantiles = likely.get(predicted.job)
+        number, origin = polled.number, polled.instance.origin
+        yield PlannedRow(listed, predicted, number, at, zero, origin, likely=quantiles)
+
+
+def _moved(before: PlannedRow | None, row: PlannedRow) -> tuple[StartMove, ...]:
+    """Return how the starts of a job have moved until this row."""
+    moves = () if before is None else before.moves
+    likely = None if row.likely is None else row.of(row.likely.likely)
+    move = StartMove(row.at, row.start, row.of(row.predicted.possible), likely)
+    if moves and not move.differs(moves[-1]):
+        return moves
+    return (*moves[-MAX_MOVES:], move)
+
+
+def _completed(row: PlannedRow, before: PlannedRow | None) -> PlannedRow:
+    """Return a row of the first steps; one that is not examined yet keeps its former starts."""
+    if before is None:
+        return row
+    if row.predicted.state == "not examined":
+        return before
+    predicted = row.predicted
+    possible = before.of(before.predicted.possible)
+    if predicted.possible is None and possible is not None:
+        on = before.predicted.possible_on
+        predicted = replace(predicted, possible=possible - row.zero, possible_on=on)
+    return replace(
+        row, predicted=predicted, likely=before.likely, change=before.change, moves=before.moves
+    )
+
+
+def _composed(polled: Polled, rows: Mapping[str, PlannedRow]) -> tuple[BoardRow, ...]:
+    """Return the pending jobs of a poll with their rows, in the order of the last plan.
+
+    New jobs come last until they are planned.
+    """
+    place = {job: at for at, job in enumerate(rows)}
+    pending = sorted(polled.instance.pending, key=lambda job: place.get(job.id, len(place)))
+    found = []
+    for job in pending:
+        row = rows.get(job.id)
+        found.append(BoardRow(job, row, row is not None and row.number != polled.number))
+    return tuple(found)

@@ -1,0 +1,141 @@
+"""``slotwise serve``: the options, the checks before the start, and what is said then."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ...model.errors import InputError, Problem, SlotwiseError
+from ..declare import command, option
+from ..options import interval_of, print_note, seconds_of
+from ..source import Source
+
+if TYPE_CHECKING:
+    from .access import Access
+    from .polls import StateSource
+    from .service import Service
+
+#: Modules of the extra, each with its distribution.
+_NEEDED = ("fastapi", "uvicorn", "sqlalchemy")
+#: Seconds between two polls at least.
+MIN_EVERY = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class ListenOptions:
+    """Options on where the service listens, and to whom it answers."""
+
+    host: str = option("127.0.0.1", "Address to listen on.", metavar="ADDRESS")
+    port: int = option(8642, "Port to listen on; 0 for a free one.", min=0, max=65535)
+    token_file: Path | None = option(
+        None, "Requests need the token of this file, which only you may read."
+    )
+    trust_user_header: str | None = option(
+        None, "Header in which a trusted proxy names the user.", metavar="NAME"
+    )
+
+
+@command
+def serve(
+    source: Source,
+    listen: ListenOptions,
+    every: str = option("10s", "Time between two polls (10s, 1m).", metavar="TIME"),
+    store: str | None = option(
+        None,
+        "Keep estimates in this SQLite file, or PostgreSQL database by its URL.",
+        metavar="FILE|URL",
+    ),
+    keep: str = option("90d", "How long estimates are kept.", metavar="TIME"),
+    history: Path | None = option(
+        None, "Log of finished jobs (SWF, lsb.acct, lsb.events): shows likely starts too."
+    ),
+    speed: float = option(
+        60.0, "With --example: simulated seconds of one second.", min=0.0, metavar="N"
+    ),
+    lifetime: str | None = option(
+        None, "End by itself after this time (30s, 8h).", "--for", metavar="TIME"
+    ),
+) -> None:
+    """A live board of pending jobs for browsers, a page a job, and an API.
+
+    FILE may be a folder of snapshots; the newest readable one counts. An example, or "tutorial",
+    is a simulated cluster that lives on. Ends by Ctrl-C or SIGTERM.
+
+    The address is printed on standard output.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    check_extra()
+    seconds = interval_of(every, "--every")
+    if seconds < MIN_EVERY:
+        raise InputError([Problem(f"must be {MIN_EVERY:g} s or more, not {every!r}", "--every")])
+    from ..live_cluster import scheduler_here
+    from .access import Access
+    from .living import living_cluster
+    from .polls import state_source
+    from .server import bound, run
+
+    kept = seconds_of(keep, "--keep")
+    life = None if lifetime is None else interval_of(lifetime, "--for")
+    access = Access.of(listen.host, listen.token_file, listen.trust_user_header)
+    polls = state_source(source, lambda name: living_cluster(name, speed))
+    if source.live:
+        scheduler_here()
+    service = made(polls, access, every=seconds, store=store, keep=kept, log=history)
+    if not source.live:
+        service.poller.first()
+        polled, forecasts = service.board.state.polled, service.planner.forecasting
+        if forecasts is not None and polled is not None:
+            forecasts.check(polled.instance)
+    listening = bound(listen.host, listen.port)
+    print_note(f"serving {polls.title}: {access.notice()}")
+    name = f"[{listen.host}]" if ":" in listen.host else listen.host
+    typer.echo(f"http://{name}:{listening.getsockname()[1]}/")
+    sys.stdout.flush()
+    run(service, listening, life)
+
+
+def check_extra() -> None:
+    """Raise SlotwiseError with what to install if the extra is not there."""
+    from importlib.util import find_spec
+
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise SlotwiseError(
+            f"the service needs {', '.join(missing)}: pip install 'slotwise[serve]'"
+        )
+
+
+def made(
+    polls: StateSource,
+    access: Access,
+    *,
+    every: float,
+    store: str | None = None,
+    keep: int | None = None,
+    log: Path | None = None,
+) -> Service:
+    """Return a service that has not started; raise InputError if the store is not sound.
+
+    store: file or URL of the store; keep: seconds for which jobs are kept. log: of finished jobs.
+    """
+    from ...solver.outlook.outlook import StepLimits
+    from .board import Board
+    from .breaker import Breaker
+    from .keeping import StoreKeeper
+    from .likely import LogForecasts
+    from .planning import PlannerThread
+    from .poller import Poller
+    from .service import Service
+    from .store import Store
+
+    board = Board()
+    keeper = None if store is None else StoreKeeper(Store.open(store, keep=keep))
+    forecasts = None if log is None else LogForecasts(log)
+    planner = PlannerThread(board, StepLimits(), keeper, forecasts)
+    poller = Poller(polls, board, planner.give, Breaker(every))
+    return Service(polls.title, board, planner, poller, access, store=keeper)

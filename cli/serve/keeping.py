@@ -1,0 +1,78 @@
+"""What the service keeps in its store, and reads from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...model.display import iso_time
+from .access import Viewer
+from .polled import PolledState
+from .score import score_of
+from .store import Store
+
+if TYPE_CHECKING:
+    from ...solver.accuracy.score import ScoreBy
+    from ...solver.forecast.forecast import Calibration, Forecasts
+    from ...solver.outlook.records import Outlook as PredictedJobs
+    from .polls import Polled
+
+#: Estimates of one job in an answer, the last ones.
+MAX_ESTIMATES = 200
+#: Kept starts in answers, by their names in the store and in answers.
+_STARTS = {
+    "as_configured": "as_configured",
+    "estimate": "estimate",
+    "possible": "possible",
+    "printed": "printed",
+    "likely": "likely",
+    "early": "one_in_ten_by",
+    "late": "nine_in_ten_by",
+}
+
+
+class StoreKeeper:
+    """Keeps estimates in a store, and answers with what is in it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def keep(self, polled: Polled, found: PredictedJobs, forecasts: Forecasts | None) -> None:
+        """Keep the estimates of one state; raise StoreError if the store fails."""
+        self._store.record(PolledState.of(polled.instance, found, forecasts))
+
+    def calibration(self) -> Calibration:
+        """Return the factors of the bounds by the forecasts whose starts are known."""
+        return self._store.calibration()
+
+    def history(self, job: str, viewer: Viewer, polled: Polled | None) -> list[dict[str, Any]]:
+        """Return how the estimates of a job moved, the last ones first.
+
+        Of several jobs with this id that of the last submission counts.
+        """
+        kept = self._store.history(job)
+        if not kept:
+            return []
+        last = kept[-1]
+        own = [item for item in last.estimates if viewer.sees(item.user)]
+        instance = None if polled is None else polled.instance
+        origin = None if instance is None else instance.origin
+        zero = 0 if polled is None else polled.zero
+        rows = []
+        for item in own[: -MAX_ESTIMATES - 1 : -1]:
+            times = {"at": item.at, "started": last.started}
+            times |= {name: item.starts.get(key) for key, name in _STARTS.items()}
+            row: dict[str, Any] = {}
+            for name, time in times.items():
+                row[name] = None if time is None else time - zero
+                if origin is not None:
+                    row[f"{name}_time"] = iso_time(origin, row[name])
+            rows.append(row)
+        return rows
+
+    def accuracy(self, by: ScoreBy) -> dict[str, Any]:
+        """Return how right the estimates of jobs were that have started since; see `score`."""
+        return score_of(self._store, by).to_dict()
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()

@@ -1,0 +1,194 @@
+"""The planner thread: it plans the newest state, and no request can stop it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from ...model.errors import InputError, SlotwiseError
+from ..listing import listing_of
+from .board import Board
+from .likely import LogForecasts, likely_starts
+from .polls import Polled
+
+if TYPE_CHECKING:
+    from ...model.instance import Instance
+    from ...solver.forecast.forecast import Calibration, Forecasts
+    from ...solver.outlook.outlook import StepLimits
+    from ...solver.outlook.records import Outlook as PredictedJobs
+
+#: Seconds of a plan after which a newer state ends it.
+MIN_PLAN = 1.0
+#: Seconds to wait for the thread at the end.
+PATIENCE = 5.0
+
+#: Seconds between two readings of the calibration of the store.
+CALIBRATED_EVERY = 3600.0
+
+
+class Keeper(Protocol):
+    """Keeps the estimates of planned states."""
+
+    def keep(self, polled: Polled, found: PredictedJobs, forecasts: Forecasts | None) -> None:
+        """Keep the estimates of one state; raise SlotwiseError if it cannot."""
+
+    def calibration(self) -> Calibration:
+        """Return the factors of the bounds by the forecasts whose starts are known."""
+
+
+@dataclass(slots=True)
+class PlanCounters:
+    """Counters of the planner for metrics."""
+
+    #: States planned as a whole.
+    plans: int = 0
+    #: Wall seconds of the last one, and from its poll until it was on the board.
+    seconds: float = 0.0
+    delay: float = 0.0
+    #: Seconds from the poll to the first starts of it on the board.
+    first: float = 0.0
+    #: Plans that failed, with the last message.
+    failures: int = 0
+    problem: str = ""
+
+
+class _Newer(threading.Event):
+    """Set once a newer state waits and the plan has had its minimum, or everything stops."""
+
+    def __init__(self, planner: PlannerThread, polled: Polled) -> None:
+        super().__init__()
+        self._planner, self._polled = planner, polled
+        self._end = time.monotonic() + MIN_PLAN
+
+    def is_set(self) -> bool:
+        """Whether the plan has to end."""
+        if self._planner.stopping.is_set():
+            return True
+        return self._planner.has_newer(self._polled) and time.monotonic() >= self._end
+
+
+@dataclass(slots=True)
+class PlannerThread:
+    """Plans states one after another; of several that wait only the newest."""
+
+    board: Board
+    limits: StepLimits
+    keeper: Keeper | None = None
+    #: Forecasts by a log, None without one.
+    forecasting: LogForecasts | None = None
+    #: Seconds since 1970.
+    clock: Callable[[], float] = time.time
+    counters: PlanCounters = field(default_factory=PlanCounters)
+    stopping: threading.Event = field(default_factory=threading.Event)
+    _waiting: Polled | None = None
+    _news: threading.Condition = field(default_factory=threading.Condition)
+    _thread: threading.Thread | None = None
+    _calibrate_at: float = 0.0
+
+    def start(self) -> None:
+        """Start the thread, in the context of the caller."""
+        target = copy_context().run
+        self._thread = threading.Thread(
+            target=target, args=(self._run,), name="planner", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop planning and wait for the thread."""
+        with self._news:
+            self.stopping.set()
+            self._news.notify_all()
+        if self._thread is not None:
+            self._thread.join(PATIENCE)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def give(self, polled: Polled) -> None:
+        """Plan a state next, in place of one that still waits."""
+        with self._news:
+            self._waiting = polled
+            self._news.notify_all()
+
+    def has_newer(self, polled: Polled) -> bool:
+        """Whether a newer state waits."""
+        waiting = self._waiting
+        return waiting is not None and waiting.number > polled.number
+
+    def _run(self) -> None:
+        while True:
+            with self._news:
+                while self._waiting is None and not self.stopping.is_set():
+                    self._news.wait()
+                polled, self._waiting = self._waiting, None
+            if self.stopping.is_set() or polled is None:
+                return
+            try:
+                self.plan(polled)
+            except SlotwiseError as error:
+                self._failed(str(error))
+            except Exception as error:  # a fault of ours must not end the service
+                if not self.stopping.is_set():
+                    traceback.print_exc()
+                    self._failed(f"a fault of slotwise itself: {type(error).__name__}: {error}")
+
+    def _failed(self, problem: str) -> None:
+        self.counters.failures += 1
+        self.counters.problem = problem
+        self.board.unplanned(problem)
+
+    def plan(self, polled: Polled) -> None:
+        """Plan one state and put it on the board in steps; raises InputError as a plan does."""
+        from ...solver.outlook.outlook import starts_in_steps
+
+        began = time.monotonic()
+        instance, waited = polled.instance, False
+
+        def publish(found: PredictedJobs) -> None:
+            nonlocal waited
+            self.board.planned(
+                polled, listing_of(instance, found, polled.warnings), found, last=False
+            )
+            if not waited:
+                self.counters.first = self.clock() - polled.read_at
+            waited = True
+
+        found = starts_in_steps(
+            instance, publish, self.limits, cancel=self.stopping, skip_plan=_Newer(self, polled)
+        )
+        if self.stopping.is_set():
+            return
+        forecasts = self._forecasts(instance)
+        likely = None if forecasts is None else likely_starts(forecasts)
+        listing = listing_of(instance, found, polled.warnings)
+        self.board.planned(polled, listing, found, likely, last=True)
+        counters = self.counters
+        counters.plans += 1
+        counters.seconds = time.monotonic() - began
+        counters.delay = self.clock() - polled.read_at
+        counters.problem = ""
+        if self.keeper is not None:
+            self.keeper.keep(polled, found, forecasts)
+
+    def _forecasts(self, instance: Instance) -> Forecasts | None:
+        """Return the forecasts of a state; a log that cannot be used is said on the board."""
+        if self.forecasting is None:
+            return None
+        now = time.monotonic()
+        if self.keeper is not None and now >= self._calibrate_at:
+            self.forecasting.calibration = self.keeper.calibration()
+            self._calibrate_at = now + CALIBRATED_EVERY
+        try:
+            found = self.forecasting.of(instance, self.stopping)
+        except (InputError, OSError) as error:
+            self.board.not_forecast(str(error))
+            return None
+        self.board.not_forecast("")
+        return found

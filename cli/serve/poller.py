@@ -1,0 +1,111 @@
+"""The poller thread: it reads the source at an interval and gives new states to the planner."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from contextvars import copy_context
+from dataclasses import dataclass, field
+
+from ...model.errors import SlotwiseError
+from .board import Board
+from .breaker import Breaker
+from .polls import Polled, StateSource, read_once
+
+#: Seconds between two checks whether a file has changed.
+TICK = 0.5
+#: Characters of a message of a failed poll that are shown.
+MAX_MESSAGE = 500
+
+
+@dataclass(slots=True)
+class Poller:
+    """Reads one source again and again, one poll at a time."""
+
+    source: StateSource
+    board: Board
+    #: Takes each new state.
+    give: Callable[[Polled], None]
+    breaker: Breaker
+    #: Seconds since 1970.
+    clock: Callable[[], float] = time.time
+    stopping: threading.Event = field(default_factory=threading.Event)
+    #: Polls so far, and those that failed.
+    polls: int = 0
+    failures: int = 0
+    _stamp: tuple[int, ...] | None = None
+    _last: Polled | None = None
+    _due: float = 0.0
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread, in the context of the caller."""
+        target = copy_context().run
+        self._thread = threading.Thread(
+            target=target, args=(self._run,), name="poller", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop polling. A poll in flight is left to end with the process."""
+        self.stopping.set()
+        if self._thread is not None:
+            self._thread.join(1.0)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def next_in(self) -> float:
+        """Return the seconds until the next poll is due."""
+        return max(0.0, self._due - time.monotonic())
+
+    def _run(self) -> None:
+        while not self.stopping.is_set():
+            stamp = self.source.stamp()
+            if stamp != self._stamp or time.monotonic() >= self._due:
+                self.poll(stamp)
+                self._due = time.monotonic() + self.breaker.wait
+            self.stopping.wait(min(TICK, max(0.01, self.next_in)))
+
+    def first(self) -> None:
+        """Make the first poll before the thread starts; raise InputError or OSError if it fails."""
+        self._stamp = self.source.stamp()
+        self.polls = 1
+        self._taken(read_once(self.source, self.polls, self.clock))
+        self._due = time.monotonic() + self.breaker.wait
+
+    def poll(self, stamp: tuple[int, ...]) -> None:
+        """Make one poll. stamp: that of the source before it; () if only reading tells."""
+        self.polls += 1
+        same = bool(stamp) and stamp == self._stamp and not self.board.state.problem
+        if same and self._last is not None:
+            last = self._last
+            found = Polled(last.number, last.instance, last.warnings, self.clock())
+            self.board.polled(found, same=True)
+            return
+        self._stamp = stamp
+        try:
+            found = read_once(self.source, self.polls, self.clock)
+        except (SlotwiseError, OSError) as error:
+            self._failed(str(error))
+        except Exception as error:  # a fault of ours must not end the service
+            traceback.print_exc()
+            self._failed(f"a fault of slotwise itself: {type(error).__name__}: {error}")
+        else:
+            self._taken(found)
+
+    def _taken(self, found: Polled) -> None:
+        self.breaker.succeeded()
+        self._last = found
+        self.board.polled(found, same=False)
+        self.give(found)
+
+    def _failed(self, problem: str) -> None:
+        self.failures += 1
+        self.breaker.failed()
+        self.board.failed(problem[:MAX_MESSAGE], self.breaker.failures)

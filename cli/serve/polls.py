@@ -1,0 +1,136 @@
+"""Sources of polls: a file that changes, a folder of snapshots, the cluster of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ...model.confined import check_inside
+from ...model.display import epoch_of
+from ...model.errors import InputError, Problem, SlotwiseError, report
+from ..options import read_with_warnings
+from ..source import INSTANCES, Source
+from ..watched import WatchedSource
+
+if TYPE_CHECKING:
+    from ...model.instance import Instance
+
+#: Seconds to wait for each command of a scheduler, unless --timeout says otherwise.
+TIMEOUT = 30.0
+#: Newest files of a folder that are tried before a poll fails.
+MAX_TRIED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """The state of the cluster as one poll has read it."""
+
+    #: Number of the poll; later states have larger numbers.
+    number: int
+    instance: Instance
+    #: Remarks of the reader, one line each.
+    warnings: tuple[str, ...]
+    #: Seconds since 1970 at which it was read.
+    read_at: float
+
+    @property
+    def zero(self) -> int:
+        """Return second 0 of the instance in seconds since 1970; 0 if time is abstract."""
+        return zero_of(self.instance)
+
+
+def zero_of(instance: Instance) -> int:
+    """Return second 0 of an instance in seconds since 1970; 0 if time is abstract."""
+    return epoch_of(instance.origin) or 0
+
+
+class StateSource(Protocol):
+    """A source of the cluster's state."""
+
+    @property
+    def title(self) -> str:
+        """The name of the source on pages."""
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return a stamp that differs once there is a new state; () if only reading tells."""
+
+    def read(self) -> tuple[Instance, Sequence[Problem]]:
+        """Return the state with warnings; raise InputError or OSError if it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFolder:
+    """A folder into which another program writes snapshots; the newest readable one counts."""
+
+    folder: Path
+
+    @property
+    def title(self) -> str:
+        """The name of the folder."""
+        return self.folder.name or str(self.folder)
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return the times and sizes of the newest files."""
+        return tuple(part for time, size, _ in self._newest() for part in (time, size))
+
+    def read(self) -> tuple[Instance, Sequence[Problem]]:
+        """Return the newest snapshot that is readable; newer ones that are not become warnings."""
+        wrong: list[Problem] = []
+        for _, _, path in self._newest():
+            try:
+                instance, warnings = read_with_warnings(path)
+            except SlotwiseError as error:
+                first = str(error).splitlines()[0]
+                wrong.append(Problem(f"skipped, an older snapshot is shown: {first}", path.name))
+            except OSError as error:
+                wrong.append(Problem(f"skipped: {error.strerror or error}", path.name))
+            else:
+                return instance, [*wrong, *warnings]
+        if wrong:
+            raise InputError(wrong)
+        endings = ", ".join(INSTANCES)
+        raise InputError([Problem(f"no snapshot: no file ends in {endings}", str(self.folder))])
+
+    def _newest(self) -> list[tuple[int, int, Path]]:
+        """Return the newest files with their times of change and sizes, the newest first."""
+        try:
+            paths = [path for path in self.folder.iterdir() if path.suffix in INSTANCES]
+        except OSError as error:
+            raise InputError([Problem(error.strerror or str(error), str(self.folder))]) from None
+        found = []
+        for path in paths:
+            try:
+                facts = path.stat()
+            except OSError:  # removed since the folder was listed
+                continue
+            found.append((facts.st_mtime_ns, facts.st_size, path))
+        return sorted(found, reverse=True)[:MAX_TRIED]
+
+
+def state_source(source: Source, living: Callable[[str], StateSource]) -> StateSource:
+    """Return the source of polls that the options of a command name.
+
+    living: returns the simulated cluster of an example. Raises InputError as `Source` does.
+    """
+    if source.is_live:
+        asked = source if source.timeout is not None else replace(source, timeout=TIMEOUT)
+        return WatchedSource(asked.read_with_warnings, asked.name)
+    if source.example is not None and source.file is None:
+        return living(source.example)
+    if str(source.file) == "-":
+        raise InputError("serve reads its source again and again, and standard input only once")
+    path = source.path()
+    check_inside(path)
+    with suppress(OSError):  # a name that is too long is no folder: its reader says so
+        if path.is_dir():
+            return SnapshotFolder(path)
+    return WatchedSource(source.read_with_warnings, source.name, path)
+
+
+def read_once(source: StateSource, number: int, clock: Callable[[], float]) -> Polled:
+    """Return the state of a poll; clock: seconds since 1970. Raises InputError and OSError."""
+    instance, warnings = source.read()
+    return Polled(number, instance, tuple(report(warnings)), clock())

@@ -1,0 +1,335 @@
+"""The interface of the service: what it answers, to whom, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import slotwise as sw
+from asgi_client import LOCAL, get, post, request, sent
+from serve.service_lab import Lab, joint_wins, lab
+from slotwise import Host, Instance, Job
+from slotwise.cli.serve.access import Access, Denied, Viewer, is_loopback
+from slotwise.cli.serve.guard import HEADERS, MAX_BODY
+from slotwise.cli.serve.questions import MAX_OF_ONE, QuestionQueue, TooManyQuestions
+from slotwise.cli.serve.streams import MAX_STREAMS
+from slotwise.model.errors import InputError
+from slotwise.solver.outlook.outlook import outlook
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Lab:
+    """A service of one state; its tests change nothing."""
+    return lab(joint_wins())
+
+
+@pytest.fixture
+def asking(quiet: Lab) -> Iterator[Lab]:
+    """The same with the worker for questions."""
+    quiet.service.questions = QuestionQueue()
+    quiet.service.questions.start()
+    yield quiet
+    quiet.service.questions.stop()
+
+
+def test_the_board_says_what_the_outlook_says(quiet: Lab) -> None:
+    found = get(quiet.app, "/jobs")
+    assert found.status == 200
+    record = found.data
+    assert record["state"] == {
+        "version": record["state"]["version"],
+        "source": "lab",
+        "time": "2026-03-02T09:00:00+01:00",
+        "read_at": 1000.0,
+        "stale": False,
+        "problem": "",
+        "planning": False,
+    }
+    assert record["cluster"] == {"hosts": 4, "slots": 16, "running": 1, "pending": 2}
+    expected = outlook(joint_wins(), time_limit=10.0)
+    assert [row["job"] for row in record["jobs"]] == [item.job for item in expected]
+    for row, item in zip(record["jobs"], expected, strict=True):
+        assert (row["as_configured"], row["possible"]) == (item.as_configured, item.possible)
+        assert row["proved"] == item.proved
+    assert record["jobs"][1]["state"] == "held back"
+    assert record["jobs"][1]["as_configured_time"] == "2026-03-02T11:00:00+01:00"
+    plan = get(quiet.app, "/plan").data
+    starts = {item["job"]: item["start"] for item in plan["plan"]["reservations"]}
+    assert starts == {item.job: item.possible for item in expected}
+    assert plan["plan_of"] == "2026-03-02T09:00:00+01:00"
+
+
+def test_an_answer_is_known_by_its_etag_until_the_state_changes() -> None:
+    here = lab(joint_wins())
+    tag = get(here.app, "/jobs").headers["etag"]
+    assert get(here.app, "/jobs", if_none_match=tag).status == 304
+    for other in ("/jobs?user=user", "/plan"):
+        assert get(here.app, other, if_none_match=tag).status == 200
+    here.poll()
+    again = get(here.app, "/jobs", if_none_match=tag)
+    assert (again.status, again.headers["etag"] == tag) == (200, False)
+    stale = again.headers["etag"]
+    here.now[0] += 1000
+    found = get(here.app, "/jobs", if_none_match=stale)
+    assert found.status == 200
+    assert found.data["state"]["stale"]
+
+
+def test_an_etag_belongs_to_one_viewer() -> None:
+    """A cache between the proxy and its users must not give one the jobs of another."""
+    here = lab(joint_wins(), access=Access(True, header="x-user"))
+    found = [get(here.app, "/jobs", x_user=user) for user in ("user", "eve")]
+    tags = [item.headers["etag"] for item in found]
+    assert tags[0] != tags[1]
+    assert get(here.app, "/jobs", x_user="eve", if_none_match=tags[0]).data["jobs"] == []
+    assert found[0].headers["cache-control"].startswith("private")
+    assert "x-user" in found[0].headers["vary"].split(", ")
+
+
+def test_rows_are_filtered(quiet: Lab) -> None:
+    jobs = joint_wins().pending
+    found = get(quiet.app, f"/jobs?user={jobs[0].user}&queue=nowhere").data
+    assert (found["jobs"], found["total"]) == ([], len(jobs))
+    assert len(get(quiet.app, f"/jobs?user={jobs[0].user}").data["jobs"]) == len(jobs)
+
+
+def test_one_job_and_one_that_is_gone(quiet: Lab) -> None:
+    found = get(quiet.app, "/jobs/large").data
+    assert (found["position"], found["of"]) == (2, 2)
+    assert found["lines"][0].startswith("job large starts 11:00 as configured")
+    assert {host["host"] for host in found["place"]} == {"a1", "a2"}
+    (jobs,) = {tuple(i["job"] for i in h["jobs"] if i["job"] == "large") for h in found["place"]}
+    assert jobs == ("large",)
+    assert [move["as_configured"] for move in found["moves"]] == [7200]
+    gone = get(quiet.app, "/jobs/9%2F9")
+    assert (gone.status, gone.data["error"][:22]) == (404, "this job is not pendin")
+
+
+def test_why_and_what_would_help(asking: Lab) -> None:
+    found = get(asking.app, "/jobs/large?explain=true").data
+    assert found["explanation"]["job"] == "large"
+    assert found["explanation"]["obstacles"]
+    assert len(found["commands"]) == len(found["explanation"]["suggestions"])
+    assert get(asking.app, "/jobs/large?explain=true").data["explanation"] == found["explanation"]
+    assert asking.service.questions.answered == 1
+
+
+def test_a_question_is_answered_as_ask_does(asking: Lab) -> None:
+    found = post(asking.app, "/ask", {"line": "bsub -n 2 -W 60"})
+    assert found.status == 200
+    expected = sw.ask(joint_wins(), "-n 2 -W 60", time_limit=10.0)
+    assert found.data["answer"]["line"]["start"] == expected.line.answer.start
+    assert found.data["lines"]
+    script = post(asking.app, "/ask", {"script": "#!/bin/sh\n#BSUB -n 2\n#BSUB -W 60\nx\n"})
+    assert script.data["answer"]["line"] == found.data["answer"]["line"]
+
+
+HOSTILE: dict[str, Any] = {
+    "no JSON": b"{",
+    "no text": b"\xff\xfe",
+    "deep": b"[" * 100_000,
+    "list": [],
+    "nothing": {},
+    "unknown key": {"line": "-n 1", "method": "x"},
+    "kind": {"line": 7},
+    "long line": {"line": "x" * 5000},
+    "long script": {"script": "x" * 70_000},
+    "long user": {"line": "-n 1", "user": "u" * 100},
+    "file": {"line": "bsub -n 1 < /etc/passwd"},
+    "many elements": {"line": "bsub -J 'a[1-100000000]' true"},
+    "requirement": {"line": "bsub -R '" + "(" * 3000 + "' true"},
+    "queue": {"line": "bsub -q nowhere -n 1"},
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_questions_get_one_message(asking: Lab, body: Any) -> None:
+    found = post(asking.app, "/ask", body)
+    assert found.status == 400, found.body
+    assert found.data["error"]
+    assert "Traceback" not in found.data["error"]
+
+
+def test_bodies_and_addresses_are_bounded(quiet: Lab) -> None:
+    big = [b"x" * 65_536] * (MAX_BODY // 65_536 + 1)
+    kind = [*LOCAL, ("content-type", "application/json")]
+    assert request(quiet.app, "POST", "/ask", headers=kind, body=big).status == 413
+    plain = post(quiet.app, "/ask", b"line=x", content_type="text/plain")
+    assert (plain.status, "application/json" in plain.data["error"]) == (415, True)
+    assert get(quiet.app, "/jobs/" + "x" * 3000).status == 414
+    assert get(quiet.app, "/nothing").status == 404
+    assert get(quiet.app, "/assets/..%2Fboard.html").status == 404
+    assert request(quiet.app, "DELETE", "/jobs").status == 405
+
+
+def test_every_answer_forbids_foreign_scripts(quiet: Lab) -> None:
+    for target in ("/", "/job/7%2F3", "/score", "/jobs", "/nothing", "/assets/serve.js", "/login"):
+        found = get(quiet.app, target)
+        assert HEADERS.items() <= found.headers.items(), target
+    policy = HEADERS["content-security-policy"]
+    assert "unsafe" not in policy
+    for page in ("/", "/job/7", "/score", "/login"):
+        text = get(quiet.app, page).body.decode()
+        assert "<script>" not in text
+        assert " style=" not in text
+        assert "//" not in text.replace("<!DOCTYPE html>", "")
+    assert 'src="../../assets/job.js"' in get(quiet.app, "/job/7%2F3").body.decode()
+
+
+def test_the_interface_describes_itself(quiet: Lab) -> None:
+    found = get(quiet.app, "/openapi.json").data
+    wanted = {"/jobs", "/jobs/{job}", "/plan", "/ask", "/accuracy", "/events", "/healthz"}
+    assert wanted | {"/metrics"} == set(found["paths"])
+    schema = found["components"]["schemas"]
+    assert set(schema["JobsAnswer"]["properties"]) == get(quiet.app, "/jobs").data.keys()
+    assert set(schema["StateTime"]["properties"]) == get(quiet.app, "/jobs").data["state"].keys()
+
+
+def test_health_and_metrics(quiet: Lab) -> None:
+    assert get(quiet.app, "/healthz").status == 503  # the lab has no threads
+    lines = get(quiet.app, "/metrics").body.decode().splitlines()
+    assert 'slotwise_pending_jobs{state="held back"} 1' in lines
+    assert "slotwise_polls_total 1" in lines
+    assert not any("large" in line for line in lines)
+    assert get(quiet.app, "/accuracy").data["accuracy"] is None
+
+
+def test_a_stream_tells_of_new_states() -> None:
+    here = lab(joint_wins())
+
+    async def followed() -> bytes:
+        here.streams.begin()
+        task = asyncio.create_task(sent(here.app, "GET", "/events", until=b"\nid: 6"))
+        while not here.service.requests.streams:
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(here.poll)
+        return (await task).body
+
+    body = asyncio.run(followed()).decode()
+    assert body.startswith("retry: ")
+    assert "event: state\ndata: {" in body
+    assert here.service.requests.streams == 0
+
+
+def test_streams_are_bounded(quiet: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slotwise.cli.serve.streams.MAX_STREAMS", 0)
+    assert MAX_STREAMS > 0
+    assert get(quiet.app, "/events").status == 503
+
+
+def test_questions_beyond_the_queue_are_refused() -> None:
+    queue, go = QuestionQueue(max_waiting=MAX_OF_ONE + 1), threading.Event()
+    for _ in range(MAX_OF_ONE):
+        queue.ask(lambda _: go.wait(10), "ana")
+    with pytest.raises(TooManyQuestions) as error:
+        queue.ask(lambda _: None, "ana")
+    assert error.value.of_one
+    last = queue.ask(lambda _: 7, "ben")
+    with pytest.raises(TooManyQuestions) as error:
+        queue.ask(lambda _: None, "carla")
+    assert not error.value.of_one
+    queue.start()
+    go.set()
+    assert last.result(10) == 7
+    queue.stop()
+    assert (queue.answered, queue.refused, queue.waiting) == (MAX_OF_ONE + 1, 2, 0)
+
+
+def test_refused_questions_say_so(quiet: Lab) -> None:
+    quiet.service.questions = QuestionQueue(max_waiting=0)
+    found = post(quiet.app, "/ask", {"line": "-n 1"})
+    assert (found.status, found.headers["retry-after"]) == (503, "5")
+
+
+def two_users() -> Instance:
+    """A full host, and a job each of two users."""
+    return Instance(
+        sw.Cluster((Host("a", 2),)),
+        pending=(Job("1", 2, run_limit=60, user="ana"), Job("2", 2, run_limit=60, user="ben")),
+    )
+
+
+def test_a_named_user_sees_own_jobs_only() -> None:
+    here = lab(two_users(), access=Access.of("127.0.0.1", None, "X-Forwarded-User"))
+    assert get(here.app, "/jobs").status == 403
+    mine = get(here.app, "/jobs", x_forwarded_user="ana").data
+    assert [row["job"] for row in mine["jobs"]] == ["1"]
+    assert mine["total"] == 1
+    assert get(here.app, "/jobs/2", x_forwarded_user="ana").status == 404
+    assert get(here.app, "/jobs/2?explain=1", x_forwarded_user="ana").status == 404
+    plan = get(here.app, "/plan", x_forwarded_user="ben").data["plan"]
+    assert [item["job"] for item in plan["reservations"]] == ["2"]
+    twice = [*LOCAL, ("x-forwarded-user", "ana"), ("x-forwarded-user", "ben")]
+    assert request(here.app, "GET", "/jobs", headers=twice).status == 400
+    assert get(here.app, "/jobs", x_forwarded_user="a b").status == 400
+
+
+@pytest.fixture
+def token(tmp_path: Path) -> Path:
+    file = tmp_path / "token"
+    file.write_text("correct-horse-battery\n")
+    file.chmod(0o600)
+    return file
+
+
+def test_a_token_is_needed_where_one_is_given(token: Path) -> None:
+    here = lab(two_users(), access=Access.of("0.0.0.0", token, None))
+    right = {"authorization": "Bearer correct-horse-battery", "host": "board.example"}
+    assert get(here.app, "/jobs", **right).data["total"] == 2
+    for wrong in ("", "Bearer ", "Bearer correct-horse", "Basic correct-horse-battery"):
+        assert get(here.app, "/jobs", authorization=wrong).status == 401
+    assert get(here.app, "/metrics").status == 401
+    assert get(here.app, "/assets/serve.css").status == 200
+    page = get(here.app, "/job/7", accept="text/html")
+    assert (page.status, page.headers["location"]) == (303, "../login")
+    kind = [("content-type", "application/x-www-form-urlencoded")]
+    body = [b"token=correct-horse-battery"]
+    signed = request(here.app, "POST", "/login", headers=kind, body=body)
+    cookie = signed.headers["set-cookie"]
+    assert signed.status == 303
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "horse" not in cookie
+    assert get(here.app, "/jobs", cookie=cookie.partition(";")[0]).status == 200
+    assert get(here.app, "/jobs", cookie="slotwise=0").status == 401
+
+
+def test_other_machines_need_a_token_or_a_proxy(token: Path) -> None:
+    with pytest.raises(InputError, match="--token-file FILE or --trust-user-header"):
+        Access.of("0.0.0.0", None, None)
+    assert Access.of("::1", None, None).is_local
+    assert is_loopback("127.8.8.8")
+    assert not is_loopback("board.example")
+    with pytest.raises(InputError, match="no name of a header"):
+        Access.of("127.0.0.1", None, "X: Y")
+    token.chmod(0o644)
+    with pytest.raises(InputError, match="other users may read it: mode 644"):
+        Access.of("0.0.0.0", token, None)
+    token.chmod(0o600)
+    token.write_text("short")
+    with pytest.raises(InputError, match="one word of 16 or more"):
+        Access.of("0.0.0.0", token, None)
+
+
+def test_pages_of_other_sites_do_not_reach_a_local_service(quiet: Lab) -> None:
+    """A name that another site has bound to the loopback address is not answered."""
+    assert get(quiet.app, "/jobs", host="evil.example").status == 421
+    assert get(quiet.app, "/healthz", host="evil.example:80").status == 421
+    assert get(quiet.app, "/jobs", host="[::1]:8642").status == 200
+    assert isinstance(Access(True).viewer({"host": ""}, ""), Denied)
+    assert Access(True).viewer({"host": "localhost"}, "") == Viewer()
+
+
+def test_names_of_jobs_are_data() -> None:
+    bad = "</script><img src=x onerror=alert(1)>\u202e"
+    base = two_users()
+    here = lab(replace(base, pending=(replace(base.pending[0], id=bad, user=bad),)))
+    found = get(here.app, "/jobs")
+    assert found.data["jobs"][0]["job"] == bad
+    assert found.headers["content-type"] == "application/json"
+    assert b"\xe2\x80\xae" not in found.body

@@ -1,0 +1,82 @@
+"""What the service keeps in its store, and its forecasts by a log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from asgi_client import get
+from serve.service_lab import lab
+from slotwise import Host, Instance, Job, RunningJob
+from slotwise.cli.serve.access import Access
+from slotwise.model.errors import InputError
+
+NAMED = Access.of("127.0.0.1", None, "X-User")
+#: 40 jobs one after another, each of a quarter of its limit.
+SWF = "; MaxProcs: 2\n; UnixStartTime: 1772400000\n" + "".join(
+    f"{n} {1800 * n} 0 900 2 -1 -1 2 3600 -1 1 1 1 -1 1 -1 -1 -1\n" for n in range(1, 41)
+)
+
+
+def waiting(now: int, *, started: bool = False) -> Instance:
+    """One host, full for two hours; job 1 of ana waits, or has started at 600."""
+    first = Job("1", 2, run_limit=3600, user="ana")
+    full = RunningJob(Job("r", 2, run_limit=7200), 0, {"a": 2})
+    return Instance(
+        sw.Cluster((Host("a", 2),)),
+        running=(RunningJob(first, 600, {"a": 2}),) if started else (full,),
+        pending=() if started else (first,),
+        origin="2026-03-02T09:00:00+00:00",
+        now=now,
+    )
+
+
+def test_estimates_are_kept_and_shown_with_what_happened(tmp_path: Path) -> None:
+    store = str(tmp_path / "store.sqlite")
+    here = lab(waiting(0), waiting(300), waiting(900, started=True), access=NAMED, store=store)
+    before = get(here.app, "/jobs/1", x_user="ana").data
+    assert [(row["at"], row["as_configured"]) for row in before["history"]] == [(0, 7200)]
+    here.poll()
+    here.poll()
+    gone = get(here.app, "/jobs/1", x_user="ana")
+    assert gone.status == 404
+    (row,) = gone.data["history"]
+    assert row["started_time"] == "2026-03-02T09:10:00+00:00"
+    assert get(here.app, "/jobs/1", x_user="ben").data["history"] == []
+    here.service.stop()
+    again = lab(waiting(1200, started=True), access=NAMED, store=store)
+    assert get(again.app, "/jobs/1", x_user="ana").data["history"] == [row]
+    told = get(again.app, "/accuracy?by=queue", x_user="ana").data["accuracy"]
+    (first,) = [i for i in told["groups"][0]["estimators"] if i["estimator"] == "as configured"]
+    assert (first["jobs"], first["mean_error"]) == (1, 6600)
+    wrong = get(again.app, "/accuracy?by=user", x_user="ana")
+    assert (wrong.status, wrong.data["error"][:28]) == (400, "by: 'user' is not accepted: ")
+    again.service.stop()
+
+
+def test_a_store_that_fails_leaves_the_board(tmp_path: Path) -> None:
+    """A state before the last one in the store is shown, and not kept."""
+    here = lab(waiting(900), store=":memory:")
+    polled = here.service.board.state.polled
+    assert polled is not None
+    earlier = replace(polled, number=2, instance=waiting(0))
+    with pytest.raises(InputError, match="before the last poll"):
+        here.service.planner.plan(earlier)
+    row = get(here.app, "/jobs").data["jobs"][0]
+    assert row["as_configured"] == 7200
+
+
+def test_forecasts_by_a_log(tmp_path: Path) -> None:
+    log = tmp_path / "done.swf"
+    log.write_text(SWF)
+    here = lab(waiting(60), log=log)
+    row = get(here.app, "/jobs").data["jobs"][0]
+    assert 0 < row["likely"] < row["as_configured"], "jobs end before their limits"
+    assert row["one_in_ten_by"] <= row["likely"] <= row["nine_in_ten_by"]
+    log.unlink()
+    here.poll()
+    found = get(here.app, "/jobs").data
+    assert "likely" not in found["jobs"][0]
+    assert found["warnings"][0].startswith("no forecast: ")

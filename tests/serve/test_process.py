@@ -1,0 +1,83 @@
+"""The command as a process: it says where it is, answers, and ends within seconds."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError, SlotwiseError
+from typer.testing import CliRunner
+
+SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
+
+
+def begun(*words: str) -> tuple[subprocess.Popen[str], str]:
+    """A service on a free port, and its address."""
+    process = subprocess.Popen(
+        [SLOTWISE, "serve", *words, "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def answer(address: str) -> dict[str, object]:
+    with urllib.request.urlopen(address, timeout=20) as found:
+        record: dict[str, object] = json.load(found)
+        return record
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
+def test_a_signal_ends_it_with_a_stream_open(number: signal.Signals) -> None:
+    process, address = begun("--example", "joint-wins")
+    for _ in range(200):
+        try:
+            answer(f"{address}healthz")
+            break
+        except OSError:
+            time.sleep(0.05)
+    with urllib.request.urlopen(f"{address}events", timeout=20) as stream:
+        assert stream.readline().startswith(b"retry")
+        began = time.monotonic()
+        process.send_signal(number)
+        assert process.wait(20) == 0
+        assert time.monotonic() - began < 15
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
+
+
+def test_mistakes_are_told_before_it_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def refused(*words: str) -> BaseException | None:
+        return CliRunner().invoke(app, ["serve", *words]).exception
+
+    for words, wrong in {
+        ("--example", "joint-wins", "--host", "0.0.0.0"): "--token-file FILE or --trust-user-",
+        ("--example", "joint-wins", "--every", "0s"): "--every",
+        ("--example", "nothing"): "no example is called 'nothing'",
+        (): "give an instance file or --example NAME",
+        ("--example", "joint-wins", "--token-file", str(tmp_path / "none")): "No such file",
+        ("--cluster",): "no scheduler is on the PATH",
+        (str(tmp_path),): "no snapshot: no file ends in .yaml, .yml, .json",
+    }.items():
+        error = refused(*words)
+        assert isinstance(error, InputError), words
+        assert wrong in str(error)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    error = refused("--example", "joint-wins")
+    assert isinstance(error, SlotwiseError)
+    assert "pip install 'slotwise[serve]'" in str(error)
