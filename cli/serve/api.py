@@ -262,7 +262,7 @@ def application(service: Service) -> tuple[Guard, Streams]:
 
 
 def _only(*known: str) -> Any:
-    """Return a dependency that refuses a request with another name in its query."""
+    """Return a dependency that rejects a request with another name in its query."""
 
     def check(request: Request) -> None:
         for name in request.query_params:

@@ -45,20 +45,18 @@ class ListenOptions:
 class StoreOptions:
     """Options on what is kept, and for how long."""
 
-    store: str | None = (
-        option(
-            None,
-            "Keep estimates in this SQLite file, or PostgreSQL database by its URL.",
-            metavar="FILE|URL",
-        ),
+    store: str | None = option(
+        None,
+        "Keep estimates in this SQLite file, or PostgreSQL database by its URL.",
+        metavar="FILE|URL",
     )
-    keep: str | None = (
-        option(None, f"With --store: how long estimates are kept; default {KEPT}.", metavar="TIME"),
+    keep: str | None = option(
+        None, f"With --store: how long estimates are kept; default {KEPT}.", metavar="TIME"
     )
 
     def seconds(self) -> int | None:
         """Return how long estimates are kept; raise InputError for a time without a store."""
-        _check_meant("--keep", self.keep, "--store", self.store)
+        _check_needed("--keep", self.keep, "--store", self.store)
         return seconds_of(self.keep or KEPT, "--keep")
 
 
@@ -101,7 +99,7 @@ def serve(
     from .server import bound, run
 
     keep = kept.seconds()
-    _check_meant("--speed", speed, "--example", source.example)
+    _check_needed("--speed", speed, "--example", source.example)
     pace = SPEED if speed is None else speed
     life = None if lifetime is None else interval_of(lifetime, "--for")
     access = Access.of(listen.host, listen.token_file, listen.trust_user_header)
@@ -122,7 +120,7 @@ def serve(
     run(service, listening, life)
 
 
-def _check_meant(name: str, value: object, other: str, needed: object) -> None:
+def _check_needed(name: str, value: object, other: str, needed: object) -> None:
     """Raise InputError for an option that has no effect without the other one."""
     if value is not None and needed is None:
         raise InputError([Problem(f"means something with {other} alone", name)])
