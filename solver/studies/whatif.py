@@ -590,11 +590,7 @@ def whatif(
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)
-    runs = []
-    for variant in found:
-        given = _jobs(variant.instance, log)
-        options = replace(variant.options, until=horizon(given.instance, until))
-        runs.append(Run(given.instance, options, (), length, given.recorded))
+    runs = [_run_of(variant, log, until, length) for variant in found]
     reasons = without_effect(found, runs)
     stop = cancel or threading.Event()
     coming = (
@@ -617,6 +613,12 @@ def whatif(
         unfinished=[variant.name for n, variant in enumerate(found) if n not in done],
         calibrate=calibrate,
     )
+
+
+def _run_of(variant: Variant, log: str | Path | None, until: int | str | None, block: int) -> Run:
+    given = _jobs(variant.instance, log)
+    options = replace(variant.options, until=horizon(given.instance, until))
+    return Run(given.instance, options, (), block, given.recorded)
 
 
 def _jobs(site: Instance, log: str | Path | None) -> Contents:
