@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
@@ -67,8 +68,9 @@ class Answers:
         state = self.service.board.state
         stale = self.service.is_stale(state)
         key = f"{name} {stale}"
-        tag = f'"{state.version}-{int(stale)}"'
-        headers = {"etag": tag, "cache-control": "no-cache", "vary": "authorization, cookie"}
+        tag = f'"{state.version}-{zlib.crc32(key.encode()):08x}"'
+        vary = ", ".join(filter(None, ("authorization", "cookie", self.service.access.header)))
+        headers = {"etag": tag, "cache-control": "private, no-cache", "vary": vary}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
         body = state.answers.get(key)

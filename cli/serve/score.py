@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...solver.accuracy.measures import LEVELS, GroupAccuracy
-from ...solver.accuracy.score import Estimates, ScoreBy, accuracy_tables, reliability
+from ...solver.accuracy.score import HORIZONS, Estimates, ScoreBy, accuracy_tables, reliability
 from ...solver.forecast.forecast import Calibration
 from .store import KeptEstimate, Store, StoreSummary
 
@@ -57,33 +57,25 @@ def score_of(store: Store, by: ScoreBy = "method", since: int | None = None) -> 
 
     by: what makes the groups. since: only estimates made at this second or later.
     """
-    rows = estimates_of(store.estimates(since))
+    horizons = HORIZONS if by == "horizon" else ()
+    first = {name: store.first_estimates(name, since, horizons) for name in METHODS}
+    rows = estimates_of(first)
     return Score(store.summary(), accuracy_tables(rows, by), reliability(rows), store.calibration())
 
 
-def estimates_of(kept: Sequence[KeptEstimate]) -> Estimates:
-    """Return kept estimates as columns, a row for each method that gave a start."""
-    chosen = [
-        (item, name, method)
-        for name, method in METHODS.items()
-        for item in kept
-        if item.starts[name] is not None or (name == "likely" and item.quantiles)
-    ]
-    items = [item for item, _, _ in chosen]
-    bounds = {
-        side: [_time(item.starts[side], name) for item, name, _ in chosen]
-        for side in ("early", "late")
-    }
+def estimates_of(kept: Mapping[str, Sequence[KeptEstimate]]) -> Estimates:
+    """Return kept estimates, by the name of the start, as columns."""
+    chosen = [(item, name) for name, items in kept.items() for item in items]
+    items = [item for item, _ in chosen]
+    levels = _real([_levels(item, name) for item, name in chosen])
     return Estimates(
         job=_whole([item.number for item in items]),
-        method=np.array([method for _, _, method in chosen], dtype=object),
+        method=np.array([METHODS[name] for _, name in chosen], dtype=object),
         made_at=_whole([item.at for item in items]),
-        start=_real([_start(item.starts[name]) for item, name, _ in chosen]),
-        early=_real(bounds["early"]),
-        late=_real(bounds["late"]),
-        quantiles=_real([_levels(item, name) for item, name, _ in chosen]).reshape(
-            len(chosen), len(LEVELS)
-        ),
+        start=_real([_start(item.starts[name]) for item, name in chosen]),
+        early=_real([_bound(item.starts["early"], name) for item, name in chosen]),
+        late=_real([_bound(item.starts["late"], name) for item, name in chosen]),
+        quantiles=levels.reshape(len(chosen), len(LEVELS)),
         started=_whole([item.started or 0 for item in items]),
         slots=_whole([item.slots for item in items]),
         queue=np.array([item.queue for item in items], dtype=object),
@@ -102,7 +94,7 @@ def _start(time: int | None) -> float:
     return inf if time is None else float(time)
 
 
-def _time(time: int | None, name: str) -> float:
+def _bound(time: int | None, name: str) -> float:
     """Return a bound of the forecast; NaN for the other methods, which give none."""
     return _start(time) if name == "likely" else nan
 

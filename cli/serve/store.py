@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Engine,
     Row,
     Select,
+    case,
     delete,
     func,
     insert,
@@ -391,16 +393,34 @@ class Store:
             for row in rows
         )
 
-    def estimates(self, since: int | None = None) -> list[KeptEstimate]:
-        """Return the kept estimates with a known start, by job and time.
+    def first_estimates(
+        self, name: str, since: int | None = None, horizons: Sequence[int] = ()
+    ) -> list[KeptEstimate]:
+        """Return the first estimate by one method of each job with a known start, by job.
 
-        since: only those made at this second or later.
+        name: one of STARTS; for the median forecast also a forecast without a start counts. since:
+        only those made at this second or later. horizons: bounds of classes of the estimated wait
+        in seconds; the first estimate in each class is returned.
         """
-        chosen = _joined().where(JOBS.c.started.is_not(None))
+        column = ESTIMATES.c[name]
+        given: ColumnElement[bool] = column.is_not(None)
+        if name == "likely":
+            given |= ESTIMATES.c.quantiles != ""
+        groups: list[ColumnElement[Any]] = [ESTIMATES.c.job_key]
+        if horizons:
+            wait = column - ESTIMATES.c.at
+            bounds = [(wait < bound, place) for place, bound in enumerate(horizons)]
+            groups.append(case(*bounds, else_=len(horizons)))
+            given &= column.is_not(None)
+        first = select(ESTIMATES.c.job_key, func.min(ESTIMATES.c.at).label("at"))
+        first = first.join(JOBS, JOBS.c.key == ESTIMATES.c.job_key)
+        first = first.where(given & JOBS.c.started.is_not(None))
         if since is not None:
-            chosen = chosen.where(ESTIMATES.c.at >= since)
+            first = first.where(ESTIMATES.c.at >= since)
+        chosen = first.group_by(*groups).subquery()
+        same = (ESTIMATES.c.job_key == chosen.c.job_key) & (ESTIMATES.c.at == chosen.c.at)
         with self._transaction(writes=False) as connection:
-            ordered = chosen.order_by(JOBS.c.key, ESTIMATES.c.at)
+            ordered = _joined().join(chosen, same).order_by(JOBS.c.key, ESTIMATES.c.at)
             return [_kept(row) for row in connection.execute(ordered)]
 
     def calibration(self) -> Calibration:
@@ -408,15 +428,13 @@ class Store:
 
         The first forecast of each job counts, in the order of the starts.
         """
-        first: dict[int, KeptEstimate] = {}
-        for item in self.estimates():
-            if item.quantiles and item.started is not None and item.at < item.started:
-                first.setdefault(item.number, item)
+        known = [item for item in self.first_estimates("likely") if item.quantiles]
         calibrator = Calibrator()
-        for item in sorted(first.values(), key=lambda each: (each.started, each.number)):
+        for item in sorted(known, key=lambda each: (each.started, each.number)):
             early, late = item.quantiles[0], item.quantiles[-1]
             if early is not None and late is not None and item.started is not None:
-                calibrator.add(item.started - item.at, early - item.at, late - item.at)
+                wait = max(0, item.started - item.at)
+                calibrator.add(wait, early - item.at, late - item.at)
         return calibrator.calibration()
 
     def summary(self) -> StoreSummary:

@@ -110,7 +110,7 @@ def unsure_of_local(expression: Expression | None, table: HostTable, local: Loca
 
     If all hosts have one type, or model, the submission host is assumed to have it.
     """
-    several = {name: len(set(table.text(name).code.tolist()) - {-1}) > 1 for name in LIKE_HOME}
+    several = {name: len(table.text(name).values) > 1 for name in LIKE_HOME}
     if local.type is None and several["type"] and _defaults_to_local(expression, table, local):
         return True
     return any(

@@ -140,6 +140,8 @@ class FullWindows:
 
 #: Tolerance for amounts.
 SLACK = 1e-6
+#: Number of hosts up to which all are examined, whether they have a free slot or not.
+FEW_HOSTS = 4000
 #: A cap without effect, small enough to be summed over all hosts.
 UNBOUND = 1 << 30
 
@@ -198,8 +200,8 @@ def _caps_of_hosts(
                 first = found > 0 if first is None else first & (found > 0)
             elif caps is None:
                 caps = _host_cap(use, held, free, capacity)
-                some = np.flatnonzero(caps >= 1)
-                if 2 * some.size < hosts:
+                some = np.flatnonzero(caps >= 1) if hosts > FEW_HOSTS else None
+                if some is not None and 2 * some.size < hosts:
                     rows, caps = some, caps[some]
             else:
                 if rows is not None:

@@ -545,9 +545,11 @@ class RunningUsage(Usage):
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
 
     def _grow(self, count: int) -> None:
-        while count > len(self._columns[0]):
+        size = len(self._columns[0])
+        if count > size:
+            more = max(size, count + _FIRST - size)  # Many rows at a time: no doubling.
             for index, column in enumerate(self._columns):
-                self._columns[index] = np.concatenate([column, np.zeros_like(column)])
+                self._columns[index] = np.concatenate([column, np.zeros(more, column.dtype)])
 
     def _append(self, row: Row) -> None:
         at = self._count

@@ -10,6 +10,7 @@ import numpy as np
 from ...model.cluster import Gpus, Host
 from ...model.gpu_request import GpuRequest
 from ..availability.demand import TermCapacity, TermDemand, UnitDemand
+from ..availability.profile import FEW_HOSTS
 from ..availability.resources import Allocation, BoolArray, IntArray
 
 
@@ -106,7 +107,7 @@ def _eligible(term: TermDemand, capacity: TermCapacity, slots: int) -> Supply:
 
 def _with_slots(candidates: IntArray, caps: IntArray) -> IntArray:
     """Return the candidates with a slot, in their order."""
-    if len(candidates) == len(caps) and bool((candidates[1:] > candidates[:-1]).all()):
+    if FEW_HOSTS < len(caps) == len(candidates) and bool((candidates[1:] > candidates[:-1]).all()):
         return np.flatnonzero(caps > 0)  # All hosts as configured: no need to look each up.
     return candidates[caps[candidates] > 0]
 

@@ -77,6 +77,7 @@ class ShapeTable:
         self.any_dynamic = False
         self._fitting: dict[tuple[object, ...], bool] = {}
         self._kept: list[Demand] = []
+        self._masks: dict[bytes, int] = {}
         self._cycle: dict[int, Demand] = {}
         self._hosts: HostTable | None = None
         self._values: Callable[[], dict[str, FloatArray]] | None = None
@@ -149,7 +150,7 @@ class ShapeTable:
 
     def _fits_alone(self, demand: Demand, term: TermDemand) -> bool:
         """Whether a term fits on the empty cluster; the result is cached for equal terms."""
-        key = _wants(term, demand, self.resolver.table)
+        key = _wants(term, demand, self.resolver.table, self._masks)
         if key not in self._fitting:
             one = replace(demand, terms=(term,), calendar=None)
             self._kept.append(one)  # so that no other object gets the identities in the key
@@ -227,14 +228,21 @@ class ShapeTable:
         )
 
 
-def _wants(term: TermDemand, demand: Demand, table: ResourceTable) -> tuple[object, ...]:
+def _wants(
+    term: TermDemand, demand: Demand, table: ResourceTable, masks: dict[bytes, int]
+) -> tuple[object, ...]:
     """Return the facts that decide whether a term fits on an empty cluster, with pools by
     content.
+
+    masks: a number for each mask of hosts so far; others join.
     """
+
+    def content(mask: BoolArray) -> int:
+        return masks.setdefault(mask.tobytes(), len(masks))
 
     def pool(use: Use) -> tuple[object, ...]:
         found = table.pools[use.index]
-        return use.per, use.reservation.initial, found.capacity, found.mask.tobytes()
+        return use.per, use.reservation.initial, found.capacity, content(found.mask)
 
     return (
         *(term.slots, term.max_slots, term.block, term.one_host, len(term.same)),
@@ -243,7 +251,7 @@ def _wants(term: TermDemand, demand: Demand, table: ResourceTable) -> tuple[obje
         tuple(
             (
                 item.missing,
-                None if item.hosts is None else item.hosts.tobytes(),
+                None if item.hosts is None else content(item.hosts),
                 tuple((use.index, use.per, use.reservation.initial) for use in item.host_uses),
                 tuple(map(pool, item.pool_uses)),
             )

@@ -26,6 +26,7 @@ from ..budget import Budget
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start
 from ..problem import PlanningProblem
+from .attempts import Attempt, attempts, with_all_nodes
 from .choose_nodes import JobShape, choose_nodes
 from .node_map import NodeMap
 from .settings import BackfillSettings
@@ -97,31 +98,32 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
 
     Jobs that the cycle leaves without a start have none here, with the reason.
     """
-    free = replace(instance, advance_reservations=())  # the cycle has its own reading of them
+    # The cycle has its own reading of reservations.
+    free = replace(with_all_nodes(instance), advance_reservations=())
     problem = PlanningProblem.of(free, as_lsf=True, budget=budget, due_dates=True)
     cycle = _cycle_of(problem, instance.advance_reservations)
+    possible = [item for item in problem.demands if not item.impossible or item.after is not None]
+    answers: dict[str, _JobAnswer] = {}
+    for attempt in attempts(problem, possible):
+        if budget.late():
+            break
+        job, before = attempt.demand.job.id, answers.get(attempt.demand.job.id)
+        if before is None or not _is_settled(cycle, before):
+            answers[job] = _earlier(before, _plan_job(cycle, attempt))
     planned: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
     unseen = 0
     for demand in problem.demands:
-        if budget.late():
-            planned.append(
-                PlannedJob(
-                    demand.job.id, None, method="slurm", waits_for=NOT_EXAMINED,
-                    fallback=NOT_EXAMINED,
-                )
-            )  # fmt: skip
-            unseen += 1
-            continue
-        if demand.impossible and demand.after is None:
-            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
-            continue
-        found = _plan_job(cycle, demand)
-        if found.start is None:
-            planned.append(PlannedJob(demand.job.id, None, method="slurm", waits_for=found.why))
+        job = demand.job.id
+        if job in answers:
+            planned.append(_planned(problem, demand, answers[job]))
+        elif demand.impossible and demand.after is None:
+            unplaced.append(Unplaced(job, reason_unplaced(problem, demand)))
         else:
-            item = problem.planned(demand, found.start, "slurm", waits_for=found.why)
-            planned.append(item)
+            planned.append(
+                PlannedJob(job, None, method="slurm", waits_for=NOT_EXAMINED, fallback=NOT_EXAMINED)
+            )
+            unseen += 1
     starts = [item.start - instance.now for item in planned if item.start is not None]
     planned_starts = {item.job: item.start for item in planned}
     notes = [f"not modelled: {name}" for name in cycle.settings.omitted]
@@ -139,6 +141,25 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
         notes=tuple(notes),
         cut=bool(unseen),
     )
+
+
+def _planned(problem: PlanningProblem, demand: Demand, found: _JobAnswer) -> PlannedJob:
+    if found.start is None:
+        return PlannedJob(demand.job.id, None, method="slurm", waits_for=found.why)
+    return problem.planned(demand, found.start, "slurm", waits_for=found.why)
+
+
+def _is_settled(cycle: _BackfillCycle, found: _JobAnswer) -> bool:
+    """Whether a job is not examined in its other partitions."""
+    start = found.start
+    return start is not None and (start.time <= cycle.now or cycle.settings.one_reservation)
+
+
+def _earlier(one: _JobAnswer | None, other: _JobAnswer) -> _JobAnswer:
+    """Return the earlier start of a job, of equal ones the first."""
+    if one is None or one.start is None:
+        return other if one is None or other.start is not None else one
+    return other if other.start is not None and other.start.time < one.start.time else one
 
 
 def agreement(instance: Instance, starts: Mapping[str, int | None]) -> list[str]:
@@ -219,8 +240,9 @@ def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
             cycle.map.take(begin, end, nodes, licences)
 
 
-def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
-    """The start of one job, which takes its nodes out of the map."""
+def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
+    """The start of one job in one partition, which takes its nodes out of the map."""
+    demand = attempt.demand
     open_condition = demand.after is not None or demand.earliest > cycle.now
     of_slurm = cycle.problem.instance.params.of_slurm  # squeue lists only unfulfilled dependencies
     if demand.job.dependency and (open_condition or of_slurm):
@@ -236,7 +258,7 @@ def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
         return _JobAnswer(why=BEYOND)
     if short := _short_pool(cycle, demand):
         return _JobAnswer(why=short)
-    return _try_times(cycle, demand)
+    return _try_times(cycle, attempt)
 
 
 def _reservation_of(cycle: _BackfillCycle, job: Job) -> AdvanceReservation | None:
@@ -306,12 +328,14 @@ def _alternative(demand: Demand) -> Alternative:
     return demand.terms[0].alternatives[0] if found is None else found
 
 
-def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
-    settings, now = cycle.settings, cycle.now
+def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
+    demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
     term = demand.terms[0]
     candidates = np.zeros(len(cycle.weights), dtype=bool)
     candidates[term.candidates] = True
+    if attempt.nodes is not None:
+        candidates &= attempt.nodes
     shape, licences = JobShape.of(demand), _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
     last = math.inf if own is None else own.end - duration

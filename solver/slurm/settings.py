@@ -22,7 +22,6 @@ NOT_MODELLED = (
     "bf_min_age_reserve",
     "bf_min_prio_reserve",
     "bf_node_space_size",
-    "bf_one_resv_per_job",
     "assoc_limit_stop",
     "pack_serial_at_end",
     "time_min_as_soft_limit",
@@ -45,6 +44,8 @@ class BackfillSettings:
     max_user_jobs: int = 0
     #: Licences are planned (bf_licenses).
     licences: bool = False
+    #: A job reserves nodes in one partition only (bf_one_resv_per_job).
+    one_reservation: bool = False
     #: Exclusive running jobs are in the map (bf_running_job_reserve).
     running_in_map: bool = False
     #: Year and month of the version, (22, 5) for 22.05; and its number.
@@ -72,6 +73,7 @@ class BackfillSettings:
             _number(given, "bf_max_job_array_resv", MAX_TASKS),
             _number(given, "bf_max_job_user", 0),
             licences,
+            "bf_one_resv_per_job" in given,
             licences or "bf_running_job_reserve" in given,
             version_of(params.scheduler_version),
             tuple(omitted),

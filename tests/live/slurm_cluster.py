@@ -47,6 +47,9 @@ PropagateResourceLimits=NONE
 MessageTimeout=30
 {nodes}
 PartitionName=main Nodes=ALL Default=YES MaxTime=2880 DefaultTime=60 State=UP
+PartitionName=left Nodes=n[1-3] MaxTime=2880 DefaultTime=60 State=UP
+PartitionName=right Nodes=n[4-6] MaxTime=2880 DefaultTime=60 State=UP
+PartitionName=first Nodes=n[2-4] MaxTime=2880 DefaultTime=60 PriorityTier=5 State=UP
 """
 
 
@@ -66,6 +69,8 @@ class SlurmCluster:
     """A cluster that runs."""
 
     folder: Path
+    #: Whether jobs are submitted to several partitions.
+    several_partitions: bool = False
 
     def run(self, *words: str, stdin: str | None = None) -> str:
         """What a command of Slurm prints."""

@@ -24,10 +24,13 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(MISSING), reason=f"a live Slurm needs {', '.join(MISSING)}"),
 ]
-#: Queues that are tried, by the seeds from 0 on.
+#: Queues that are tried, by the seeds from the first on.
 QUEUES = int(os.environ.get("SLOTWISE_LIVE_QUEUES", "3"))
+FIRST_SEED = int(os.environ.get("SLOTWISE_LIVE_SEED", "0"))
 LINEAR = "bf_interval=1,bf_resolution=1,bf_continue,bf_window=2880,bf_window_linear=1"
-SETTINGS = {"linear": LINEAR, "default": "bf_interval=1"}
+SETTINGS = {"linear": LINEAR, "default": "bf_interval=1", "partitions": LINEAR}
+#: Partitions of a job where several are tried: of nodes apart, over each other, of another tier.
+PARTITIONS = ("main", "left", "right", "left,right", "right,left", "left,main", "first,right")
 #: Seconds by which the instant of a cycle is known.
 NEAR = 8
 LIMITS = (7, 12, 15, 20, 25, 30, 45, 60, 90)
@@ -40,6 +43,7 @@ def cluster(
     folder = tmp_path_factory.mktemp(f"slurm_{request.param}")
     parameters = f"{SETTINGS[request.param]},sched_interval=1,default_queue_depth=1000"
     with slurm_cluster(folder / "run", parameters=parameters) as found:
+        found.several_partitions = request.param == "partitions"
         yield found
 
 
@@ -73,13 +77,15 @@ def pending_job(draw: random.Random) -> list[str]:
     return [f"-n{draw.randint(1, 3)}", f"-c{draw.randint(2, 4)}", "--mem=10", limit]
 
 
-@pytest.mark.parametrize("seed", range(QUEUES))
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + QUEUES))
 def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
     cluster.clear()
     ids = [cluster.submit(*options) for options in running_jobs(draw)]
     assert cluster.wait_until(lambda: all(cluster.states().get(name) == "RUNNING" for name in ids))
     asked = [pending_job(draw) for _ in range(8)]
+    if cluster.several_partitions:
+        asked = [[*options, f"-p{draw.choice(PARTITIONS)}"] for options in asked]
     ids = [cluster.submit(*options) for options in asked]
     time.sleep(5)  # some cycles of backfill
     cluster.print_to(tmp_path)
@@ -91,6 +97,7 @@ def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> Non
     assert not plan.refused, plan.notes
     assert not sw.plan(problem, "optimal", effort=1.0).refused
     of_slurm = {item.job: item.start for item in problem.lsf_says}
+    print(sum(start is not None for start in of_slurm.values()), "starts")  # pytest -s
     wrong = []
     for name, options in zip(ids, asked, strict=True):
         found = plan.get(name)

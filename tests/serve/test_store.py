@@ -13,20 +13,10 @@ from pathlib import Path
 import pytest
 from slotwise.cli.main import app
 from slotwise.cli.serve import schema
-from slotwise.cli.serve.polled import JobEstimate, PolledState
 from slotwise.cli.serve.store import LoggedStart, Store
 from slotwise.model.errors import InputError
+from store_cases import NOON, job, poll
 from typer.testing import CliRunner
-
-NOON = 1_790_000_000
-
-
-def job(name: str = "1", submit: int = NOON - 600, **starts: int) -> JobEstimate:
-    return JobEstimate(name, submit, "ann", "night", 4, **starts)
-
-
-def poll(at: int, *pending: JobEstimate, running: dict | None = None) -> PolledState:
-    return PolledState(NOON + at, True, pending, running or {})
 
 
 @pytest.fixture
@@ -129,11 +119,11 @@ def test_a_log_says_what_no_poll_saw(store: Store):
     """A job that started and ended between two polls; bjobs has minutes, the log has seconds."""
     store.record(poll(0, job(submit=NOON - 600, likely=NOON + 100)))
     store.record(poll(600))
-    assert store.estimates() == []
+    assert store.first_estimates("likely") == []
     assert store.outcome("1", NOON - 571, NOON + 70, NOON + 90)
     assert not store.outcome("1", NOON - 500, NOON + 70, NOON + 90)  # another job of this id
     assert not store.outcome("9", NOON - 600, NOON + 70, NOON + 90)
-    (item,) = store.estimates()
+    (item,) = store.first_estimates("likely")
     assert (item.starts["likely"], item.started) == (NOON + 100, NOON + 70)
     assert store.history("1")[0].state == "finished"
 
@@ -142,7 +132,7 @@ def test_a_job_that_a_log_ends_without_a_start_has_none(store: Store):
     store.record(poll(0, job()))
     assert store.outcome("1", NOON - 600, None, NOON + 30)
     assert store.history("1")[0].state == "gone"
-    assert store.estimates() == []
+    assert store.first_estimates("likely") == []
     store.record(poll(60))
     assert store.history("1")[0].finished == NOON + 30
 

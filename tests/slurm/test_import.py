@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from sampling import pairwise
 from slotwise import InputError, Instance, from_document, to_document
 from slotwise.cli.main import app
 from slotwise.model.sources import slurm_values as values
@@ -116,7 +117,7 @@ def test_what_sbatch_can_ask_for() -> None:
     assert jobs["28"].dependency == "ended(1) || started(2)"
     assert jobs["29"].dependency == "ended(1)"  # singleton
     assert [job for job in jobs if job.startswith("26[")] == [f"26[{n}]" for n in range(1, 11)]
-    assert jobs["34"].queue == "hi"
+    assert jobs["34"].queue == "hi/main"
     assert "32" not in jobs  # held
     assert (jobs["38"].reservation, jobs["38"].deadline) == ("maint1", 5392)
     (reserved,) = found.advance_reservations
@@ -124,7 +125,7 @@ def test_what_sbatch_can_ask_for() -> None:
     assert {pool.name: pool.amount for pool in found.cluster.shared} == {
         "lic_lic": 4, "lic_matlab": 2
     }  # fmt: skip
-    assert [queue.priority for queue in found.queues] == [1, 5, 1]
+    assert [queue.priority for queue in found.queues] == [1, 5, 1, 5]
     assert found.cluster.hosts[3].load == {"weight": 10.0}
 
 
@@ -365,11 +366,12 @@ def test_limits_that_are_not_enforced_bind_nothing() -> None:
     assert instance_of({**texts_of("live"), "qos.txt": QOS}).limits == ()
 
 
-def test_jobs_behind_one_in_several_partitions_are_not_proved() -> None:
+def test_jobs_behind_one_in_unlike_partitions_are_not_proved() -> None:
     """512 may start in its other partition, before the jobs there that are behind it."""
     texts = texts_of("live")
     for name, nodes in (("one", "n[1-2]"), ("two", "n[3-6]"), ("apart", "n6")):
-        texts["partition.txt"] += f"\nPartitionName={name} Nodes={nodes} MaxTime=UNLIMITED\n"
+        rule = "MaxCPUsPerNode=3" if name == "two" else ""
+        texts["partition.txt"] += f"\nPartitionName={name} Nodes={nodes} {rule}\n"
     listed = json.loads(texts["squeue.json"])
     for job in listed["jobs"]:
         if job["job_state"] == "PENDING":
@@ -386,6 +388,75 @@ def test_jobs_behind_one_in_several_partitions_are_not_proved() -> None:
     assert plan["515"].proved
     alone = replace_partition(texts, "two,one", "two")
     assert BEHIND not in {item.what for item in instance_of(alone).omissions}
+
+
+def several(one: str, two: str, **facts: str) -> dict[str, str]:
+    """The live cluster with two partitions of these nodes, in both of which 512 waits.
+
+    facts: of the second, where it is unlike the first.
+    """
+    texts = texts_of("live")
+    more = " ".join(f"{name}={value}" for name, value in facts.items())
+    texts["partition.txt"] += f"\nPartitionName=one Nodes={one} MaxTime=UNLIMITED\n"
+    texts["partition.txt"] += f"\nPartitionName=two Nodes={two} MaxTime=UNLIMITED {more}\n"
+    listed = json.loads(texts["squeue.json"])
+    for job in listed["jobs"]:
+        if job["job_id"] == 512:
+            job["partition"] = "one,two"
+    texts["squeue.json"] = json.dumps(listed)
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("nodes", "method"),
+    pairwise(
+        [("n[1-3]", "n[4-6]"), ("n[4-6]", "n[1-3]"), ("n[1-3]", "n[1-6]")],
+        ["optimal", "slurm", "milp", "time-based"],
+    ),
+)
+def test_a_job_starts_in_the_partition_where_it_can_first(
+    nodes: tuple[str, str], method: str
+) -> None:
+    """The start is the earlier one of the two partitions, on nodes of one of them."""
+    texts = several(*nodes)
+    found = instance_of(texts)
+    assert next(job for job in found.pending if job.id == "512").queue == "one/two"
+    assert not [item for item in found.omissions if "512" in (item.jobs or ())]
+    alone = [
+        sw.plan(instance_of(replace_partition(texts, "one,two", name)), method)["512"]
+        for name in ("one", "two")
+    ]
+    plan = sw.plan(found, method)
+    item = plan["512"]
+    assert not plan.refused
+    assert item.start == min(other.start for other in alone if other.start is not None)
+    inside = [set(values.host_list(part)) for part in nodes]
+    assert any(set(item.allocation) <= part for part in inside)
+    assert item.proved == (method in ("optimal", "milp"))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"PriorityTier": "5"}, {"OverSubscribe": "EXCLUSIVE"}, {"MaxCPUsPerNode": "2"},
+     {"DefMemPerCPU": "50"}, {"DefaultTime": "10"}, {"AllowAccounts": "physics"}],
+)  # fmt: skip
+def test_partitions_that_differ_in_a_rule_are_named(facts: dict[str, str]) -> None:
+    found = instance_of(several("n[1-3]", "n[4-6]", **facts))
+    own = [item.what for item in found.omissions if "512" in (item.jobs or ())]
+    assert "its other partitions: planned in one of one,two" in own
+    assert not sw.plan(found)["512"].proved
+
+
+def test_a_partition_that_never_takes_a_job_is_none_of_its_partitions() -> None:
+    texts = several("n[1-3]", "n[4-6]")
+    for old, new in (
+        ("PartitionName=two Nodes=n[4-6] MaxTime=UNLIMITED", "PartitionName=two Nodes=n[4-6] "
+         "MaxTime=00:05:00"),
+        ("PartitionName=two", "PartitionName=two State=DOWN"),
+    ):  # fmt: skip
+        changed = {**texts, "partition.txt": texts["partition.txt"].replace(old, new)}
+        found = instance_of(changed)
+        assert next(job for job in found.pending if job.id == "512").queue == "one"
 
 
 def replace_partition(texts: dict[str, str], old: str, new: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from .limits import Binding, limits_of
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
-from .several_partitions import BEHIND, behind_others
+from .several_partitions import BEHIND, PartitionGroups, behind_others, omitted_of
 from .site import (
     MAX_PRIORITY,
     SlurmSite,
@@ -74,15 +74,18 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     for name in dict.fromkeys(seen.passed_over):
         notes.append(f"{name} is not read: priorities are those of squeue, as they are now")
     bound = limits_of(seen, notes)
-    queues = queues_of(seen, notes)
+    groups = PartitionGroups(seen)
+    for job in filter(is_pending, seen.jobs):
+        groups.of(job)
+    queues = queues_of(seen, groups, notes)
     base = Instance(
-        cluster_of(seen, facts, notes),
+        cluster_of(seen, facts, groups, notes),
         queues=queues,
         limits=tuple(bound.limits),
         params=params_of(seen, facts),
         origin=now.isoformat(),
     )
-    builder = _SlurmJobs(seen, facts, bound, int(now.timestamp()), notes)
+    builder = _SlurmJobs(seen, facts, bound, groups, int(now.timestamp()), notes)
     running, pending = builder.running(), builder.pending()
     instance = replace(
         base,
@@ -115,9 +118,16 @@ class _SlurmJobs:
     """Converter of Slurm's jobs; what is not modelled becomes notes."""
 
     def __init__(
-        self, seen: SlurmState, facts: SlurmSite, bound: Binding, zero: int, notes: Remarks
+        self,
+        seen: SlurmState,
+        facts: SlurmSite,
+        bound: Binding,
+        groups: PartitionGroups,
+        zero: int,
+        notes: Remarks,
     ) -> None:
         self.seen, self.facts, self.bound, self.zero, self.notes = seen, facts, bound, zero, notes
+        self.groups = groups
         self.reservations = SlurmReservations(seen, zero, notes)
         self.listed: defaultdict[str, list[SlurmJob]] = defaultdict(list)
         for job in seen.jobs:
@@ -251,7 +261,7 @@ class _SlurmJobs:
             if is_pending(seen):
                 found += self._waiting(seen)
         waiting = filter(is_pending, self.seen.jobs)
-        for name in behind_others(self.seen, waiting, found):
+        for name in behind_others(self.seen, self.groups, waiting, found):
             self.omitted[name].append(BEHIND)
         for what, ids in self.left.items():
             self.notes.append(f"omitted {len(ids)} pending job(s), {some(ids)}: {what}")
@@ -289,9 +299,12 @@ class _SlurmJobs:
         requested = requested_of(seen, self.facts)
         begin = seen.eligible
         notes += self.reservations.notes_on(seen)
+        group = self.groups.of(seen)
+        notes += () if group is None else omitted_of(group, seen)
         job = replace(
             self._common(seen),
             slots=requested.slots,
+            queue=self._partition(seen) if group is None else group.name,
             res_req=requested.res_req,
             exclusive=requested.exclusive,
             gpu=requested.gpu,

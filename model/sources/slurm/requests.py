@@ -55,10 +55,6 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     found.omitted += [f"{what} ({value})" for what, value in job.named]
     if job.places.preferred:
         found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
-    if len(job.partitions) > 1:
-        found.omitted.append(
-            f"its other partitions: planned in {job.partitions[0]} of {','.join(job.partitions)}"
-        )
     if job.min_limit:
         found.omitted.append(
             f"--time-min: planned with {job.min_limit // 60} minutes, as Slurm does; once it has "

@@ -14,6 +14,7 @@ from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
 from ...job import ArraySpec, Job, parse_spec, too_large
 from ...omissions import ASSUMED
+from ...slurm_partitions import SEVERAL
 from ...slurm_words import refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
@@ -337,7 +338,7 @@ def _job_of(
     account = given.get("account", "default")
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
-        queue=partitions[0], res_req=requested.res_req,
+        queue=_queue_of(instance, partitions, omitted), res_req=requested.res_req,
         run_limit=_read(found, "time", _time_limit),
         estimated_run_time=seen.min_limit,
         submit=now,
@@ -350,6 +351,16 @@ def _job_of(
         name=given.get("job-name", ""), dependency=condition, unheeded=tuple(omitted),
     )  # fmt: skip
     return job, array, notes
+
+
+def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:
+    """Return the queue of all partitions if there is one, else the first, with a note."""
+    name = SEVERAL.join(partitions)
+    known = {queue.name for queue in instance.queues}
+    if len(partitions) > 1 and name not in known and partitions[0] in known:
+        listed = ",".join(partitions)
+        omitted.append(f"its other partitions: planned in {partitions[0]} of {listed}")
+    return name if name in known else partitions[0]
 
 
 def _reservation(

@@ -1,20 +1,134 @@
-"""Pending jobs whose starts depend on the partition of a job with several partitions."""
+"""Pending jobs in several partitions (``-p a,b``): each such list is a queue of its own.
+
+A job starts in the partition where it starts first, on nodes of this partition alone. If the
+partitions differ in nothing but their nodes, the queue has the nodes of all of them. Otherwise it
+has those of the first partition, and the jobs that the others may change are named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 from ...job import Job
-from .seen import SlurmJob, SlurmState
+from ...slurm_partitions import SEVERAL
+from .seen import SlurmJob, SlurmPartition, SlurmState
 
 #: Omission for jobs behind one that waits in several partitions.
 BEHIND = "that jobs ahead of it in several partitions can start in another than their first"
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionGroup:
+    """The partitions of a job."""
+
+    #: Their names, in the job's order, without those that never take it.
+    names: tuple[str, ...]
+    #: Whether they differ in nothing but their nodes, so that one plan holds for all of them.
+    alike: bool
+    #: Nodes of the group.
+    nodes: frozenset[str]
+    #: Whether a job needs the condition that its nodes are of one partition.
+    apart: bool
+
+    @property
+    def name(self) -> str:
+        """Return the name of the queue: ``a/b``."""
+        return SEVERAL.join(self.names)
+
+    @property
+    def resource(self) -> str:
+        """Return the string resource whose value on a node is the partition of the node."""
+        return "of_" + re.sub(r"\W", "_", "_".join(self.names), flags=re.ASCII)
+
+
+class PartitionGroups:
+    """The groups of partitions that pending jobs name."""
+
+    def __init__(self, seen: SlurmState) -> None:
+        self.partitions = {item.name: item for item in seen.partitions}
+        self.nodes = _nodes_of(seen)
+        limited = {row.name for row in seen.limits if row.of == "qos"}
+        #: Partitions whose QOS has limits.
+        self.limited = {item.name for item in seen.partitions if item.qos in limited}
+        self.made: dict[tuple[str, ...], PartitionGroup] = {}
+
+    def of(self, job: SlurmJob) -> PartitionGroup | None:
+        """Return the group of a pending job, None if it has one partition."""
+        names = tuple(dict.fromkeys(job.partitions))
+        usable = tuple(name for name in names if self._takes(name, job))
+        names = usable or names
+        if len(names) < 2:
+            return None
+        if names not in self.made:
+            self.made[names] = self._group(names)
+        return self.made[names]
+
+    def _takes(self, name: str, job: SlurmJob) -> bool:
+        item = self.partitions.get(name, SlurmPartition(name))
+        most = math.inf if item.max_time is None else item.max_time
+        return item.up and (job.limit is None or math.isinf(job.limit) or job.limit <= most)
+
+    def _group(self, names: tuple[str, ...]) -> PartitionGroup:
+        items = [self.partitions.get(name, SlurmPartition(name)) for name in names]
+        sets = [frozenset(self.nodes.get(name, ())) for name in names]
+        union = frozenset().union(*sets)
+        nested = union in sets
+        disjoint = not any(one & other for one, other in combinations(sets, 2))
+        same = all(_rules(item) == _rules(items[0]) and not item.named for item in items)
+        is_simple = same and not self.limited & set(names) and items[0].sharing == "NO"
+        alike = is_simple and (nested or disjoint)
+        return PartitionGroup(names, alike, union if alike else sets[0], alike and not nested)
+
+    @property
+    def resources(self) -> list[str]:
+        """Return the string resources of the groups whose partitions share no node."""
+        return [group.resource for group in self.made.values() if group.apart]
+
+    def strings(self, node: str) -> dict[str, str]:
+        """Return the partitions of a node, by the resources of the groups."""
+        return {
+            group.resource: name
+            for group in self.made.values()
+            if group.apart
+            for name in group.names
+            if node in self.nodes.get(name, ())
+        }
+
+    def queues(self) -> Iterator[tuple[SlurmPartition, PartitionGroup]]:
+        """Yield the description of each group that was asked for, as of one partition."""
+        for group in self.made.values():
+            first = self.partitions.get(group.names[0], SlurmPartition(group.names[0]))
+            limits = [self.partitions[name].max_time for name in group.names if group.alike]
+            known = [limit for limit in limits if limit is not None]
+            most = min(known, default=None) if group.alike else first.max_time
+            nodes = tuple(sorted(group.nodes))
+            yield replace(first, name=group.name, nodes=nodes, max_time=most), group
+
+
+def _rules(item: SlurmPartition) -> SlurmPartition:
+    """Return a partition without what may differ: its name, its nodes, and its longest job."""
+    return replace(item, name="", nodes=None, default=False, max_time=None, max_nodes=None)
+
+
+def omitted_of(group: PartitionGroup, job: SlurmJob) -> Iterator[str]:
+    """Yield why a start in several partitions is not planned as Slurm does."""
+    if not group.alike:
+        yield f"its other partitions: planned in {group.names[0]} of {','.join(group.names)}"
+    elif job.limit is None:
+        yield f"its time limit, which the partition gives ({','.join(group.names)})"
+
+
 def behind_others(
-    seen: SlurmState, waiting: Iterable[SlurmJob], pending: Iterable[Job]
+    seen: SlurmState,
+    groups: PartitionGroups,
+    waiting: Iterable[SlurmJob],
+    pending: Iterable[Job],
 ) -> Iterator[str]:
-    """Yield the pending jobs that follow a job in several partitions and may use its nodes.
+    """Yield the pending jobs that follow a job in unlike partitions and may use its nodes.
 
     waiting: records of the jobs that are pending. Jobs of equal rank may be behind.
     """
@@ -22,29 +136,32 @@ def behind_others(
     priority = {job.id: job.priority or 0 for job in jobs}
     arrays = {job.array_id: job.priority or 0 for job in jobs if job.array_id}
     tiers = {item.name: item.tier for item in seen.partitions}
-    nodes = _nodes_of(seen)
+    nodes = groups.nodes
     ahead: dict[tuple[str, ...], tuple[tuple[int, int], set[str]]] = {}
     for item in waiting:
         own_priority = priority.get(item.full_id, arrays.get(item.id))
-        if len(item.partitions) < 2 or own_priority is None:  # one partition, or an omitted job
+        group = groups.of(item)
+        if group is None or group.alike or own_priority is None:  # None: an omitted job
             continue
-        rank = (max(tiers.get(name, 1) for name in item.partitions), own_priority)
-        known = ahead.get(item.partitions)
+        rank = (max(tiers.get(name, 1) for name in group.names), own_priority)
+        known = ahead.get(group.names)
         ids = {item.full_id, item.id} | (set() if known is None else known[1])
-        ahead[item.partitions] = (rank if known is None else max(rank, known[0]), ids)
+        ahead[group.names] = (rank if known is None else max(rank, known[0]), ids)
     for job in jobs:
         if job.reservation:  # nodes of a reservation are not shared
             continue
-        own = nodes.get(job.queue, set())
-        rank = (tiers.get(job.queue, 1), job.priority or 0)
-        for names, (first, ids) in ahead.items():
+        names = job.queue.split(SEVERAL)
+        own = set().union(*(nodes.get(name, set()) for name in names))
+        rank = (max(tiers.get(name, 1) for name in names), job.priority or 0)
+        for others, (first, ids) in ahead.items():
             alone = ids <= {job.id, job.array_id or job.id}
-            if not alone and rank <= first and any(own & nodes.get(name, set()) for name in names):
+            shared = any(own & nodes.get(name, set()) for name in others)
+            if not alone and rank <= first and shared:
                 yield job.id
                 break
 
 
-def _nodes_of(seen: SlurmState) -> dict[str, set[str]]:
+def _nodes_of(seen: SlurmState) -> Mapping[str, set[str]]:
     """Return the nodes of each partition: its own list, else the nodes that name it."""
     found: dict[str, set[str]] = {}
     for node in seen.nodes:

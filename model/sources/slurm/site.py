@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
@@ -15,6 +15,7 @@ from ...job import DEFAULT_LARGEST, HostRequest
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmNode, SlurmPartition, SlurmState
+from .several_partitions import PartitionGroups
 from .topology import units_of
 
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
@@ -122,7 +123,9 @@ def some(names: Iterable[str]) -> str:
     return ", ".join(known[:3]) + more
 
 
-def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
+def cluster_of(
+    seen: SlurmState, facts: SlurmSite, groups: PartitionGroups, notes: Remarks
+) -> Cluster:
     """Return the nodes in Slurm's order, with features, memory and generic resources."""
     others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
@@ -133,6 +136,9 @@ def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
         definitions.append(
             ResourceDefinition(WEIGHT, increasing=True, dynamic=True, consumable=False)
         )
+    for name in groups.resources:
+        definitions.append(ResourceDefinition(name, "string"))
+    hosts = tuple(replace(host, strings=groups.strings(host.name)) for host in hosts)
     shared = []
     for name, (total, _) in sorted(seen.licences.items()):
         definitions.append(ResourceDefinition(licence_name(name)))
@@ -210,8 +216,11 @@ def _named(seen: SlurmState) -> Iterable[str]:
     return dict.fromkeys([*named, *(name for job in seen.jobs for name in job.partitions)])
 
 
-def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
-    """Return partitions as queues; if none is described, the partitions that nodes name."""
+def queues_of(seen: SlurmState, groups: PartitionGroups, notes: Remarks) -> tuple[Queue, ...]:
+    """Return partitions as queues; if none is described, the partitions that nodes name.
+
+    groups: those of the pending jobs, each a queue of its own behind the partitions.
+    """
     partitions = list(seen.partitions)
     missing = [name for name in _named(seen) if name not in {item.name for item in partitions}]
     if missing:
@@ -223,7 +232,12 @@ def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
         partitions += [SlurmPartition(name) for name in missing]
     order = f"order[{WEIGHT}]" if len({node.weight for node in seen.nodes}) > 1 else ""
     everything = {node.name for node in seen.nodes}
-    return tuple(_queue(item, seen.nodes, everything, order, notes) for item in partitions)
+    queues = [_queue(item, seen.nodes, everything, order, notes) for item in partitions]
+    for item, group in groups.queues():
+        made = _queue(item, seen.nodes, everything, order, notes)
+        same = f"same[{group.resource}]" if group.apart else ""
+        queues.append(replace(made, res_req=" ".join(filter(None, (order, same)))))
+    return tuple(queues)
 
 
 def _queue(
