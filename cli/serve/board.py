@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..listing import ListedJob, Listing
 from .differences import KnownStart, PollEvents, RowChange, change_of
@@ -219,8 +219,10 @@ class Board:
         found = []
         for row in self._rows.values():
             shift = row.zero - polled.zero
-            times = {name: getattr(row.predicted, name) for name in STARTS}
-            moved = {name: None if at is None else at + shift for name, at in times.items()}
+            moved: dict[str, Any] = {}
+            for name in STARTS:
+                time = getattr(row.predicted, name)
+                moved[name] = None if time is None else time + shift
             found.append(replace(row.predicted, **moved) if shift else row.predicted)
         return found
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Seconds of a simulation, and of a plan, after which a newer state ends it.
 MIN_RUN, MIN_PLAN = 2.0, 1.0
-#: Seconds after which a simulation is not ended by a newer state, so that late starts are known.
+#: Seconds after which a simulation continues despite a newer state, so that late starts are known.
 WHOLE_EVERY = 600.0
 #: Seconds to wait for the thread at the end.
 PATIENCE = 5.0
@@ -66,12 +66,12 @@ class PlanCounters:
 class _Newer(threading.Event):
     """Set once a newer state waits and the work has had its minimum, or everything stops.
 
-    least: seconds from the first question on; infinite: a newer state does not set it.
+    minimum: seconds from the first question on; infinite: a newer state does not set it.
     """
 
-    def __init__(self, planner: PlannerThread, polled: Polled, least: float) -> None:
+    def __init__(self, planner: PlannerThread, polled: Polled, minimum: float) -> None:
         super().__init__()
-        self._planner, self._polled, self._least = planner, polled, least
+        self._planner, self._polled, self._minimum = planner, polled, minimum
         self._began: float | None = None
 
     def is_set(self) -> bool:
@@ -81,7 +81,7 @@ class _Newer(threading.Event):
         now = time.monotonic()
         if self._began is None:
             self._began = now
-        if now - self._began >= self._least and self._planner.has_newer(self._polled):
+        if now - self._began >= self._minimum and self._planner.has_newer(self._polled):
             self.set()
         return super().is_set()
 
