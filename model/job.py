@@ -419,7 +419,7 @@ def elements(job: Job, spec: ArraySpec) -> tuple[Job, ...]:
 
 
 def arrays_of(jobs: Iterable[Job]) -> Iterator[tuple[Job, ArraySpec | None]]:
-    """Return the jobs in order, with elements that differ only by index combined into arrays.
+    """Yield the jobs in order, with elements that differ only by index combined into arrays.
 
     Gives the job with the id of the array and its elements, (job, None) for any other job.
     Elements are put together where they stand behind each other in the order of their index.

@@ -41,9 +41,9 @@ spans: Callable[[Job], Hashable] = attrgetter(
 
 
 def asked(job: Job, whose: Hashable, home: Hashable) -> Hashable:
-    """Equal for jobs that may have the same places and hold the same there, whoever they are.
+    """Return a key that is equal for jobs with equal possible allocations and equal use.
 
-    whose: what limits distinguish of it. home: type and model of the host it was submitted from.
+    whose: identity of the job for limits. home: type and model of its submission host.
     """
     return (*_ASKED(job), whose, home)
 

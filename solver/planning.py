@@ -59,7 +59,9 @@ def plan_exact(
     objective: Objective,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """The best plan for an objective within the budget; the backends are imported on first use."""
+    """Return the best plan for an objective within the budget; backends are imported at first
+    use.
+    """
     found, warm = _search(problem, budget, method, objective, on_progress)
     found = fill_ranges(problem, found, budget)
     if problem.as_lsf and objective.in_order:
@@ -79,7 +81,7 @@ def _search(
     objective: Objective,
     on_progress: Callable[[Any], None] | None,
 ) -> tuple[Plan, Plan]:
-    """The plan of the search, and the first-fit plan that it started from."""
+    """Return the plan of the search, and the first-fit plan from which it started."""
     begun = budget.elapsed()
     warm = plan_first_fit(problem, budget)
     took = budget.elapsed() - begun
@@ -113,7 +115,9 @@ def _search(
 
 
 def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective: Objective) -> Plan:
-    """The first-fit plan as the answer: the limit left no time for a search. Nothing is proved."""
+    """Return the first-fit plan as the answer if no time is left for a search; nothing is
+    proved.
+    """
     from .optimal.costs import in_terms_of
 
     if not objective.in_order:
@@ -241,7 +245,7 @@ def _budget(
     *,
     search: bool,
 ) -> Budget:
-    """search: for a search, which always ends; else for estimates, which effort does not bind."""
+    """Return the budget of a method. search: whether the method is a search, which must end."""
     if not search:
         effort = None
     elif time_limit is None and effort is None:
@@ -337,7 +341,7 @@ def _exact(
 
 
 def _naming_the_late(instance: Instance, found: Plan) -> Plan:
-    """The plan with a note of the jobs that start, or end, too late for -t as LSF takes it."""
+    """Return the plan with a note on jobs that start or end too late for -t in LSF."""
     late = []
     for job in instance.pending:
         item, last = found.get(job.id), last_start(instance, job)

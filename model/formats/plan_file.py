@@ -39,11 +39,11 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
-#: Beside a plan stands the outlook of its instance; whoever reads a plan looks anew.
+#: A saved plan also has the outlook of its instance; a reader of the plan recomputes it.
 _PLAN_KEYS = (*HEAD, "instance", "outlook", *_names(Plan))
 _ENTRY_KEYS = (*_names(PlannedJob), *(f"{name}_time" for name in PLANNED_TIMES))
 _CHANGE_KEYS = (*_names(PlanChange), "moved")
-#: Beyond these the numbers of a plan are a slip of the pen.
+#: Largest numbers of a plan; larger ones are typing errors.
 _MAX_SECONDS, _MAX_SLOTS = 10**15, 10**9
 
 

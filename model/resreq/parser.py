@@ -148,7 +148,11 @@ class Builder:
         alternatives = []
         bars = _tokens(tree, "OR")
         if bars and self._in_term:
-            self.fail(bars[0], "a requirement in braces takes no alternatives ('||')")
+            self.fail(
+                bars[0],
+                "a requirement in braces takes no alternatives ('||')",
+                "one usage string in rusage[]",
+            )
         for place, alternative in enumerate(_subtrees(tree)):
             seen: set[str] = set()
             commas = _tokens(alternative, "COMMA")

@@ -158,7 +158,7 @@ class Rusage:
         return any(usage.phased for strings in self.alternatives for usage in strings)
 
     def reservations(self, alternative: int = 0) -> tuple[Reservation, ...]:
-        """The reservations of one alternative."""
+        """Return the reservations of one alternative."""
         return tuple(
             item for usage in self.alternatives[alternative] for item in usage.reservations()
         )

@@ -89,7 +89,7 @@ class GpuSharing:
     def moved(self, *beside: Iterable[Job]) -> tuple[str, ...]:
         """Return the jobs seen that need GPUs if some could share theirs, else ().
 
-        Sharing takes two jobs: of those seen and those `beside` them.
+        Sharing takes two jobs, of those seen and those of `beside`.
         """
         if not self.asked:
             return ()
@@ -367,7 +367,9 @@ class RuleBook:
         return self._selected_now(demand)
 
     def _admitted(self, demand: Demand, admission: Admission) -> Demand:
-        """Shares and host partitions: one of several sets of hosts, or none at all."""
+        """Return the demand limited by shares and host partitions: one of several host sets, or
+        none.
+        """
         if admission.refused:
             return replace(demand, impossible=admission.refused)
         if admission.pooled:
@@ -412,7 +414,7 @@ class RuleBook:
     def _opening(
         self, queue: Queue, name: str, beyond: BoolArray
     ) -> Iterator[tuple[BoolArray, int]]:
-        """Return hosts beyond loadSched that open when running jobs reserve less, and
+        """Yield hosts beyond loadSched that open when running jobs reserve less, and
         the instants.
         """
         for time in self.situation.load_falls(name) if beyond.any() else ():
@@ -423,7 +425,9 @@ class RuleBook:
                 yield opened, time
 
     def _floor(self, queue: Queue, name: str) -> Floor | None:
-        """loadSched of an amount as the least that is free at a start, None for a load index."""
+        """Return loadSched of an amount as a minimum that must be free at a start; None for a
+        load index.
+        """
         if name not in BUILTIN_AMOUNTS:
             return None
         for index, resource in enumerate(self.situation.table.host_resources):
@@ -541,7 +545,7 @@ class RuleBook:
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:
-    """The demand on the hosts of one of its host partitions, or of none (FSH-08).
+    """Return the demand on the hosts of one of its host partitions, or of none (FSH-08).
 
     names: of the hosts, in order.
     """
@@ -558,7 +562,7 @@ def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str])
 
 
 def _all_in_one_set(demand: Demand, sets: Sequence[BoolArray]) -> Demand:
-    """A demand whose terms are all on hosts of one set: an alternative for each of the sets."""
+    """Return a demand with all terms on hosts of one set, with an alternative for each set."""
     terms = []
     for term in demand.terms:
         (alternative,) = term.alternatives

@@ -26,9 +26,10 @@ from .job_state import JobState
 
 
 def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
-    """Try to backfill every job that is still pending, in order, while slots are free.
+    """Try to backfill every pending job, in order, while slots are free.
 
-    newcomers: by number, behind all others; where there are any, only these are tried.
+    newcomers: numbers of newly submitted jobs at the end of the order; if there are any, only these
+    are tried.
     """
     world = cycle.world
     estimates = _backfillable_estimates(cycle)
@@ -71,7 +72,10 @@ class _FailedBackfills:
     """
 
     def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
-        """estimates: the instants until which reservations can be backfilled, ascending."""
+        """Initialise the list.
+
+        estimates: instants until which reservations can be backfilled, rising.
+        """
         self._cycle, self._now = cycle, cycle.world.now
         self._estimates = estimates
         self._ends = np.array(estimates, dtype=np.int64)

@@ -463,7 +463,7 @@ def _load_closes(instance: Instance, found: Plan) -> bool:
 
 
 def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:
-    """Return the planned start of each job in seconds, None if it never starts; jobs may be
+    """Yield the planned start of each job in seconds, None if it never starts; jobs may be
     missing.
     """
     for item in found:

@@ -39,7 +39,7 @@ Allocation = dict[str, int]
 
 
 def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> Iterator[Violation]:
-    """Each job that could start in a cycle and does not, once."""
+    """Yield each job that could start in a cycle and does not, once."""
     if any(queue.slot_pool or not queue.active for queue in instance.queues):
         return
     holds = schedule.settings.reservation != "none"
@@ -196,7 +196,9 @@ class _Observed:
         )
 
     def _has_just_accepted(self, job: Job, host: str, time: int) -> bool:
-        """JOB_ACCEPT_INTERVAL counts from the last start on a host, of a job that has ended too."""
+        """Return whether JOB_ACCEPT_INTERVAL closes a host, counted from its last start, also of
+        a finished job.
+        """
         params = self.instance.params
         cycles = self.instance.queue(job.queue).job_accept_interval
         cycles = params.job_accept_interval if cycles is None else cycles
@@ -238,9 +240,9 @@ class _Observed:
 
 
 def _without_unsure_loans(instance: Instance, *, holds: bool) -> tuple[GuaranteedPool, ...]:
-    """The guaranteed pools without loans that depend on demand, or on what others reserve.
+    """Return the guaranteed pools without loans that depend on demand or on reservations of others.
 
-    holds: whether jobs reserve anything; what another job then takes of it shows in no log.
+    holds: whether jobs reserve anything; a log does not show the resulting use.
     """
     return tuple(
         replace(pool, loans=None)

@@ -159,7 +159,7 @@ class HeldStretch:
 
 
 def stretches(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
-    """All that was held, job by job; each job but the first of its name has a name of its own."""
+    """Return all allocations over time, job by job; repeated job names get unique names."""
     jobs = _jobs(instance)
     before = {item.job.id for item in instance.running}
     return [
@@ -187,7 +187,7 @@ def _is_suspended_immediately(record: Record, number: int) -> bool:
 
 
 def lives(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
-    """Each job that started, on its first hosts, from its first start to its end."""
+    """Return each job that started, on its first hosts, from its first start to its end."""
     jobs = _jobs(instance)
     before = {item.job.id for item in instance.running}
     return [
@@ -271,7 +271,7 @@ def _entry(part: HeldStretch) -> PlannedJob:
 
 
 def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
-    """Return every rule that the simulated schedule violates."""
+    """Yield every rule that the simulated schedule violates."""
     parts = stretches(instance, schedule)
     facts = facts_of(instance, parts)
     for rule in _OF_STRETCHES:
@@ -295,7 +295,7 @@ def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
 
 
 def _too_soon(facts: Facts, part: HeldStretch) -> Iterator[Violation]:
-    """No job starts before it is submitted, nor outside the run window of its queue."""
+    """Yield jobs that start before their submission, or outside the run window of their queue."""
     job = part.job
     if part.runs:
         return
@@ -308,7 +308,7 @@ def _too_soon(facts: Facts, part: HeldStretch) -> Iterator[Violation]:
 
 
 def _too_long(instance: Instance, part: HeldStretch, schedule: Schedule) -> Iterator[Violation]:
-    """No job that was never suspended runs for longer than its limit."""
+    """Yield jobs that run longer than their limit without any suspension."""
     limit = granted_run_limit(instance, part.job)
     suspended = any(it.job == part.job.id and len(it.held) > 1 for it in schedule.jobs)
     if limit is None or suspended or part.runs or _stops(instance, part.job):
