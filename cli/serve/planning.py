@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Seconds of a simulation, and of a plan, after which a newer state ends it.
 MIN_RUN, MIN_PLAN = 2.0, 1.0
 #: Seconds after which a simulation continues despite a newer state, so that late starts are known.
-WHOLE_EVERY = 600.0
+WHOLE_FIRST, WHOLE_EVERY = 120.0, 600.0
 #: Seconds to wait for the thread at the end.
 PATIENCE = 5.0
 
@@ -108,6 +108,7 @@ class PlannerThread:
 
     def start(self) -> None:
         """Start the thread, in the context of the caller."""
+        self._whole_at = time.monotonic() + WHOLE_FIRST
         target = copy_context().run
         self._thread = threading.Thread(
             target=target, args=(self._run,), name="planner", daemon=True
