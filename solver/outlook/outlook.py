@@ -292,8 +292,13 @@ def _of_job(
         possible_cautions=tuple(
             omission for omission in left_out.get(job.id, ()) if omission.name not in names
         ),
+        alternatives=(_alternative(started), _alternative(item)),
         **possible,
     )
+
+
+def _alternative(item: PlannedJob | None) -> int:
+    return 0 if item is None else item.requirement_alternative
 
 
 def _possible(item: PlannedJob) -> dict[str, Any]:
