@@ -114,7 +114,8 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
         where = hosts_text(outlook.as_configured_on, wide)
         end = outlook.as_configured_end
         ends = "no known end" if end is None else f"ends {clock.text(end)}"
-        return f"{starts} {clock.text(outlook.as_configured)} as configured, {ends}, on {where}"
+        start, by = clock.text(outlook.as_configured), _alternative(outlook.alternatives[0])
+        return f"{starts} {start} as configured, {ends}, on {where}{by}"
     why = STOPPED if outlook.state == "not examined" else outlook.condition
     return f"{NO_START[outlook.state]}: {why}"
 
@@ -129,4 +130,10 @@ def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
         text += f", not before {clock.text(outlook.bound)}"
     else:
         text += ", not proved"
-    return f"{text}, on {hosts_text(outlook.possible_on, wide)}"
+    by = _alternative(outlook.alternatives[1])
+    return f"{text}, on {hosts_text(outlook.possible_on, wide)}{by}"
+
+
+def _alternative(number: int) -> str:
+    """Return text such as ``, by alternative 2 of its -R``, empty if a job uses the first one."""
+    return f", by alternative {number + 1} of its -R" if number else ""

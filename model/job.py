@@ -114,6 +114,9 @@ class Job:
     aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
     #: Service class of -sla, "" if not given.
     service_class: Annotated[str, Fact("name")] = ""
+    #: Index of the alternative in braces of its requirement that it uses, ``{…} || {…}@delay``;
+    #: None: any that is open.
+    requirement_alternative: Annotated[int | None, Fact("count")] = None
 
     @property
     def array_id(self) -> str | None:

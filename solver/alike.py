@@ -32,7 +32,8 @@ _ASKED: Callable[[Job], tuple[object, ...]] = attrgetter(
 )
 #: Key that is equal for jobs of one effective requirement.
 merged: Callable[[Job], Hashable] = attrgetter(
-    *("res_req", "gpu", "queue", "application", "slots", "max_slots", "extsched")
+    *("res_req", "gpu", "queue", "application", "slots", "max_slots", "extsched"),
+    "requirement_alternative",
 )
 #: Key that is equal for jobs with equal expected run times and equal kill times.
 spans: Callable[[Job], Hashable] = attrgetter(

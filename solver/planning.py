@@ -18,6 +18,7 @@ from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.omissions import sentences
 from ..model.plan import MAX_MARGIN, Method, Plan
 from ..model.progress import OnProgress
+from ..model.resreq.syntax import may_have_alternatives
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .fairshare.priority_order import first_in_order, priority_order
@@ -196,19 +197,40 @@ def plan(
     estimates = method in ESTIMATES
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
     part = instance if first is None else first_in_order(instance, first)
-    try:
-        if whole_nodes:
-            found = _whole_nodes(part, aim, margin, budget)
-        elif estimates:
-            found = _estimates(part, method, aim, jobs, margin, budget)
-        else:
-            found = _exact(part, as_lsf, margin, method, aim, budget, on_progress)
-    except OutOfTime:
-        found = nothing_looked_at(part, method, aim.name)
+    shared: dict[str, Any] = {"objective": aim, "margin": margin, "budget": budget}
+    if whole_nodes:
+        solve = partial(_whole_nodes, **shared)
+    elif estimates:
+        solve = partial(_estimates, method=method, jobs=jobs, **shared)
+    else:
+        shared |= {"as_lsf": as_lsf, "on_progress": on_progress}
+        solve = partial(_exact, method=method, **shared)
+    found = _over_alternatives(part, solve, method, aim, budget)
     found = replace(found, margin=margin, origin=instance.origin)
     stop = partial(budget.late, TO_JUDGE)
     found = certified(part, found, as_lsf=as_lsf or estimates, should_stop=stop)
     return _with_remarks(found, part, len(instance.pending))
+
+
+def _over_alternatives(
+    part: Instance,
+    solve: Callable[[Instance], Plan],
+    method: Method,
+    objective: Objective,
+    budget: Budget,
+) -> Plan:
+    """Return the plan of a method, the best over the alternatives in braces of the jobs."""
+    texts = {text for job in part.pending for text in job.res_req}
+    texts |= {queue.res_req for queue in part.queues} | {a.res_req for a in part.applications}
+    try:
+        if method == "slurm" or not may_have_alternatives(texts):
+            return solve(part)
+        from .optimal.alternatives import plan_alternatives
+
+        by = "estimates" if method in ESTIMATES else "order" if objective.in_order else "value"
+        return plan_alternatives(part, solve, by=by, stopped=budget.stopped)
+    except OutOfTime:
+        return nothing_looked_at(part, method, objective.name)
 
 
 def _with_remarks(found: Plan, part: Instance, pending: int) -> Plan:

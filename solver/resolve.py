@@ -52,8 +52,6 @@ from .placement.supply import split_over_terms, suits, unsuitable
 
 #: Load indices that jobs may reserve and that are no amounts of hosts (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
-#: Start of the reason why a job with alternatives in braces cannot be placed.
-UNDER_THE_FIRST = "under its first alternative, the only one in plans: "
 #: Resources whose value depends on running jobs: a selection that names one holds for an instant.
 BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})
 
@@ -265,8 +263,15 @@ class Resolver:
         return any(simple.tiling for simple in self._simples(job))
 
     def has_alternatives(self, job: Job) -> bool:
-        """Return whether a job has alternatives in braces, of which plans use the first."""
+        """Return whether a job has alternatives in braces and none was chosen."""
         return bool(self.requirement(job).later)
+
+    def under_each(self, job: Job) -> tuple[Job, ...]:
+        """Return a job once for each alternative in braces; a job without any alone."""
+        count = len(every(self.requirement(job)))
+        if count == 1:
+            return (job,)
+        return tuple(replace(job, requirement_alternative=number) for number in range(count))
 
     def holds_by_alternative(self, job: Job) -> bool:
         """Return whether a job reserves other amounts under another alternative in braces."""
@@ -430,7 +435,7 @@ class Resolver:
             asked = merged.requirement
             impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
             if impossible and asked.later:
-                impossible = f"{UNDER_THE_FIRST}{impossible}"
+                impossible = f"under its first alternative: {impossible}"
             impossible = self._not_in_reservation(job) or impossible
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"

@@ -33,7 +33,6 @@ from ..precedence import (
     Several,
 )
 from ..problem import PlanningProblem
-from ..resolve import UNDER_THE_FIRST
 from ..rules.guarantees import on_loans
 
 #: What is known of the start of a job as the cluster is configured:
@@ -92,6 +91,9 @@ class JobOutlook:
     #: Further rules that only the plan of the possible start omits; the simulated scheduler obeys
     #: them. They prevent a proof of the possible start.
     possible_cautions: tuple[Omission, ...] = ()
+    #: Indices of the alternatives in braces of its requirement, as configured and of the possible
+    #: start.
+    alternatives: tuple[int, int] = (0, 0)
 
     @property
     def sooner_by(self) -> int | None:
@@ -129,6 +131,8 @@ class JobOutlook:
             "cautions": [item.to_dict() for item in self.cautions],
             "possible_cautions": [item.to_dict() for item in self.possible_cautions],
         }
+        if any(self.alternatives):
+            record["alternatives"] = list(self.alternatives)
         return with_stamps(record, origin, TIMES)
 
 
@@ -195,8 +199,6 @@ class Outlook:
 
 #: Message if no input states an end.
 UNKNOWN_END = "nothing says when what it waits for ends"
-#: Condition of a job whose first alternative in braces cannot be placed.
-LATER_FITS = "a later alternative of its -R fits"
 #: From what comes by itself to what never comes: of several obstacles the last one counts, of
 #: several ways the first one.
 _HOPE: tuple[State, ...] = ("starts", "not examined", "unknown end", "starts if", "impossible")
@@ -251,9 +253,6 @@ class Reasons:
     def _found(self, job: Job, awaited: Stated) -> Stated:
         """Return the state of a job. awaited: the state of its start condition."""
         if why := self._why_nowhere(job):
-            if self._has_later_alternatives(job):
-                why = why.removeprefix(UNDER_THE_FIRST)
-                return Stated("starts if", f"{LATER_FITS} ({UNDER_THE_FIRST}{why})")
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
@@ -307,19 +306,17 @@ class Reasons:
         """
         if refused := self._refused.get(job.id, ""):
             return refused
+        why = [self._why_nowhere_under(item) for item in self._at_best.resolver.under_each(job)]
+        return why[0] if all(why) else ""
+
+    def _why_nowhere_under(self, job: Job) -> str:
+        """As :meth:`_why_nowhere`, under one alternative of the requirement."""
         if self._fits(self.problem, self.problem.demand_of(job)):
             return ""
         demand = self._at_best.demand_of(job)
         if self._fits(self._at_best, demand):
             return ""
         return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
-
-    def _has_later_alternatives(self, job: Job) -> bool:
-        """Return whether a job may be placed under alternatives of -R that plans omit."""
-        why = self._at_best.demand_of(job).impossible
-        if job.id in self._refused or (why and not why.startswith(UNDER_THE_FIRST)):
-            return False
-        return self._at_best.resolver.has_alternatives(job)
 
     def _shut_for(self, job: Job) -> str:
         """Return the closed or down hosts that have to return; "" if the job fits on the others."""

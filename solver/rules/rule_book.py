@@ -221,24 +221,33 @@ def _held_by_alternative(instance: Instance, resolver: Resolver) -> tuple[str, .
 
 
 def unheeded_by_the_loop(
-    instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
+    instance: Instance,
+    resolver: Resolver,
+    jobs: Iterable[Job] | None = None,
+    *,
+    plans: bool = False,
 ) -> tuple[Omission, ...]:
     """Return rules that the simulated scheduler does not obey, with the jobs that they touch.
 
-    It lets jobs fail and evaluates conditions at each cycle.
+    It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces;
+    plans: each cycle makes an optimal plan, which knows only the first of these.
     """
     found = unsupported_rules(instance, resolver, jobs)
-    return tuple(item for item in found if item.what not in KNOWN_IN_A_RUN)
+    known = KNOWN_IN_A_RUN if plans else (*KNOWN_IN_A_RUN, LATER_ALTERNATIVES)
+    return tuple(item for item in found if item.what not in known)
 
 
-def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
+def unheeded_in_a_run(
+    instance: Instance, resolver: Resolver, *, plans: bool = False
+) -> tuple[Omission, ...]:
     """Return omissions for all jobs of a simulation, and those for information only.
 
-    For a log of more than MAX_JOBS jobs the first are examined, and any start may be touched.
+    plans: as of :func:`unheeded_by_the_loop`. For a log of more than MAX_JOBS jobs the first are
+    examined, and any start may be touched.
     """
     jobs = (*(run.job for run in instance.running), *instance.pending)
     met = islice(chain(jobs, instance.future), MAX_JOBS)
-    found = unheeded_by_the_loop(instance, resolver, met)
+    found = unheeded_by_the_loop(instance, resolver, met, plans=plans)
     if len(jobs) + len(instance.future) > MAX_JOBS:
         found = tuple(replace(item, jobs=None) for item in found)
     return (*found, *remarks(instance))

@@ -90,7 +90,9 @@ class _FailedBackfills:
         """Record that a job does not fit on this many reservations; equal jobs fail for any run
         time.
         """
-        if not self._cycle.instance.advance_reservations:
+        world = self._cycle.world
+        has_choice = world.requests.alternatives(state.job)
+        if not world.instance.advance_reservations and not has_choice:
             self._failed[self._cycle.shape(state).number] = holders
 
     def must_skip(self, job: Job) -> bool:
@@ -168,7 +170,7 @@ def _try(
 ) -> Start | None:
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
     residual = cycle.backfill_residual(closed, state, until, rows)
-    return cycle.try_start(cycle.shape(state), residual, offer.max_slots)
+    return cycle.start_of(state, residual, offer.max_slots)
 
 
 def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[int, int]:

@@ -155,6 +155,7 @@ def placed(world: World, state: JobState, method: str) -> PlannedJob:
         allocation=world.named(state.allocation),
         method=method,
         alternative=state.alternative,
+        requirement_alternative=state.job.requirement_alternative or 0,
         terms=tuple(map(world.named, state.terms)) if len(state.terms) > 1 else (),
     )
 

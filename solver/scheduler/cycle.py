@@ -370,6 +370,7 @@ class Cycle:
         order = self.world.order
         return (
             self._quiescent
+            and not self.world.requests.has_alternatives
             and isinstance(order, FirstCome)
             and is_last_cycle_valid(self.state)
             and (not newcomers or order.begin_with_new_arrivals(newcomers))
@@ -391,6 +392,7 @@ class Cycle:
             self.preempts
             or (state.instance.advance_reservations and has_waiting_reservation(state))
             or self.has_loans
+            or world.requests.has_alternatives
             or world.subsets.suspended
             or world.subsets.growing
             or can_any_start(state, among)
@@ -531,7 +533,7 @@ class Cycle:
         reserve.
         """
         state = self.state
-        shape = state.shape(job)
+        shape, requests = state.shape(job), state.world.requests
         if reason := state.ineligibility(job, offer):
             state.set_reason(job, reason)
             if self.settings.planning and self._waits_for_time_only(job, offer):
@@ -540,9 +542,13 @@ class Cycle:
         closed = state.eligibility.closed(job.job.queue, offer.hosts)
         # Only partitions bring a job up again in a cycle; the job may have reserved slots by then.
         holds = bool(state.instance.partitions) and state.has_reservation(job)
-        key = (shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds)
+        opened = sum(time <= state.world.now for time, _ in requests.alternatives(job.job))
+        key = (
+            *(shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds),
+            opened,
+        )
         if key not in state.progress.failed_starts:
-            start = state.try_start(shape, state.residual_for(closed, job), offer.max_slots)
+            start = state.start_of(job, state.residual_for(closed, job), offer.max_slots)
             if start is not None:
                 return start
             state.progress.failed_starts.add(key)

@@ -274,7 +274,9 @@ class CycleState:
     def planning_exclusion(self, state: JobState, offer: Offer) -> str:
         """Return why the cycle makes no plan for a job, or "" if it makes one."""
         shape = self.shape(state)
-        never = offer.ineligibility or shape.infeasibility or self._never_on(shape, offer.hosts)
+        never = offer.ineligibility or shape.infeasibility
+        if not never and not self.world.requests.alternatives(state.job):
+            never = self._never_on(shape, offer.hosts)
         if never or self.world.may_start_by_deadline(state):
             return never
         return aborted(self.instance, state.job)
@@ -518,6 +520,26 @@ class CycleState:
             held.add_hosts(SLOTS, self.planned.slots_needed_before(until, state), view.hosts)
         view.held = held
         return view
+
+    def start_of(
+        self, state: JobState, residual: Residual, most: int | None = None
+    ) -> Start | None:
+        """Return a start of a job now by the first of its open alternatives that fits, which it
+        then has.
+        """
+        requests = self.world.requests
+        choices = requests.alternatives(state.job)
+        if not choices:
+            return self.try_start(self.shape(state), residual, most)
+        for opens, job in choices:
+            shape = requests.shape(job)
+            if opens > self.world.now or shape.infeasibility:
+                continue
+            start = self.try_start(shape, residual, most)
+            if start is not None:
+                self.world.choose(state, job)
+                return start
+        return None
 
     def try_start(self, shape: Shape, residual: Residual, most: int | None = None) -> Start | None:
         """Return a start of such a job now, with as many slots of its range as possible."""

@@ -14,6 +14,7 @@ from collections.abc import (
     MutableMapping,
     Sequence,
 )
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from operator import attrgetter
@@ -29,6 +30,7 @@ from ...model.job import Job
 from ...model.pending import sentence
 from ...model.reserved_periods import ReservedPeriods, reserved_periods
 from ...model.resreq import HostTable
+from ...model.resreq.syntax import may_have_alternatives, openings
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
@@ -71,6 +73,14 @@ class ShapeTable:
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
+        #: Whether some job so far may have alternatives in braces.
+        self.has_alternatives = may_have_alternatives(
+            {
+                *(queue.res_req for queue in instance.queues),
+                *(profile.res_req for profile in instance.applications),
+                *(text for item in instance.running for text in item.job.res_req),
+            }
+        )
         #: Loads change while the simulation runs, so any order of hosts may change.
         self.follow_load = False
         #: Whether the candidate hosts of some shape depend on the running jobs.
@@ -86,6 +96,31 @@ class ShapeTable:
     def margin(self) -> int:
         """Return the seconds that a plan keeps free after pending jobs."""
         return self.resolver.margin
+
+    def submitted(self, job: Job) -> None:
+        """Take notice of a job that becomes pending."""
+        self.has_alternatives |= may_have_alternatives(job.res_req)
+
+    def alternatives(self, job: Job) -> tuple[tuple[int, Job], ...]:
+        """Return each alternative in braces: the instant from which it is open, and the job with
+        it; () if the job has none or has chosen one (REQ-21).
+        """
+        if not self.has_alternatives or job.requirement_alternative is not None:
+            return ()
+        with suppress(InputError):
+            requirement = self.resolver.requirement(job)
+            if requirement.later:
+                return tuple(
+                    (job.submit + seconds, replace(job, requirement_alternative=number))
+                    for number, seconds in enumerate(openings(requirement))
+                )
+        return ()
+
+    def waiting_shape(self, job: Job) -> Shape:
+        """Return the shape by which a job reserves: of its first alternative that ever fits."""
+        choices = [self.shape(item) for _, item in self.alternatives(job)]
+        found = next((shape for shape in choices if not shape.infeasibility), None)
+        return self.shape(job) if found is None else found
 
     def shape(self, job: Job) -> Shape:
         """Return the shape of a job."""
@@ -134,6 +169,8 @@ class ShapeTable:
         dynamic = not never and self.resolver.depends_on_load(job)
         self.any_dynamic = self.any_dynamic or dynamic
         least = least_slots(demand) if demand.terms and not never else 0
+        if self.alternatives(job) or job.requirement_alternative is not None:
+            least = 0  # Other alternatives may need fewer slots.
         self._least[number] = least
         return Shape(number, job, demand, reserving, never, dynamic, least)
 

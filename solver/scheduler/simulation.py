@@ -565,10 +565,18 @@ class Session:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
         found += expiries(self.cycle.state)
         found += [time for time in self.cycle.too_late if time > now]
+        found += self._openings(now)
         for change in (self.eligibility.next_change(now), self.eligibility.next_accept(now)):
             if change is not None:
                 found.append(change)
         return [max(time, now) for time in found]
+
+    def _openings(self, now: int) -> list[int]:
+        """Return the instants after now at which alternatives of pending jobs open."""
+        requests = self.world.requests
+        waiting = self.world.pending.values() if requests.has_alternatives else ()
+        times = {time for state in waiting for time, _ in requests.alternatives(state.job)}
+        return sorted(time for time in times if time > now)
 
     def _reordered(self, before: int | None) -> list[int]:
         """Return when the dispatch order of jobs changes and matters, as a list of at most one
@@ -610,7 +618,10 @@ class Session:
             complete=self.progress.complete,
             log=tuple(self.progress.log),
             notes=tuple(self.progress.notes),
-            omissions=unheeded_in_a_run(self.source, self.world.requests.resolver),
+            omissions=unheeded_in_a_run(
+                *(self.source, self.world.requests.resolver),
+                plans=self.settings.reservation == "optimal",
+            ),
         )
 
 

@@ -377,6 +377,7 @@ class World:
     def enter(self, state: JobState) -> None:
         """Enter a pending job into its queue by its present options."""
         state.shape = None
+        self.requests.submitted(state.job)
         self.set_durations(state, margin=self.requests.margin)
         self._queue(state)
         self._expect_abort(state)
@@ -500,7 +501,10 @@ class World:
         self._release(state)
         self.order.ended(state.job.id, self.now)
         state.requeue()
-        self.states.modify(state, within_queue_limit(self.instance, state.job))
+        again = within_queue_limit(self.instance, state.job)
+        if again.requirement_alternative is not None:
+            again, state.shape = replace(again, requirement_alternative=None), None
+        self.states.modify(state, again)
         state.duration, state.limit = self.requests.spans(state.job)
         self._wait(state)
         self._queue(state)
@@ -626,8 +630,13 @@ class World:
     def shape(self, state: JobState) -> Shape:
         """Return the shape of a job, computed at the first call."""
         if state.shape is None:
-            state.shape = self.requests.shape(state.job)
+            state.shape = self.requests.waiting_shape(state.job)
         return state.shape
+
+    def choose(self, state: JobState, job: Job) -> None:
+        """Give a pending job the alternative in braces with which it starts now."""
+        self.states.modify(state, job)
+        state.shape = self.requests.shape(job)
 
     def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
         """Return an allocation by host names."""

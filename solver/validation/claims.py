@@ -437,7 +437,8 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
     unlisted = bool(job.job_group) and not facts.instance.job_groups
     unlisted |= bool(job.reservation) and not reservations.windows_of(facts, job)
     bound = any(not _is_counted(facts, part.affinity) for part in parts if part.affinity)
-    unlisted |= not isinstance(asked, str) and bool(asked.later)
+    undecided = job.id not in facts.pending and job.requirement_alternative is None
+    unlisted |= not isinstance(asked, str) and bool(asked.later) and undecided
     unlisted |= bool(job.service_class) and not facts.instance.service_classes
     return bool(job.unheeded) or unlisted or bound or any(part.tiling for part in parts)
 

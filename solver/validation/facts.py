@@ -297,20 +297,22 @@ class Facts:
             if finish is not None:
                 finish += self.plan.margin
             holding = Holding(job, entry.start, finish, allocation, planned=True)
-            self.planned.append(self._resolved(holding, entry.alternative, split, entry.terms))
+            alternatives = entry.requirement_alternative, entry.alternative
+            self.planned.append(self._resolved(holding, alternatives, split, entry.terms))
 
     def _of_running(self, running: RunningJob, split: Splitter) -> Holding:
         """Return the allocation of a running job; equal requests of one term are looked up once."""
         job, allocation = running.job, running.allocation
         finish = expected_finish(self.instance, running)
-        key = (_asked(job), running.alternative)
+        chosen = job.requirement_alternative or 0
+        key = (_asked(job), chosen, running.alternative)
         known = self._found.known.get(key)
         if known is not None:
             found, held = known
             parts = (TermShare(allocation, found, held),)
             return Holding(job, running.start, finish, allocation, False, found, parts)
         bare = Holding(job, running.start, finish, allocation, planned=False)
-        holding = self._resolved(bare, running.alternative, split)
+        holding = self._resolved(bare, (chosen, running.alternative), split)
         if isinstance(holding.requirement, Simple) and not holding.fault:
             self._found.known[key] = holding.requirement, holding.parts[0].reservations
         return holding
@@ -339,15 +341,20 @@ class Facts:
     def _resolved(
         self,
         holding: Holding,
-        alternative: int,
+        alternatives: tuple[int, int],
         split: Splitter,
         recorded: tuple[Mapping[str, int], ...] = (),
     ) -> Holding:
+        """alternatives: the one in braces, and of its rusage."""
         job, allocation = holding.job, holding.allocation
-        found = self.requirement(job)
+        found, (chosen, alternative) = self.requirement(job), alternatives
         bare = (TermShare(allocation, Simple()),)
         if isinstance(found, str):
             return replace(holding, parts=bare, fault=f"its requirement is refused: {found}")
+        if fault := _not_open(holding, found, chosen):
+            return replace(holding, requirement=found, parts=bare, fault=fault)
+        if chosen:
+            found = found.later[chosen - 1].requirement
         if isinstance(found, Compound):
             if recorded:
                 parts, fault = _as_recorded(job, allocation, found, recorded)
@@ -383,8 +390,10 @@ class Facts:
     def requirement(self, job: Job) -> Requirement | str:
         """Return the merged requirement of a job, or why it is rejected; equal requests share
         one.
+
+        All alternatives in braces are in it, also if one was chosen.
         """
-        key = _asked(job)
+        key, job = _asked(job), replace(job, requirement_alternative=None)
         if key not in self._found.requirements:
             try:
                 self._found.requirements[key] = effective_requirement(
@@ -516,6 +525,20 @@ class Facts:
                 waiting += new
             self._found.members[name] = frozenset(found)
         return self._found.members[name]
+
+
+def _not_open(holding: Holding, asked: Requirement, chosen: int) -> str:
+    """Return why a job cannot use an alternative in braces then, "" if it can (REQ-21)."""
+    if not chosen:
+        return ""
+    if not 0 < chosen <= len(asked.later):
+        return f"it uses alternative {chosen} of -R, the last one is {len(asked.later)}"
+    minutes = max((item.delay or 0 for item in asked.later[:chosen]), default=0)
+    opens = holding.job.submit + 60 * minutes
+    if holding.planned and holding.start < opens:
+        of = f"alternative {chosen + 1} of -R opens at {opens} s"
+        return f"it starts at {holding.start} s, {of}, {minutes} min after the submission"
+    return ""
 
 
 def _asked(job: Job) -> tuple[object, ...]:

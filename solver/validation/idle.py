@@ -170,21 +170,30 @@ class _Observed:
         there = replace(there, pending=(bare,), guaranteed_pools=pools)
         facts = _facts(there, PlannedJob(job.id, time, finish, {}))
         found = facts.requirement(bare)
-        if not isinstance(found, Simple):
+        if isinstance(found, str):
             return None
-        count = len(found.rusage.alternatives) if found.rusage else 1
-        for allocation in _proposed(facts, bare, found, time):
-            for alternative in range(count):
-                entry = PlannedJob(job.id, time, finish, allocation, alternative=alternative)
-                trial = _facts(there, entry)
-                (holding,) = trial.planned
-                closed = any(
-                    may_be_closed(trial, holding, host) or self._has_just_accepted(job, host, time)
-                    for host in allocation
-                )
-                if not closed and self.allowed(trial):
-                    return allocation
+        waited, minutes = time - job.submit, 0
+        for chosen, item in enumerate((found, *(later.requirement for later in found.later))):
+            minutes = max(minutes, found.later[chosen - 1].delay or 0) if chosen else 0
+            if not isinstance(item, Simple) or waited < 60 * minutes:
+                continue
+            count = len(item.rusage.alternatives) if item.rusage else 1
+            for allocation in _proposed(facts, bare, item, time):
+                for alternative in range(count):
+                    entry = PlannedJob(job.id, time, finish, allocation, alternative=alternative)
+                    entry = replace(entry, requirement_alternative=chosen)
+                    if self._may_take(_facts(there, entry), job, time):
+                        return allocation
         return None
+
+    def _may_take(self, trial: Facts, job: Job, time: int) -> bool:
+        """Return whether the only job of a plan can start then as planned."""
+        (holding,) = trial.planned
+        closed = any(
+            may_be_closed(trial, holding, host) or self._has_just_accepted(job, host, time)
+            for host in holding.allocation
+        )
+        return not closed and self.allowed(trial)
 
     def _reserved_hosts_change(self, time: int) -> bool:
         """Return whether an advance reservation is active at the beginning or then, but not

@@ -99,6 +99,10 @@ class Record(Protocol):
         """Return the index of its rusage alternative."""
 
     @property
+    def requirement_alternative(self) -> int:
+        """Return the index of the alternative in braces of its requirement."""
+
+    @property
     def held(self) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
         """Return the slots that the job reserved, with start and end (None: still reserved)."""
 
@@ -164,7 +168,7 @@ def stretches(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
     before = {item.job.id for item in instance.running}
     return [
         HeldStretch(
-            replace(jobs[record.job], id=_part(record.job, number)),
+            replace(_under(jobs, record), id=_part(record.job, number)),
             start,
             end,
             allocation,
@@ -191,10 +195,18 @@ def lives(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
     jobs = _jobs(instance)
     before = {item.job.id for item in instance.running}
     return [
-        HeldStretch(jobs[it.job], it.start, it.end, it.held[0][2], it.alternative, it.job in before)
+        HeldStretch(
+            *(_under(jobs, it), it.start, it.end, it.held[0][2], it.alternative, it.job in before)
+        )
         for it in schedule.jobs
         if it.job in jobs and it.start is not None and it.held
     ]
+
+
+def _under(jobs: Mapping[str, Job], record: Record) -> Job:
+    """Return a job with the alternative in braces by which it started."""
+    job, chosen = jobs[record.job], record.requirement_alternative
+    return replace(job, requirement_alternative=chosen) if chosen else job
 
 
 def _suspensions(parts: Sequence[HeldStretch]) -> list[HeldStretch]:
@@ -267,6 +279,7 @@ def _entry(part: HeldStretch) -> PlannedJob:
         part.allocation,
         method="greedy",
         alternative=part.alternative,
+        requirement_alternative=part.job.requirement_alternative or 0,
     )
 
 
