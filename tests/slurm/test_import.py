@@ -447,6 +447,23 @@ def test_partitions_that_differ_in_a_rule_are_named(facts: dict[str, str]) -> No
     assert not sw.plan(found)["512"].proved
 
 
+@pytest.mark.parametrize(
+    "nodes", [("n[4-6]", "n[1-3]"), ("n[1-3]", "n[4-6]"), ("n[1-4]", "n[3-6]")]
+)
+def test_method_slurm_examines_a_job_in_unlike_partitions(nodes: tuple[str, str]) -> None:
+    found = instance_of(several(*nodes, PriorityTier="5"))
+    plan = sw.plan(found, "slurm")
+    assert not plan.refused, plan.notes
+    item = plan["512"]
+    inside = [set(values.host_list(part)) for part in nodes]
+    assert any(set(item.allocation) <= part for part in inside)
+    mixed = {next(iter(part - other)): 3 for part, other in (inside, inside[::-1])}
+    wrong = replace(item, allocation={**mixed, "n3": 3})
+    others = [other if other.job != "512" else wrong for other in plan]
+    faults = sw.validate(found, replace(plan, reservations=tuple(others)))
+    assert any("are of none of one, two alone" in fault.message for fault in faults)
+
+
 def test_a_partition_that_never_takes_a_job_is_none_of_its_partitions() -> None:
     texts = several("n[1-3]", "n[4-6]")
     for old, new in (
