@@ -67,7 +67,7 @@ class Standings:
         return Standing(group, (1, -worth, job.submit))
 
     def _value(self, formula: AbsolutePriority, job: Job, now: int, own: int) -> float:
-        """The sum of APS_PRIORITY without FS, which is the same for all that are compared."""
+        """Return the sum of APS_PRIORITY without FS, which is equal for all compared jobs."""
         pended = max(0, now - job.submit)
         weights, limits = formula.weights, formula.limits
 
@@ -111,7 +111,9 @@ class Standings:
                 return sum(group.priority for group in instance.groups if group.name == job.group)
 
     def _asked(self, job: Job, resource: str) -> float:
-        """MB in all, of the first of alternatives; for each host: on the fewest by span[ptile]."""
+        """Return the requested MB in total, by the first alternative; a host amount on the
+        fewest hosts.
+        """
         asked = self._facts.requirement(job)
         if isinstance(asked, str):
             return 0.0
@@ -165,7 +167,7 @@ def _aged(instance: Instance, job: Job, now: int) -> int:
 
 
 def _parents(instance: Instance) -> dict[str, Queue]:
-    """The queue whose formula orders the jobs of each queue."""
+    """Return for each queue the queue whose formula orders its jobs."""
     absolute = [queue for queue in instance.queues if queue.aps_priority is not None]
     found: dict[str, Queue] = {}
     for queue in absolute:
@@ -181,7 +183,7 @@ def _seen_by_shares(job: Job) -> tuple[object, ...]:
 
 
 def ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
-    """No job that is omitted as behind the others comes before one of them."""
+    """Yield jobs omitted as last in the order that come before another job; `behind`: their ids."""
     standings = Standings(facts)
     now = facts.instance.now
     last: dict[tuple[object, ...], tuple[Place, str]] = {}

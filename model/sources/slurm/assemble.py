@@ -369,7 +369,7 @@ class _SlurmJobs:
         )
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
-        """Return Slurm's reason and start by pending job; for an array the start of its
+        """Yield Slurm's reason and start by pending job; for an array the start of its
         last task.
         """
         known = set(waiting)
@@ -397,7 +397,7 @@ def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
 
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
-    """A note for nodes whose CPUs in use are not those of the jobs that were read."""
+    """Note nodes whose CPUs in use differ from the sum of the jobs that were read."""
     used: Counter[str] = Counter()
     for run in instance.running:
         used.update(run.allocation)
@@ -428,7 +428,7 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
 
 
 def _check_memory(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
-    """A note for nodes whose memory in use is not that of the jobs that were read."""
+    """Note nodes whose memory in use differs from the sum of the jobs that were read."""
     known = {job.full_id: job for job in seen.jobs}
     used: Counter[str] = Counter()
     for run in instance.running:

@@ -289,7 +289,7 @@ def _limit(seconds: float | None) -> int | None:
 
 
 def select_text(facts: SlurmSite) -> str:
-    """How the cluster allocates, as :func:`site_of` reads it: ``unit=2,memory``.
+    """Return text on how the cluster allocates, as :func:`site_of` reads it: ``unit=2,memory``.
 
     ``unit=2``: CPUs that are allocated together; sharing and default memory of partitions follow
     their names.
@@ -311,7 +311,7 @@ def _memory_words(prefix: str, per_node: float | None, per_cpu: float | None) ->
 
 
 def site_of(instance: Instance) -> SlurmSite:
-    """The facts of an instance that was made of Slurm's output."""
+    """Return the facts of an instance that was made from Slurm's output."""
     words: dict[str, dict[str, str]] = {}
     for word in filter(None, instance.params.select_parameters.split(",")):
         where, colon, rest = word.partition(":")
