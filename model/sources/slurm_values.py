@@ -105,7 +105,7 @@ def seconds(value: Any) -> float | None:
 
 
 def switches(value: Any, wait: Any = None) -> tuple[int, float | None]:
-    """Leaf switches and the seconds that a job waits for so few of ``1@00:05:00``, or of two
+    """Leaf switches and the seconds that a job waits for them, of ``1@00:05:00``, or of two
     numbers; 0 for any number, None if the cluster says how long.
     """
     if isinstance(value, str):

@@ -56,7 +56,7 @@ def _parts(instance: Instance, name: str) -> list[str]:
 
 
 def _in_partitions(instance: Instance, plan: Plan) -> Iterator[Violation]:
-    """A job that may start in several partitions has nodes of one of them."""
+    """A job in several partitions has nodes of one of them."""
     every = {host.name for host in instance.cluster.hosts}
     listed = {queue.name: {host.name for host in queue.hosts} for queue in instance.queues}
     queue_of = {job.id: job.queue for job in instance.pending}

@@ -61,7 +61,7 @@ class SlurmJobPlaces:
     reservation: str = ""
     #: Maximum number of leaf switches (--switches), 0 for any number.
     switches: int = 0
-    #: Seconds for which the job waits for so few switches, None if the cluster says.
+    #: Seconds for which the job waits for this number of switches, None if the cluster says.
     switch_wait: float | None = None
 
 

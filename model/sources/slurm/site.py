@@ -104,7 +104,8 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         {node.name: node for node in seen.nodes},
         {partition.name: partition for partition in seen.partitions},
         features,
-        *(_finite(settings.get(key)) for key in ("defmempernode", "defmempercpu")),
+        _finite(settings.get("defmempernode")),
+        _finite(settings.get("defmempercpu")),
         leaf=LEAF if seen.switches else "",
     )
 
@@ -330,7 +331,8 @@ def site_of(instance: Instance) -> SlurmSite:
         {queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
          for queue in instance.queues},
         features,
-        *(_finite(own.get(key)) for key in ("DefMemPerNode", "DefMemPerCPU")),
+        _finite(own.get("DefMemPerNode")),
+        _finite(own.get("DefMemPerCPU")),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",
     )  # fmt: skip
 
