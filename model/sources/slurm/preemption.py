@@ -14,7 +14,7 @@ from .site import some
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _WaitingThere:
     """A pending job and its nodes."""
 
     job: Job
@@ -66,14 +66,14 @@ def _waiting(
     nodes: Mapping[str, set[str]],
     tiers: Mapping[str, int],
     pending: Iterable[Job],
-) -> Iterator[_Waiting]:
+) -> Iterator[_WaitingThere]:
     known = {job.full_id: job for job in seen.jobs} | {job.id: job for job in seen.jobs}
     for job in pending:
         own = known.get(job.id) or known.get(job.array_id or "")
         if own is not None:
             inside = frozenset().union(*(nodes.get(name, set()) for name in own.partitions))
             tier = max((tiers.get(name, 1) for name in own.partitions), default=1)
-            yield _Waiting(job, own, inside, tier)
+            yield _WaitingThere(job, own, inside, tier)
 
 
 def _victims(
@@ -107,5 +107,5 @@ class _May:
     #: Tier of the running jobs.
     tier: int
 
-    def __call__(self, item: _Waiting) -> bool:
+    def __call__(self, item: _WaitingThere) -> bool:
         return item.tier > self.tier if self.qos is None else item.seen.qos in self.qos
