@@ -227,7 +227,7 @@ def _configuration(instance: Instance, found: Explanation) -> str:
 
 
 def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
-    """Return ``LSF says …; we say …, because …`` if the instance has LSF's own estimate."""
+    """Yield ``LSF says …; we say …, because …`` if the instance has LSF's own estimate."""
     if found.lsf is None:
         return
     says = [f'"{found.lsf.reason}"'] if found.lsf.reason else []
@@ -265,7 +265,7 @@ def _array_text(clock: WrittenTimes, whole: PlannedArray) -> str:
 
 
 def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
-    """Return the events that the job waits for, and the jobs that decide them, one after
+    """Yield the events that the job waits for, and the jobs that decide them, one after
     another.
     """
     from ..model.display import clock_text
@@ -305,7 +305,7 @@ def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow
 
 
 def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
-    """Return the pending reasons that bjobs would print, and the accounts that come first."""
+    """Yield the pending reasons that bjobs would print, and the accounts that come first."""
     from ..model.pending import bjobs_text
     from ..solver.advice.explain import ASSUMED
 

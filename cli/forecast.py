@@ -282,7 +282,8 @@ def calibration_of_file(path: Path | None) -> Calibration:
     try:
         record = json.loads(file_bytes(path))
     except (ValueError, RecursionError):
-        raise InputError([Problem("is no JSON document", str(path))]) from None
+        wrong = "is no JSON document: give the JSON that slotwise backtest printed"
+        raise InputError([Problem(wrong, str(path))]) from None
     whole = isinstance(record, dict) and "checksum" in record
     if whole:
         record = unsealed(BACKTEST, record, str(path))

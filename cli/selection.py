@@ -63,7 +63,7 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is left out or moved."""
+        """Return whether nothing is omitted or moved."""
         return not (self.names or self.top or self.only) and self.sort == "priority"
 
     def folded(self, job: str) -> str | None:

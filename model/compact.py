@@ -6,10 +6,12 @@ import gc
 from abc import abstractmethod
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import accumulate, chain
-from typing import Any, TypeVar, overload
+from dataclasses import fields
+from itertools import accumulate, chain, repeat
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,21 @@ def no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+Made = TypeVar("Made")
+
+
+def objects_of(kind: type[Made], count: int, columns: Mapping[str, Iterable[object]]) -> list[Made]:
+    """Return objects of a frozen dataclass with slots, from the values of every field.
+
+    Several times as fast as one call for each; the class has no `__post_init__`.
+    """
+    assert columns.keys() == {field.name for field in fields(cast("Any", kind))}
+    made = [*map(object.__new__, repeat(kind, count))]
+    for name, values in columns.items():
+        deque(map(getattr(kind, name).__set__, made, values), maxlen=0)
+    return made
 
 
 def freeze_objects() -> None:

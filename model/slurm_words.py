@@ -146,7 +146,7 @@ def update_command(job: str, change: str) -> str:
 
 
 def job_id(job: str) -> str:
-    """``517_3`` of ``517[3]``."""
+    """Return the id of a job in Slurm's form: ``517_3`` for ``517[3]``."""
     return re.sub(r"\[(\d+)\]$", r"_\1", job)
 
 

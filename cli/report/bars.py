@@ -45,14 +45,16 @@ class Bar:
 
 @dataclass(slots=True)
 class _Lanes:
-    """The lanes of one host: free runs [begin, end), and those in use by when they become free."""
+    """The lanes of one host: free runs [begin, end), and lanes in use by the time of their
+    release.
+    """
 
     free: list[tuple[int, int]]
     busy: list[tuple[int, int, int]]
     top: int
 
     def release(self, now: int) -> None:
-        """Give back what is free again by `now`."""
+        """Release the lanes that are free by `now`."""
         while self.busy and self.busy[0][0] <= now:
             _, first, end = heapq.heappop(self.busy)
             place = bisect.bisect(self.free, (first, end))

@@ -161,7 +161,7 @@ class Report:
     views: tuple[View, ...]
     comparison: Comparison | None = None
     plan: Plan | None = None
-    #: By job id, for the jobs that were looked at.
+    #: Explanations by job id, for the jobs that were examined.
     advice: Mapping[str, Explanation] = field(default_factory=dict)
     #: The diagnosis of starving jobs, None if none was requested.
     diagnosis: Diagnosis | None = None
@@ -368,7 +368,7 @@ def chart(
 ) -> Chart:
     """Return the bars and loads of one view with the running jobs.
 
-    bare: without bars. before: changes of the load by the running jobs, where they are known.
+    bare: without bars. before: changes of the load by the running jobs, None if unknown.
     """
     cluster = report.instance.cluster
     index = cluster.host_index()

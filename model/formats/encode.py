@@ -290,7 +290,9 @@ def allocation_text(slots: Mapping[str, int]) -> str:
 
 
 def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
-    """One job; held: slots that it has, which it asked for if nothing else is said."""
+    """Return one job as a mapping of keys; held: slots that it has, which are also its request by
+    default.
+    """
     slots: int | str | None = job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
     defaults = {"queue": params.default_queue, "priority": params.default_priority}
     own = {"id": job.id} if slots == held else {"id": job.id, "slots": slots}

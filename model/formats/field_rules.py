@@ -263,21 +263,22 @@ def _limited(amounts: Any) -> dict[str, float]:
 def _percentages(amounts: Any) -> dict[str, float]:
     for name, value in amounts.items():
         if name not in ("mem", "swp", "tmp"):
-            raise ValueError(f"mem, swp and tmp may be percentages, not {name!r}")
+            raise ValueError(f"must have percentages of mem, swp or tmp only, not of {name!r}")
         if _AMOUNT(value) > 100:
             raise ValueError(f"must be 0% to 100%, not {value}%")
     return {name: _AMOUNT(value) for name, value in amounts.items()}
 
 
 def _size(value: Any) -> Any:
-    """A size that is too large for a plain number has its unit in a file."""
+    """Return a size; one that is too large for a plain number gets a unit."""
     return format_size(value) if type(value) in (int, float) and 1e15 <= value < math.inf else value
 
 
 def _factors(factors: Any) -> dict[str, float]:
     for name in factors:
         if name not in _FACTORS:
-            raise ValueError(f"no factor is called {name!r}{nearest(str(name), _FACTORS)}")
+            hint = nearest(str(name), _FACTORS) or f": use {', '.join(_FACTORS)}"
+            raise ValueError(f"unknown factor {name!r}{hint}")
     return {name: _FACTORS[name](value) for name, value in factors.items()}
 
 

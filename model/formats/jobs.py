@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from ..compact import objects_of
 from ..configuration import Params, Queue
 from ..errors import InputError
 from ..input_limits import limits
@@ -82,6 +83,10 @@ class EntryColumns:
         if found is None:
             return [default] * self.count
         return [default if value is NOT_GIVEN else value for value in found]
+
+    def each(self, key: str, default: Any) -> Iterable[Any]:
+        """Return the values of :meth:`column` to be read once, without a list of defaults."""
+        return self.column(key, default) if key in self.values else repeat(default, self.count)
 
 
 def take_columns(data: Any) -> tuple[Any, dict[str, EntryColumns]]:
@@ -175,7 +180,9 @@ class JobBuilder:
     def _elements(
         self, section: str, jobs: Sequence[Job], specs: Sequence[ArraySpec | Any]
     ) -> tuple[Job, ...]:
-        """The jobs with arrays spelt out; specs: of each, anything else where it is no array."""
+        """Return the jobs with arrays expanded; specs: array of each job, any other value for no
+        array.
+        """
         found: list[Job] = []
         entries: list[int] = []
         largest = self._params.max_job_array_size
@@ -243,9 +250,13 @@ class JobBuilder:
         columns = self._columns("running", given)
         allocations = columns.column("allocation")
         used = [sum(allocation.values()) for allocation in allocations]
-        beside = (columns.column(f.name, f.default) for f in fields(RunningJob)[3:])
-        jobs = self._jobs(columns, used)
-        return tuple(map(RunningJob, jobs, columns.column("start"), allocations, *beside))
+        values: dict[str, Iterable[object]] = {
+            "job": self._jobs(columns, used),
+            "start": columns.column("start"),
+            "allocation": allocations,
+        }
+        values |= {f.name: columns.each(f.name, f.default) for f in fields(RunningJob)[3:]}
+        return tuple(objects_of(RunningJob, columns.count, values))
 
     def counted(self, instance: Instance) -> Instance:
         """Return the instance with slots from terms for pending jobs without -n (REQ-14)."""
@@ -298,8 +309,8 @@ class JobBuilder:
             submitted["slots"] = submitted["slots"], submitted.pop("max_slots")
         return row | submitted
 
-    def _jobs(self, columns: EntryColumns, used: Sequence[int] | None = None) -> Iterator[Job]:
-        """The jobs; used: slots that those without -n hold."""
+    def _jobs(self, columns: EntryColumns, used: Sequence[int] | None = None) -> list[Job]:
+        """Return the jobs; used: slots of running jobs without -n."""
         ids = columns.column("id")
         queues = [name or self._params.default_queue for name in columns.column("queue")]
         profiles = columns.column("application", "")
@@ -311,7 +322,7 @@ class JobBuilder:
                 counts[index] = (used[index] if used else 0) or default_slots(
                     self._queues.get(queues[index]), self._applications.get(profiles[index])
                 )
-        own: dict[str, Sequence[Any]] = {
+        own: dict[str, Iterable[object]] = {
             "id": ids,
             "slots": counts,
             "max_slots": [most for _, most in asked],
@@ -320,8 +331,8 @@ class JobBuilder:
             "priority": columns.column("priority", self._params.default_priority),
         }
         rest = (f for f in fields(Job) if f.name not in own)
-        own |= {field.name: columns.column(field.name, field.default) for field in rest}
-        return map(Job, *(own[field.name] for field in fields(Job)))
+        own |= {field.name: columns.each(field.name, field.default) for field in rest}
+        return objects_of(Job, columns.count, own)
 
     def _running_element(
         self, place: Location, entry: d.JobEntry, row: dict[str, Any]

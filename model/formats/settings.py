@@ -194,7 +194,7 @@ def _of_entries(
         entries = document[section] = _single_hosts(entries, name)
         names = [_name_of(entry) for entry in entries]
     found = _matching(names, name)
-    if not found and issubclass(model, HostEntry):  # hosts given as one range are meant together
+    if not found and issubclass(model, HostEntry):  # hosts given as one range belong together
         wanted = expand_range(name)
         found = [n for n, each in enumerate(names) if each in wanted]
     if not found:
@@ -227,7 +227,7 @@ def _of_parts(
             places.append((section, n, key, part))
     if not places:
         owners = " or ".join(f"{section}.{_name_of(entries[n])}" for n in found[:3])
-        raise SettingError(f"{owners} has no {key} with a part {part!r}")
+        raise SettingError(f"{owners} has no {key} with a part {part!r}: set the whole {key}")
     return places
 
 
@@ -275,7 +275,10 @@ def _put(document: dict[str, Any], place: Location, setting: Setting) -> None:
         inside = inside.setdefault(part, {}) if isinstance(inside, dict) else inside[int(part)]
     value = _value(str(place[-1]), setting.value)
     if not isinstance(inside, dict):
-        raise SettingError(f"{'.'.join(map(str, place[:-1]))} has no keys")
+        raise SettingError(
+            f"{'.'.join(map(str, place[:-1]))} has no keys, so {place[-1]!r} cannot be set: "
+            "set it as a whole"
+        )
     if value is None:
         inside.pop(place[-1], None)
     else:

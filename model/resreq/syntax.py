@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -158,7 +158,7 @@ class Rusage:
         return any(usage.phased for strings in self.alternatives for usage in strings)
 
     def reservations(self, alternative: int = 0) -> tuple[Reservation, ...]:
-        """The reservations of one alternative."""
+        """Return the reservations of one alternative."""
         return tuple(
             item for usage in self.alternatives[alternative] for item in usage.reservations()
         )
@@ -232,7 +232,7 @@ class Simple:
     affinity: str = ""
     #: Text of stripe and gtile of span[], which no plan obeys.
     tiling: str = ""
-    #: Alternatives in braces that follow it, which no plan obeys.
+    #: Alternatives in braces that follow it.
     later: tuple[Later, ...] = ()
 
     @property
@@ -267,7 +267,7 @@ class Compound:
 
     #: The terms in order.
     terms: tuple[Term, ...]
-    #: Alternatives in braces that follow it, which no plan obeys.
+    #: Alternatives in braces that follow it.
     later: tuple[Later, ...] = ()
 
 
@@ -293,6 +293,19 @@ def simples(requirement: Requirement) -> tuple[Simple, ...]:
 def every(requirement: Requirement) -> tuple[Requirement, ...]:
     """Return the first and all later alternatives; a requirement without any is returned alone."""
     return (requirement, *(item.requirement for item in requirement.later))
+
+
+def may_have_alternatives(texts: Iterable[str]) -> bool:
+    """Return whether one of these requirements may have alternatives in braces."""
+    return any("||" in text and "{" in text for text in texts)
+
+
+def openings(requirement: Requirement) -> tuple[int, ...]:
+    """Return the seconds after the submission from which each alternative may be used."""
+    minutes = [0]
+    for item in requirement.later:
+        minutes.append(max(minutes[-1], item.delay or 0))
+    return tuple(60 * each for each in minutes)
 
 
 #: Versions of the requirement language (docs/resreq.md has the differences).

@@ -119,8 +119,8 @@ def snapshot_of(
 ) -> Snapshot:
     """Return the snapshot of an instance at its current time.
 
-    after_cycle: after the scheduling cycle at its now. hosts: with what is free and reserved.
-    budget: of the cycle, which ends early with it.
+    after_cycle: after the scheduling cycle at its now. hosts: include free and reserved resources.
+    budget: limit of the cycle, which is incomplete at its end.
     """
     if not (after_cycle or hosts):
         return Snapshot(instance, order_policy(instance))
@@ -263,7 +263,7 @@ def _waiting(
 
 
 def _limits(session: Session) -> Iterator[LimitUse]:
-    """Return every limit counter that a job has joined so far."""
+    """Yield every limit counter that a job has joined so far."""
     world = session.world
     for row in world.table.limit_rows:
         limit = row.limit
@@ -396,8 +396,9 @@ class Historian:
     """A recorder of job histories: call :meth:`watch` after every cycle, then :meth:`histories`."""
 
     def __init__(self, session: Session, jobs: Iterable[str] = (), *, reasons: bool = True) -> None:
-        """jobs: the recorded jobs, all jobs if empty. reasons: whether to record pending
-        reasons.
+        """Initialise the recorder.
+
+        jobs: recorded jobs, all if empty. reasons: whether to record reasons.
         """
         self.session = session
         session.cycle.whole_walks = True

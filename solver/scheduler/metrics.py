@@ -487,7 +487,7 @@ class _Columns:
 
 
 def submitted(result: Simulation) -> Iterator[JobRecord]:
-    """Return the jobs that count: those submitted in the simulation, or waiting at its begin."""
+    """Yield the jobs that count: those submitted in the simulation, or waiting at its begin."""
     running = len(result.instance.running)
     for place, record in enumerate(result.jobs):
         if _counts(place, record, running):

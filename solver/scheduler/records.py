@@ -62,6 +62,8 @@ class JobRecord:
     #: When the dependencies of the job were satisfied (seconds), None if its wait counts from its
     #: submission.
     released: int | None = None
+    #: Index of the alternative in braces of its requirement.
+    requirement_alternative: int = 0
 
     @property
     def waits_since(self) -> int:
@@ -75,10 +77,11 @@ class JobRecord:
         return self.start - self.estimate if known else None  # type: ignore[operator]
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Return plain data without `held` and `released`, one value per column; with an origin,
-        times are ISO stamps.
+        """Return plain data, one value per column, without `held`, `released` and
+        `requirement_alternative`; with an origin, times are ISO stamps.
         """
-        names = (item.name for item in fields(self) if item.name not in ("held", "released"))
+        without = ("held", "released", "requirement_alternative")
+        names = (item.name for item in fields(self) if item.name not in without)
         plain = {name: getattr(self, name) for name in names}
         return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
 
@@ -113,6 +116,7 @@ def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
         reason=state.initial_reason(now),
         held=_held(state, names),
         released=state.released,
+        requirement_alternative=job.requirement_alternative or 0,
     )
 
 

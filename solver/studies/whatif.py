@@ -1,4 +1,6 @@
-"""Variants beside today's configuration: every number, what changes, and for whom."""
+"""Variants compared with today's configuration: every measure, its change, and the users
+affected.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +81,10 @@ class Variant:
 def read_wishes(
     sets: Iterable[str], vary: Iterable[str]
 ) -> tuple[list[tuple[Setting, ...]], list[list[Setting]], list[Problem]]:
-    """Each of `sets`, ``KEY=VALUE`` or several joined by ``;``, as the settings of one variant,
-    each of `vary`, ``KEY=A,B,C``, as one axis of a grid; and everything that is neither.
+    """Return the variants of --set and the axes of --vary, and everything that is invalid.
+
+    sets: each ``KEY=VALUE``, or several joined by ``;``, is one variant. vary: each ``KEY=A,B,C``
+    is one axis of a grid.
     """
     wrong: list[Problem] = []
     found = [_set(text, wrong) for text in sets]
@@ -102,7 +106,8 @@ def _set(text: str, wrong: list[Problem]) -> tuple[Setting, ...]:
             wrong += error.problems
     keys = [setting.key for setting in settings]
     if len(set(keys)) < len(keys):
-        wrong.append(Problem("sets a key twice", f"--set {text}"))
+        again = next(key for key in keys if keys.count(key) > 1)
+        wrong.append(Problem(f"sets {again} twice: give each key one value", f"--set {text}"))
     return tuple(settings)
 
 
@@ -114,14 +119,15 @@ def _axis(text: str, wrong: list[Problem]) -> list[Setting]:
         return []
     values = split_values(whole.value)
     if len(set(values)) < len(values):
-        wrong.append(Problem("gives a value twice", f"--vary {text}"))
+        again = next(value for value in values if values.count(value) > 1)
+        wrong.append(Problem(f"gives {again!r} twice: give each value once", f"--vary {text}"))
     return [Setting(whole.key, value, f"--vary {whole.key}={value}") for value in values]
 
 
 def combinations(
     sets: Sequence[tuple[Setting, ...]], grid: Sequence[Sequence[Setting]]
 ) -> Iterator[tuple[Setting, ...]]:
-    """Return the changes of each variant.
+    """Yield the changes of each variant.
 
     The current configuration, each set of changes alone, all together if no two of them give a key
     different values; and each point of the grid added to each of these.
@@ -146,9 +152,9 @@ def variants(
     options: RunOptions,
     problems: Sequence[Problem] = (),
 ) -> list[Variant]:
-    """The variants of a site. problems: what is known to be wrong with the wishes.
+    """Return the variants of a site. problems: errors found before.
 
-    Raises InputError with that and everything that is wrong with any variant.
+    Raises InputError with these and every error in any variant.
     """
     found: dict[tuple[tuple[str, str], ...], Variant] = {}
     wrong = list(problems)
@@ -268,7 +274,7 @@ class WhatIf:
         return pandas.DataFrame(self.to_records(), columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return the comparison as a JSON object."""
         return {
             "complete": self.complete,
             "unfinished": list(self.unfinished),
@@ -283,7 +289,9 @@ class WhatIf:
         }
 
     def _repr_html_(self) -> str:
-        """The table as a notebook shows it; waits in seconds, a star where a change is clear."""
+        """Return the comparison as an HTML table for notebooks; waits in seconds, a star for
+        clear changes.
+        """
         rows = ((v.name, *(_cell(v, name) for name in MEASURES)) for v in self.variants)
         caption = f"what if: {len(self.variants)} variants, {self.blocks} blocks"
         return html_table(caption, ("variant", *(n.replace("_", " ") for n in MEASURES)), rows)
@@ -359,9 +367,10 @@ def compare_outcomes(
     unfinished: Sequence[str] = (),
     calibrate: bool = False,
 ) -> WhatIf:
-    """Outcomes by name and settings, today's the first (else nothing is compared).
+    """Return the comparison of outcomes by name and settings; the first is today's (else no
+    comparison).
 
-    seed: of the resampling.
+    seed: seed of the resampling.
     """
     first = outcomes[0][2]
     known = outcomes[0][0] == TODAY
@@ -405,7 +414,7 @@ def _differences(
 
 
 def statistic(name: str, item: RunOutcome, weights: Floats) -> Floats:
-    """A measure under each row of weights; with all blocks once it is that of the metrics."""
+    """Return a measure under each row of weights; weights of 1 give that of the metrics."""
     jobs = item.jobs
     started = ~np.isnan(jobs.wait)
     big = started & (jobs.slots >= item.metrics.big_slots)
@@ -456,7 +465,7 @@ _LABELS: Mapping[str, Callable[[JobColumns], Sequence[str]]] = {
 
 
 def _groups(today: JobColumns, then: JobColumns, weights: Floats) -> tuple[GroupChange, ...]:
-    """Groups of jobs that started under both, those first whose change is worth most job-hours."""
+    """Return groups of jobs that started in both runs, by the size of their change in job-hours."""
     found: list[GroupChange] = []
     for kind in KINDS:
         before, after = _by_group(today, kind), _by_group(then, kind)
@@ -500,17 +509,19 @@ def whatif(
     workers: int = 1,
     cancel: threading.Event | None = None,
 ) -> WhatIf:
-    """Variants of an instance beside what it is today, each run by the scheduler loop.
+    """Return variants of an instance compared with its present configuration, by the scheduler
+    loop.
 
-    sets: a variant each, ``queues.parallel.BACKFILL=N`` or several settings joined by ``;``; of two
-    and more also all together. vary: ``KEY=A,B``, a variant for each value; several are a grid.
-    log: lsb.acct or an SWF log, whose jobs take the place of the instance's own. until, cycle: as
-    for simulate. block: the stretches that are resampled as one; seed: of the resampling.
-    calibrate: keep the log's recorded waits beside today's. workers: processes; with more than one
-    a program needs the guard that multiprocessing asks for. cancel: set it to stop; what is
-    finished is returned, not `complete`.
-    Raises InputError with everything that is wrong with the arguments or settings, and where
-    nothing was finished SlotwiseError.
+    sets: one variant each: ``queues.parallel.BACKFILL=N``, or several settings joined by ``;``; two
+    or more are also applied together. vary: ``KEY=A,B``, one variant per value; several form a
+    grid. log: lsb.acct or an SWF log, whose jobs replace those of the instance. until, cycle: as in
+    simulate. block: length of the blocks that are resampled. seed: seed of the resampling.
+    calibrate: also report the recorded waits of the log. workers: processes; a program with more
+    than one needs the guard that multiprocessing requires. cancel: set it to stop; the result then
+    has the finished variants and is not `complete`.
+
+    Raises InputError with every invalid argument or setting, and SlotwiseError if no variant was
+    finished.
     """
     numbers = {"seed": (seed, 0), "workers": (workers, 1)}
     numbers |= {} if cycle is None else {"cycle": (cycle, 0)}

@@ -38,7 +38,7 @@ def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Vio
 
 
 def _alone(instance: Instance, plan: Plan, items: list[PlannedJob]) -> Plan:
-    """A plan of these jobs alone; the others have no start."""
+    """Return the plan of these jobs alone; the others have no start."""
     names = {item.job for item in items}
     others = [job.id for job in instance.pending if job.id not in names]
     return replace(
@@ -51,7 +51,7 @@ def _alone(instance: Instance, plan: Plan, items: list[PlannedJob]) -> Plan:
 
 
 def _in_reservations(instance: Instance, plan: Plan) -> Iterator[Violation]:
-    """A job of a reservation runs in its time; on its nodes no other job runs then."""
+    """Yield jobs outside the time of their reservation, and other jobs on its nodes."""
     own = {job.id: job.reservation for job in instance.pending}
     for item in plan.reservations:
         if item.start is None:
@@ -72,7 +72,7 @@ def _in_reservations(instance: Instance, plan: Plan) -> Iterator[Violation]:
 
 
 def _shared_nodes(instance: Instance, plan: Plan, later: list[PlannedJob]) -> Iterator[Violation]:
-    """No two jobs that start later have a node at the same time, with the map's rounding."""
+    """Yield pairs of future jobs with a common node at the same time, by the map's rounding."""
     text = instance.params.scheduler_parameters
     found = re.search(r"(?:^|,)\s*bf_resolution=(\d+)", text)
     step = max(1, int(found[1])) if found else 60

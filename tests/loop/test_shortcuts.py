@@ -8,6 +8,7 @@ import pytest
 from sampling import some
 from slotwise import Instance, Plan, Reservation
 from slotwise.model.generate import generate
+from slotwise.solver.availability import profile
 from slotwise.solver.availability.resources import SLOTS, Amounts
 from slotwise.solver.availability.running_profile import Residual, RunningProfile
 from slotwise.solver.placement import supply
@@ -29,7 +30,13 @@ def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cycle_state, "BackfillRows", OneByOne)
     monkeypatch.setattr(RunningProfile, "only_ends", False)
     monkeypatch.setattr(reserving, "_FIRST_ENDS", 1)
-    monkeypatch.setattr(supply, "_with_slots", lambda among, caps: among[caps[among] > 0])
+    of_many_hosts(monkeypatch, 1 << 30)
+
+
+def of_many_hosts(monkeypatch: pytest.MonkeyPatch, more_than: int = 0) -> None:
+    """What pays with many hosts is done with more than so many."""
+    for module in (profile, supply):
+        monkeypatch.setattr(module, "FEW_HOSTS", more_than)
 
 
 class OneByOne:
@@ -75,6 +82,7 @@ def site(seed: int) -> Instance:
 def test_every_start_is_the_same_without_shortcuts(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    of_many_hosts(monkeypatch)
     instance = site(seed)
     plans = [starts(plan(instance, method)) for method in ("greedy", "time-based")]
     methods = [name for name in get_args(Reservation) if name != "optimal"]
@@ -91,6 +99,7 @@ def test_a_crowded_site_backfills_and_gathers_memory_the_same(
 ) -> None:
     """Greedy reservations by the hundred, which jobs backfill and which wait for memory."""
     instance = generate(hosts=24, per_enclosure=4, running=90, pending=40, load=0.97, seed=seed)
+    of_many_hosts(monkeypatch)
     quick = simulate(instance, reservation="greedy", until="2h", keep_log=True)
     assert any("backfilled" in record for record in quick.log)
     switch_off(monkeypatch)

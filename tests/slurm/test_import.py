@@ -548,7 +548,11 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
     ("file", "content", "message"),
     [
         ("squeue.json", '{"jobs": [', "is no JSON"),
-        ("squeue.json", '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}', "is no number"),
+        (
+            "squeue.json",
+            '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}',
+            "must be a number such as 4 or UNLIMITED, not 'x'",
+        ),
         ("topology.txt", "SwitchName=a Nodes=n[1-", "line 1: "),
         ("partition.txt", "PartitionName=p Nodes=n[1- MaxTime=3", "no list of nodes"),
     ],
@@ -615,9 +619,10 @@ def test_files_of_other_kinds_are_passed_over() -> None:
         ("squeue.json", "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
          "      1      main     wrap     root  R 0:13      1 n2\n", "is a table of squeue"),
         ("config.txt", "Configuration data as of 2026-11-26T23:01:49\nMaxArraySize = many\n",
-         "MaxArraySize: 'many' is no number"),
+         "MaxArraySize: must be a number such as 4 or UNLIMITED, not 'many'"),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "time_limit": {"set": '
-         'true, "infinite": false, "number": "ten"}}]}', "time_limit: 'ten' is no number"),
+         'true, "infinite": false, "number": "ten"}}]}',
+         "time_limit: must be a number such as 4 or UNLIMITED, not 'ten'"),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "job_resources": '
          '{"nodes": "n1", "allocated_nodes": 7}}]}', "job_resources: "),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "PENDING", "partition": "a b"}]}',

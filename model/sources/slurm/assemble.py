@@ -72,7 +72,10 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     facts = facts_of(seen, notes)
     _name_unknown(seen, notes)
     for name in dict.fromkeys(seen.passed_over):
-        notes.append(f"{name} is not read: priorities are those of squeue, as they are now")
+        notes.append(
+            f"{name} is not read: priorities are those of squeue; age raises them, fairshare and "
+            "the other parts stay as they are now"
+        )
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -363,7 +366,7 @@ class _SlurmJobs:
         )
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
-        """Return Slurm's reason and start by pending job; for an array the start of its
+        """Yield Slurm's reason and start by pending job; for an array the start of its
         last task.
         """
         known = set(waiting)
@@ -391,7 +394,7 @@ def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
 
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
-    """A note for nodes whose CPUs in use are not those of the jobs that were read."""
+    """Note nodes whose CPUs in use differ from the sum of the jobs that were read."""
     used: Counter[str] = Counter()
     for run in instance.running:
         used.update(run.allocation)
@@ -422,7 +425,7 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
 
 
 def _check_memory(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
-    """A note for nodes whose memory in use is not that of the jobs that were read."""
+    """Note nodes whose memory in use differs from the sum of the jobs that were read."""
     known = {job.full_id: job for job in seen.jobs}
     used: Counter[str] = Counter()
     for run in instance.running:

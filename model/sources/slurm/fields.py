@@ -271,7 +271,7 @@ def _rows(kind: RecordKind) -> Mapping[str, PrintedField]:
 
 @cache
 def known_names(kind: RecordKind, *, text: bool) -> frozenset[str]:
-    """Every field that a form may have, read or not."""
+    """Return every field that a form may have, read or not."""
     rows = (row for row in FIELDS if row.of == kind)
     return frozenset(name for row in rows for name in (row.text if text else row.json))
 
@@ -307,7 +307,7 @@ class SlurmRecord:
         return None
 
     def named(self) -> Iterator[tuple[str, str]]:
-        """Return the facts that have a value but that no method takes into account."""
+        """Yield the facts that have a value but that no method takes into account."""
         for row in _rows(self.kind).values():
             if row.outcome == "named" and (value := self.get(row.what)) is not None:
                 value = number(value) if isinstance(value, Mapping) else value
@@ -317,7 +317,7 @@ class SlurmRecord:
                     yield row.what, shown
 
     def unknown(self) -> Iterator[str]:
-        """Return the fields that the table of known fields lacks."""
+        """Yield the fields that the table of known fields lacks."""
         known = known_names(self.kind, text=self.is_text)
         for name in _paths(self.fields, known):
             if name not in known:
@@ -332,7 +332,7 @@ def _at(fields: Mapping[str, Any], name: str) -> Any:
 
 
 def _paths(fields: Mapping[str, Any], known: frozenset[str], above: str = "") -> Iterator[str]:
-    """Names of the fields, of records in records those that the table goes into."""
+    """Yield the names of the fields, for nested records those that the table has."""
     for name, value in fields.items():
         path = f"{above}{name}"
         if isinstance(value, Mapping) and any(other.startswith(f"{path}.") for other in known):

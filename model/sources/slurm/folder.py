@@ -52,7 +52,8 @@ _FAILED = re.compile(
 )
 #: Settings that are read as numbers.
 _SIZES = ("defmempernode", "defmempercpu")
-_COUNTS, _SECONDS = ("maxarraysize",), ("killwait", "overtimelimit")
+_COUNTS, _SECONDS = ("maxarraysize", "priorityweightage"), ("killwait", "overtimelimit")
+_TIMES = ("prioritymaxage", "prioritycalcperiod")
 _NO_JOBS = re.compile(r"^No jobs in the system", re.MULTILINE)
 #: Tables for people, in which sizes and limits are missing.
 _FOR_PEOPLE = re.compile(r"^\s*JOBID\s+PARTITION\s+NAME\b", re.MULTILINE)
@@ -73,11 +74,11 @@ def read_folder(folder: Path) -> SlurmState:
 
 
 def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -> SlurmState:
-    """Everything that texts say, JSON before text forms of one kind; source: for messages.
+    """Return the state in these texts, JSON before text forms of one kind; source: for messages.
 
-    zone: of times without one, None: as sdiag says, else UTC.
+    zone: of times without one, None: as in sdiag, else UTC.
 
-    Raises InputError with everything that is wrong, and if no text is of Slurm.
+    Raises InputError with every error, and if no text is of Slurm.
     """
     texts = [text for text in given if text.content.strip()]
     seen = SlurmState()
@@ -94,8 +95,8 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
     if problems:
         raise InputError(problems)
     if not (records or seen.settings):
-        names = "squeue, sinfo, scontrol and the like"
-        raise InputError([Problem(f"has no file of what {names} printed", source)])
+        names = "squeue, sinfo, scontrol or a similar command: save one there, such as squeue.txt"
+        raise InputError([Problem(f"has no file with the output of {names}", source)])
     if not _lists_jobs(texts, records):
         wrong = "no input lists the jobs: nodes in use would be taken as free"
         raise InputError([Problem(f"{wrong}; give {_JOBS}", source)])
@@ -138,7 +139,7 @@ def _check_document(document: Mapping[str, Any], source: str) -> None:
 
 
 def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmRecord]]) -> None:
-    """One text, by what it begins as; texts of no known kind are passed over."""
+    """Read one text by its first line; unknown kinds are ignored."""
     content = text.content
     if text.is_json:
         document = json_of(text)
@@ -188,6 +189,8 @@ def _checked_settings(text: Text) -> dict[str, str]:
                 values.megabytes(value)
             elif name.lower() in _COUNTS:
                 values.number(value)
+            elif name.lower() in _TIMES:
+                values.clock_seconds(value)
             elif name.lower() in _SECONDS:  # "30 sec"
                 values.number(value.partition(" ")[0])
         except ValueError as error:
@@ -305,7 +308,9 @@ def _unread(record: SlurmRecord, error: Exception) -> str:
 
 
 def printed_at(seen: SlurmState) -> int | None:
-    """Seconds since 1970 at which it was printed, as well as the records tell; None: not at all."""
+    """Return the seconds since 1970 at which the texts were printed, by their records; None if
+    unknown.
+    """
     if seen.now is not None:
         return seen.now
     passed = [

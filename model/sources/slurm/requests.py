@@ -35,7 +35,7 @@ class Requested:
 
     @property
     def res_req(self) -> tuple[str, ...]:
-        """The requirement string, () if there is none."""
+        """Return the requirement strings, () if there is none."""
         parts = [f"select[{' && '.join(self.selects)}]"] if self.selects else []
         parts += [f"rusage[{':'.join(self.uses)}]"] if self.uses else []
         parts += [f"span[{self.span}]"] if self.span else []
@@ -64,7 +64,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
 
 
 def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
-    """Slots and span of tasks, CPUs and nodes."""
+    """Set slots and span from tasks, CPUs and nodes."""
     factor = facts.threads if size.one_thread else 1
     of_task = size.cpus_per_task * factor
     nodes, cpus = size.nodes, size.cpus * factor
@@ -105,7 +105,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
 
 
 def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
-    """Memory of a node or of a CPU; a job that requests none has its nodes to itself."""
+    """Set the memory of a node or of a CPU; a job that requests none has its nodes exclusively."""
     size = job.size
     per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
     if per_node is None and per_cpu is None and not size.all_memory:
@@ -124,7 +124,7 @@ def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
 def default_memory(
     partitions: tuple[str, ...], facts: SlurmSite
 ) -> tuple[float | None, float | None]:
-    """DefMemPerNode and DefMemPerCPU that count: a partition's before the cluster's."""
+    """Return DefMemPerNode and DefMemPerCPU in force: a partition's before the cluster's."""
     for name in partitions[:1]:
         item = facts.partitions.get(name)
         if item is not None and (item.memory_per_node or item.memory_per_cpu):
@@ -198,7 +198,7 @@ def _licences(text: str, found: Requested) -> None:
 
 
 def licence_counts(text: str) -> Iterator[tuple[str, int]]:
-    """Name and number of each licence of ``foo:2,bar``; the first of those with ``|`` between."""
+    """Yield name and number of each licence of ``foo:2,bar``; of ``a|b`` only the first."""
     for part in text.partition("|")[0].replace(";", ",").split(","):
         name, _, count = part.strip().partition(":")
         if name:

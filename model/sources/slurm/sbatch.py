@@ -108,7 +108,7 @@ def has_directives(text: str) -> bool:
 
 
 def script_named(line: str) -> str:
-    """The script that a line of sbatch names, "" if it names none."""
+    """Return the script that an sbatch line names, "" if it names none."""
     return _line_of(line).script
 
 
@@ -120,11 +120,10 @@ def sbatch_submission(
     script: str | None = None,
     script_name: str = "",
 ) -> Submission:
-    """What a line of sbatch submits now, as the last job of its partition.
+    """Return the jobs that an sbatch line submits now, as the last jobs of its partition.
 
-    line: options with the word sbatch in front, or a script. script: the text of the script that
-    it names; script_name: its name in messages. Raises InputError with everything that is
-    wrong.
+    line: options after the word sbatch, or a script. script: text of the script that `line`
+    names; script_name: its name in messages. Raises InputError with every error.
     """
     found = SbatchLine() if has_directives(line) and "\n" in line else _line_of(line)
     text = line if has_directives(line) and "\n" in line else script
@@ -160,7 +159,9 @@ def _line_of(line: str) -> SbatchLine:
 
 
 def _read_script(found: SbatchLine, text: str) -> None:
-    """The directives of a script, up to its first command; its own options count first."""
+    """Read the directives of a script, up to its first command; options of sbatch precede
+    them.
+    """
     for number, line in enumerate(text.splitlines(), start=1):
         directive = _DIRECTIVE.match(line)
         if directive is not None:
@@ -214,7 +215,7 @@ def _name_and_value(word: str) -> tuple[str, str | None]:
 
 
 def _read(found: SbatchLine, name: str, reader: Callable[[str], Any], default: Any = None) -> Any:
-    """The value of an option, read; what is wrong with it is added to the problems."""
+    """Return the value of an option; an error is added to the problems."""
     if name not in found.given:
         return default
     try:
@@ -276,7 +277,7 @@ def _megabytes(text: str) -> float:
 
 
 def _gpus(text: str) -> dict[str, int]:
-    """``2`` or ``a100:2`` of --gpus as generic resources."""
+    """Return ``2`` or ``a100:2`` of --gpus as generic resources."""
     found: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         kind, colon, count = part.rpartition(":")
@@ -366,7 +367,7 @@ def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str
 def _reservation(
     instance: Instance, found: SbatchLine, omitted: list[str]
 ) -> tuple[str, int | None]:
-    """The reservation of --reservation and its end, by which the job has to end."""
+    """Return the reservation of --reservation and its end, by which the job must end."""
     name = found.given.get("reservation", "")
     if not name:
         return "", None
@@ -382,7 +383,7 @@ def _reservation(
 
 
 def _time_limit(text: str) -> int | None:
-    """Seconds in whole minutes; None if there is no limit."""
+    """Return a time limit in seconds, in whole minutes; None if there is no limit."""
     if text.strip().upper() in ("UNLIMITED", "INFINITE"):
         return None
     return -(-values.clock_seconds(text) // 60) * 60
@@ -396,7 +397,7 @@ def _tasks(instance: Instance, text: str) -> ArraySpec:
 
 
 def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: SbatchLine) -> str:
-    """The dependency in the words of bsub -w, by the jobs that run and wait."""
+    """Return the dependency in the form of bsub -w, by the running and waiting jobs."""
     here = (*(item.job for item in instance.running), *instance.pending)
     listed: dict[str, list[SlurmJob]] = {}
     for job in here:
@@ -413,7 +414,9 @@ def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: Sb
 
 
 def _instant(instance: Instance, text: str) -> int:
-    """Seconds from the origin of ``now+1hour``, ``16:00``, a date or ``2026-11-27T12:00``."""
+    """Return the seconds from the origin of ``now+1hour``, ``16:00``, a date or
+    ``2026-11-27T12:00``.
+    """
     word = text.strip()
     if found := _IN_TIME.fullmatch(word):
         unit = (found[2] or "seconds")[:1].lower()

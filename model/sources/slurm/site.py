@@ -12,6 +12,7 @@ from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
+from ...slurm_age import CALC_PERIOD, MAX_AGE, AgeFactor
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmNode, SlurmPartition, SlurmState
@@ -285,7 +286,7 @@ def _limit(seconds: float | None) -> int | None:
 
 
 def select_text(facts: SlurmSite) -> str:
-    """How the cluster allocates, as :func:`site_of` reads it: ``unit=2,memory``.
+    """Return text on how the cluster allocates, as :func:`site_of` reads it: ``unit=2,memory``.
 
     ``unit=2``: CPUs that are allocated together; sharing and default memory of partitions follow
     their names.
@@ -307,7 +308,7 @@ def _memory_words(prefix: str, per_node: float | None, per_cpu: float | None) ->
 
 
 def site_of(instance: Instance) -> SlurmSite:
-    """The facts of an instance that was made of Slurm's output."""
+    """Return the facts of an instance that was made from Slurm's output."""
     words: dict[str, dict[str, str]] = {}
     for word in filter(None, instance.params.select_parameters.split(",")):
         where, colon, rest = word.partition(":")
@@ -354,12 +355,29 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         family="Slurm",
         scheduler_parameters="" if values.blank(parameters) else parameters,
         scheduler_version=seen.version,
-        select_parameters=select_text(facts) + _topology(settings.get("topologyplugin", "")),
+        select_parameters=select_text(facts)
+        + _topology(settings.get("topologyplugin", ""))
+        + _age(settings),
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=_parameter(parameters, "bf_interval", 30),
         time_reserve_numjobs=_parameter(parameters, "bf_max_job_test", 500),
         max_job_array_size=values.whole(settings.get("maxarraysize")) or DEFAULT_LARGEST,
     )
+
+
+def _age(settings: Mapping[str, str]) -> str:
+    """Return the words for the age part of priorities, "" if age does not count.
+
+    It needs the accounting of slurmdbd.
+    """
+    stored = settings.get("accountingstoragetype", "").lower()
+    multifactor = settings.get("prioritytype", "").lower().endswith("/multifactor")
+    weight = values.whole(settings.get("priorityweightage")) or 0
+    if not (multifactor and weight) or values.blank(stored) or stored.endswith("/none"):
+        return ""
+    times = [settings.get(name, "") for name in ("prioritymaxage", "prioritycalcperiod")]
+    known = [values.clock_seconds(text) if text else 0 for text in times]
+    return "," + AgeFactor(weight, known[0] or MAX_AGE, known[1] or CALC_PERIOD).text()
 
 
 def _topology(plugin: str) -> str:
