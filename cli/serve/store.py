@@ -405,8 +405,8 @@ class Store:
 
         name: one of STARTS; for the median forecast also a forecast without a start counts. since:
         only those made at this second or later. horizons: bounds of classes of the estimated wait
-        in seconds; the first estimate in each class is returned. last: only of so many jobs, those
-        with the last starts.
+        in seconds; the first estimate in each class is returned. last: only the jobs with the last
+        starts, this many.
         """
         column = ESTIMATES.c[name]
         given: ColumnElement[bool] = column.is_not(None)
