@@ -164,7 +164,7 @@ def family_text(instance: Instance, text: str) -> str:
 
 
 #: A word for a unit in any number and any case, which is no part of a name.
-_UNIT = r"(?<![\w'./-])((?i:{}))([sS]?)(?!['\w]|[./]\w|-(?!hours))"
+_UNIT = r"(?<![\w'./-])((?i:{}))([sS]?)(?!'(?!s\b)|\w|[./]\w|-(?!hours))"
 
 
 def _unit(names: Collection[str], word: str, found: re.Match[str]) -> str:

@@ -316,6 +316,8 @@ def _submission(
 ) -> Submission:
     """Return the jobs that a bsub or sbatch line, a script or a job submits."""
     text = line if isinstance(line, str) else ""
+    if isinstance(line, str) and not text.strip():  # a script alone may be of either scheduler
+        text = script or ""
     if text and is_sbatch(text):
         user, script_name = names["user"], names["script_name"]
         return sbatch_submission(instance, text, user=user, script=script, script_name=script_name)

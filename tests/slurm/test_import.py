@@ -636,6 +636,20 @@ def test_each_fault_is_one_message_with_its_field(name: str, content: str, messa
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("topology.txt", "scontrol: error: No topology information available\n"),
+        ("qos.txt", "sacctmgr: error: You are not running a supported accounting_storage plugin\n"),
+        ("sacct.txt", "sacct: error: Slurm accounting storage is disabled\n"),
+        ("table.txt", "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
+         "      1      main     wrap     root  R 0:13      1 n2\n"),
+    ],
+)  # fmt: skip
+def test_a_surplus_file_that_says_nothing_is_passed_over(name: str, content: str) -> None:
+    assert instance_of(texts_of("live") | {name: content}) == instance_of(texts_of("live"))
+
+
 def test_no_jobs_and_dates_of_another_locale() -> None:
     texts = texts_of("live") | {"squeue.json": "No jobs in the system\n"}
     assert instance_of(texts).running == ()

@@ -210,7 +210,8 @@ class _Mended:
             gone = self._gone[section]
             limits = [(text, "") for index, text in found.items() if index not in gone]
             name = "run limit" if key == "run_limit" else "CPU limit"
-            _report(self._notes, f"took the queue's maximum as the {name} of", section, limits)
+            head = family_text(self._instance, f"took the queue's maximum as the {name} of")
+            _report(self._notes, head, section, limits)
         for section, unread in self._unread.items():
             for text, count in Counter(unread.values()).items():
                 jobs = f"{count} {section} job{'s' * (count > 1)}"

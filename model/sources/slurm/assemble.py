@@ -267,7 +267,8 @@ class _SlurmJobs:
         for name in behind_others(self.seen, self.groups, waiting, found):
             self.omitted[name].append(BEHIND)
         for what, ids in self.left.items():
-            self.notes.append(f"omitted {len(ids)} pending job(s), {some(ids)}: {what}")
+            text = f"omitted {len(ids)} pending job(s), {some(ids)}: {what}"
+            self.notes.unplanned(text, ids, what)
         for text, ids in self._by_text():
             self.notes.touch(text, ids, count=len(ids))
         return tuple(found)

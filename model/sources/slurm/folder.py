@@ -55,6 +55,11 @@ _SIZES = ("defmempernode", "defmempercpu")
 _COUNTS, _SECONDS = ("maxarraysize", "priorityweightage"), ("killwait", "overtimelimit")
 _TIMES = ("prioritymaxage", "prioritycalcperiod")
 _NO_JOBS = re.compile(r"^No jobs in the system", re.MULTILINE)
+#: Answers of commands whose subject the cluster does not have, with an error's prefix at times.
+_NOTHING_THERE = re.compile(
+    r"No topology information available|accounting[ _]storage|not running a supported",
+    re.IGNORECASE,
+)
 #: Tables for people, in which sizes and limits are missing.
 _FOR_PEOPLE = re.compile(r"^\s*JOBID\s+PARTITION\s+NAME\b", re.MULTILINE)
 _JOBS = "squeue --json, or scontrol show job -d -o"
@@ -98,6 +103,7 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
         names = "squeue, sinfo, scontrol or a similar command: save one there, such as squeue.txt"
         raise InputError([Problem(f"has no file with the output of {names}", source)])
     if not _lists_jobs(texts, records):
+        _check_tables(texts)
         wrong = "no input lists the jobs: nodes in use would be taken as free"
         raise InputError([Problem(f"{wrong}; give {_JOBS}", source)])
     seen.jobs = order_of(seen.jobs)
@@ -117,15 +123,21 @@ def _lists_jobs(texts: Iterable[Text], records: Mapping[RecordKind, list[SlurmRe
     )
 
 
+def _check_tables(texts: Iterable[Text]) -> None:
+    """Raise InputError for a table for people in place of the records of jobs."""
+    for text in texts:
+        start = text.content[:4096]
+        if _FOR_PEOPLE.search(start) and not _STARTS.search(start):
+            wrong = "is a table of squeue, without the sizes and limits of jobs"
+            raise InputError([Problem(f"{wrong}; give {_JOBS}", text.source)])
+
+
 def _check_printed(text: Text) -> None:
-    """Raise InputError for an error message, or a table for people, in place of records."""
-    start = text.content[:4096]
-    if failed := _FAILED.search(start):
+    """Raise InputError for an error message in place of records."""
+    failed = _FAILED.search(text.content[:4096])
+    if failed and not _NOTHING_THERE.search(failed[0]):
         wrong = f"has an error of Slurm and no listing: {failed[0].strip()[:200]!r}"
         raise InputError([Problem(f"{wrong}; run the command again", text.source)])
-    if _FOR_PEOPLE.search(start) and not _STARTS.search(start):
-        wrong = "is a table of squeue, without the sizes and limits of jobs"
-        raise InputError([Problem(f"{wrong}; give {_JOBS}", text.source)])
 
 
 def _check_document(document: Mapping[str, Any], source: str) -> None:
