@@ -87,13 +87,16 @@ def starts_in_steps(
     """Return the same answer, and publish its first parts before.
 
     publish: takes an answer without possible starts, in which jobs may be "not examined"; called
-    once or twice. cancel: stops everything. skip_plan: stops the plan alone.
+    once or twice. cancel: stops the simulation; then no plan is made. skip_plan: stops the plan.
     """
     part = limits.first, lambda run: publish(outlook_of(instance, run, None))
     budget = Budget(limits.configured, cancel=cancel)
     configured = run_as_configured(instance, budget=budget, first_part=part)
     reasons = Budget(limits.plan, cancel=cancel)
-    publish(outlook_of(instance, configured, None, reasons))
+    first = outlook_of(instance, configured, None, reasons)
+    if cancel.is_set():
+        return first
+    publish(first)
     found = plan(instance, "optimal", time_limit=limits.plan, cancel=skip_plan)
     return outlook_of(instance, configured, found, reasons)
 
