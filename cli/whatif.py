@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 #: The key of params that says how long a cycle is.
 CYCLE_KEY = "MBD_SLEEP_TIME"
-#: Keys of params that method slurm alone uses, and no simulation.
-_OF_METHOD_SLURM = frozenset({"scheduler_parameters", "scheduler_version"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,6 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
     sets, grid, wrong = read_wishes(question.sets, question.vary)
     site = question.source.read()
     found = variants(site, combinations(sets, grid), RunOptions(cycle=question.loop.cycle), wrong)
-    _name_unsimulated(found)
     today = _workload(question, site, quiet=False)
     if question.calibrate and not today.recorded:
         raise InputError(f"--calibrate: {question.log} records no starts")
@@ -90,14 +87,6 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
         how = _options(variant, options)
         runs.append((variant, Run(given.instance, how, given.changes, block, given.recorded)))
     return runs
-
-
-def _name_unsimulated(found: Iterable[Variant]) -> None:
-    """Print a note on settings that no simulation uses."""
-    keys = (setting.key for variant in found for setting in variant.settings)
-    for key in dict.fromkeys(keys):
-        if key.rpartition(".")[2] in _OF_METHOD_SLURM:
-            print_note(f"{key}: changes nothing here: only solve --method slurm uses it")
 
 
 def _check(question: Question) -> None:

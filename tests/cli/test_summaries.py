@@ -273,7 +273,7 @@ def test_explain_sets_its_answer_beside_that_of_lsf(mill: str, tmp_path: Path) -
     text = " ".join(run("explain", str(same), "110", plain).split())
     assert 'LSF says "Busy" and that it starts 13:30:11; we say the same, because: needs' in text
     assert "LSF says" not in run("explain", str(path), "111", plain)
-    waits = Job("7", begin=instance.now + HOUR)
+    waits = Job("7", queue="normal", begin=instance.now + HOUR)
     bare = replace(
         agreed, pending=(waits,), running=(), lsf_says=(sw.SaidByLsf("7", reason="Begin"),)
     )

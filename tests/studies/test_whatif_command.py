@@ -72,7 +72,7 @@ def test_a_setting_that_no_simulation_uses_is_named() -> None:
         *("--set", "params.scheduler_parameters=bf_window=60"),
     )
     assert done.returncode == 0, done.stderr
-    assert "scheduler_parameters: changes nothing here: only solve --method slurm" in done.stderr
+    assert "bf_window=60: changes nothing: only solve --method slurm uses it" in done.stderr
 
 
 def test_json_and_csv_say_the_same(site: Path) -> None:
