@@ -333,6 +333,7 @@ def forecast_output(
 
     states: of jobs that start neither by limits nor in any future.
     """
+    from ..model.display import with_stamps
     from .tables import csv_text
 
     records = _by_job(found, by)
@@ -343,6 +344,8 @@ def forecast_output(
         record["state"] = states[job][0] if job in states else usual
     chosen = [records[item.job] for item in selection.choose(_shown(instance, found, records))]
     if format == "csv":
+        if by is not None:  # JSON has it once, next to the jobs.
+            chosen = [with_stamps({**row, "by": by}, found.origin, ("by",)) for row in chosen]
         columns = list(chosen[0]) if chosen else ["job"]
         return csv_text(columns, chosen)
     return json.dumps({**found.to_dict(by), "jobs": chosen}, indent=2) + "\n"

@@ -170,7 +170,10 @@ def _omission(entry: d.OmissionEntry) -> Omission:
     jobs = None if entry.jobs is None else tuple(entry.jobs)
     scope = {name: getattr(entry, name) for name in SCOPE}
     return Omission(
-        entry.what, entry.where, entry.count, jobs, entry.effect, changes=entry.changes, **scope
+        *(entry.what, entry.where, entry.count, jobs, entry.effect),
+        changes=entry.changes,
+        unplanned=tuple(entry.unplanned),
+        **scope,
     )
 
 

@@ -329,6 +329,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     HostRequest: (),
     Omission: (
         _single("jobs", tuple[f.JobId, ...] | None),
+        _single("unplanned", tuple[f.JobId, ...]),
         *(_single(name, tuple[f.Name, ...]) for name in SCOPE),
         _single("changes", Change),
     ),

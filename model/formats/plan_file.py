@@ -369,6 +369,10 @@ class _PlanReader:
             kinds = " or ".join(get_args(Change))
             self._wrong(f"must be {kinds}, not {changes!r}", f"{place}.changes")
             changes = "starts"
+        unplanned = entry.get("unplanned", [])
+        if not _is_texts(unplanned):
+            self._wrong("must be a list of job ids", f"{place}.unplanned")
+            unplanned = []
         return Omission(
             what=self._text(entry, "what", place),
             where=self._text(entry, "where", place),
@@ -376,6 +380,7 @@ class _PlanReader:
             jobs=None if jobs is None else tuple(jobs),
             effect=self._text(entry, "effect", place),
             changes=changes,
+            unplanned=tuple(unplanned),
             **scope,
         )
 

@@ -23,6 +23,7 @@ from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
+from ...model.omissions import no_pending_job
 from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
@@ -779,4 +780,4 @@ def _pending(instance: Instance, job: str) -> Job:
     if any(item.id == job for item in instance.future):
         raise InputError(f"job {job} is not submitted yet: only pending jobs wait for a start")
     hint = nearest(job, [item.id for item in instance.pending])
-    raise UnknownNameError(f"there is no pending job {job!r}{hint}")
+    raise UnknownNameError(no_pending_job(instance.omissions, job, hint))

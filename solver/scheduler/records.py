@@ -78,12 +78,15 @@ class JobRecord:
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Return plain data, one value per column, without `held`, `released` and
-        `requirement_alternative`; with an origin, times are ISO stamps.
+        `requirement_alternative`; with an origin, times have ISO stamps.
+
+        `effective_submit` is the instant from which the wait counts.
         """
         without = ("held", "released", "requirement_alternative")
         names = (item.name for item in fields(self) if item.name not in without)
         plain = {name: getattr(self, name) for name in names}
-        return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
+        times = ("submit", "start", "end", "estimate", "estimated_at", "effective_submit")
+        return with_stamps({**plain, "effective_submit": self.waits_since}, origin, times)
 
 
 def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:

@@ -171,6 +171,64 @@ def variants(
     return list(found.values())
 
 
+#: Parameters by which a queue without jobs can change the jobs of other queues.
+_OF_OTHERS = ("fairshare_queues", "slot_pool", "slot_share")
+
+
+def without_effect(found: Sequence[Variant], runs: Sequence[Run]) -> dict[str, str]:
+    """Return the variants that cannot change any start, by name, with the reason; found before
+    any of them is run.
+
+    Such a variant has the configuration of an earlier one, or differs from today's only in queues
+    without jobs.
+    """
+    reasons: dict[str, str] = {}
+    for number, (variant, run) in enumerate(zip(found, runs, strict=True)):
+        same = next(
+            (
+                other.name
+                for other, earlier in zip(found[:number], runs[:number], strict=True)
+                if earlier.options == run.options and other.instance == variant.instance
+            ),
+            None,
+        )
+        if same is not None:
+            reasons[variant.name] = f"changes nothing: it is the configuration of {same}"
+        elif number and run.options == runs[0].options:
+            queues = _changed_queues(found[0].instance, variant.instance)
+            if queues and not queues & _queues_in_use(run.instance):
+                names = ", ".join(sorted(queues))
+                reasons[variant.name] = f"changes nothing: no job is in queue {names}"
+    return reasons
+
+
+def noted(outcome: RunOutcome, reason: str | None) -> RunOutcome:
+    """Return an outcome with the reason for which its variant has no effect as its first note."""
+    return outcome if reason is None else replace(outcome, notes=(reason, *outcome.notes))
+
+
+def _changed_queues(today: Instance, then: Instance) -> set[str]:
+    """Return the queues in which a configuration differs, if it differs in nothing else.
+
+    Empty if another part differs too, or if such a queue can change jobs of other queues.
+    """
+    if replace(then, queues=today.queues) != today:
+        return set()
+    before = {queue.name: queue for queue in today.queues}
+    after = {queue.name: queue for queue in then.queues}
+    changed_ones = {name for name in before | after if before.get(name) != after.get(name)}
+    versions = [each[name] for each in (before, after) for name in changed_ones if name in each]
+    shared = any(getattr(queue, name) for queue in versions for name in _OF_OTHERS)
+    children = {name for queue in (*today.queues, *then.queues) for name in queue.fairshare_queues}
+    return set() if shared or changed_ones & children else changed_ones
+
+
+def _queues_in_use(instance: Instance) -> set[str]:
+    """Return the queues of all jobs of an instance."""
+    running = (item.job for item in instance.running)
+    return {job.queue for job in (*running, *instance.pending, *instance.future)}
+
+
 #: What is compared: each a field of LoopMetrics, and how good is said of less (-1) or more (1).
 MEASURES: Mapping[str, int] = {
     "mean_wait": -1,
@@ -532,11 +590,8 @@ def whatif(
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)
-    runs = []
-    for variant in found:
-        given = _jobs(variant.instance, log)
-        options = replace(variant.options, until=horizon(given.instance, until))
-        runs.append(Run(given.instance, options, (), length, given.recorded))
+    runs = [_run_of(variant, log, until, length) for variant in found]
+    reasons = without_effect(found, runs)
     stop = cancel or threading.Event()
     coming = (
         in_turn(perform, runs, stop) if workers == 1 else on_processes(perform, runs, workers, stop)
@@ -549,12 +604,21 @@ def whatif(
     if not done:
         raise SlotwiseError("stopped before there was an answer")
     return compare_outcomes(
-        [(found[n].name, found[n].plain_settings, done[n]) for n in sorted(done)],
+        [
+            (found[n].name, found[n].plain_settings, noted(done[n], reasons.get(found[n].name)))
+            for n in sorted(done)
+        ],
         block=length,
         seed=seed,
         unfinished=[variant.name for n, variant in enumerate(found) if n not in done],
         calibrate=calibrate,
     )
+
+
+def _run_of(variant: Variant, log: str | Path | None, until: int | str | None, block: int) -> Run:
+    given = _jobs(variant.instance, log)
+    options = replace(variant.options, until=horizon(given.instance, until))
+    return Run(given.instance, options, (), block, given.recorded)
 
 
 def _jobs(site: Instance, log: str | Path | None) -> Contents:

@@ -232,6 +232,8 @@ MAX_OF_A_REASON = 200
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
+#: Reason for which a job in state PSUSP is not planned.
+_HELD = "in state PSUSP, held until `bresume` releases it"
 #: Host states that follow from jobs or thresholds, which the instance has itself.
 _PASSING = PASSING_STATUSES | {"closed_busy", "busy"}
 #: Statuses of a host outside its dispatch window.
@@ -590,6 +592,8 @@ class _Jobs:
         self.notes = notes
         self.problems: list[Problem] = []
         self.left_out: Counter[str] = Counter()
+        #: Ids of these jobs by state; the key is empty for jobs with unknown dependencies.
+        self.left_ids: dict[str, list[str]] = {}
         self.dependent = 0
         self.guessed: list[str] = []
         #: Running jobs whose hosts or start are unknown.
@@ -614,10 +618,12 @@ class _Jobs:
                     running.append(found)
             elif job.status in WAITING and job.dependent and not job.dependency:
                 self.dependent += 1
+                self.left_ids.setdefault("", []).append(job.id)
             elif job.status in WAITING:
                 pending += self._elements(job, listed)
             elif job.status:  # a job with an unreadable state is reported earlier
                 self.left_out[job.status] += 1
+                self.left_ids.setdefault(job.status, []).append(job.id)
         self._tell_placeless(running)
         if self.problems:
             raise InputError(self.problems)
@@ -627,13 +633,17 @@ class _Jobs:
             hosts = {n for job in jobs if job.status == status for n in job.allocation}
             if hosts and status not in ENDED:  # a job in this state may still use its slots
                 self.notes.touch(text, count=count, hosts=sorted(hosts))
+            elif status == "PSUSP":
+                self.notes.unplanned(text, self.left_ids[status], _HELD)
             else:
                 self.notes.append(text)
         if self.dependent:
-            self.notes.append(
+            self.notes.unplanned(
                 f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
                 f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
-                "look at them, and no input says which they are (give -o dependency)"
+                "look at them, and no input says which they are (give -o dependency)",
+                self.left_ids[""],
+                "it has a dependency (bsub -w) that no input gives (bjobs -o dependency)",
             )
         for name, count in sorted(self.unread.items()):
             self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")

@@ -339,6 +339,12 @@ class Remarks(list[str]):
         )
         self.omissions.append(touched)
 
+    def unplanned(self, text: str, jobs: Iterable[str], effect: str) -> None:
+        """Add a sentence on jobs of the input that are not planned. effect: why, in words."""
+        self.append(text)
+        ids = tuple(jobs)
+        self.omissions.append(Omission(text, "", len(ids), (), effect, unplanned=ids))
+
 
 #: The forms of each command that are read.
 _FORMS = {

@@ -21,6 +21,7 @@ from ....model.display import HOUR, WEEK
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
 from ....model.job import Job
+from ....model.omissions import no_pending_job
 from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
 from ...budget import Budget, OutOfTime
@@ -459,7 +460,7 @@ def diagnose(
 def _check(instance: Instance, jobs: Sequence[str]) -> None:
     known = {job.id for job in instance.pending}
     problems = [
-        Problem(f"there is no pending job {name!r}{nearest(name, known)}")
+        Problem(no_pending_job(instance.omissions, name, nearest(name, known)))
         for name in jobs
         if name not in known
     ]
