@@ -80,7 +80,7 @@ class _ResolverCache:
     demands: dict[Hashable, Demand] = field(default_factory=dict)
     gpus: dict[Hashable, GpuRequest | None] = field(default_factory=dict)
     spans: dict[Hashable, tuple[int | None, int | None]] = field(default_factory=dict)
-    unit_kinds: frozenset[str] | None = None
+    unit_kinds: tuple[tuple[str, BoolArray], ...] | None = None
     reserved: dict[tuple[str, int], tuple[Calendar, Calendar | None]] = field(default_factory=dict)
 
 
@@ -222,36 +222,71 @@ class Resolver:
     def binds_units(self, job: Job) -> bool:
         """Return whether affinity[] of a job requests more than a number of known units.
 
-        Units of two kinds share the same processors, which numbers alone do not express.
+        Units of two kinds on one host share its processors, which numbers alone do not express.
         """
-        asked = [simple for simple in self._simples(job) if simple.affinity]
+        asked = [simple for simple in self._every_simple(job) if simple.affinity]
         if not asked:
             return False
         return (
-            len(self._kinds_of_units() | {simple.units_of_a_slot[0] for simple in asked}) > 1
+            len(self._kinds_on_shared_hosts(job)) > 1
             or not all(simple.asks_for_a_number_of_units for simple in asked)
             or self.unsure_of_units(job)
         )
 
     def unsure_of_units(self, job: Job) -> bool:
-        """Whether affinity[] of a job takes units whose number is unknown on a host."""
-        asked = {simple.units_of_a_slot[0] for simple in self._simples(job) if simple.affinity}
-        kinds = self._kinds_of_units() | asked if asked else ()
+        """Return whether affinity[] of a job takes units whose number is unknown on a host that it
+        may use.
+        """
+        if not any(simple.affinity for simple in self._every_simple(job)):
+            return False
+        hosts, used = self.instance.cluster.hosts, np.flatnonzero(self._usable(job))
         return any(
-            each.units(kind) is None for kind in kinds for each in self.instance.cluster.hosts
+            hosts[at].units(kind) is None
+            for kind in self._kinds_on_shared_hosts(job)
+            for at in used
         )
 
-    def _kinds_of_units(self) -> frozenset[str]:
-        """Return the kinds of processor units that running and pending jobs request, cached."""
+    def _kinds_on_shared_hosts(self, job: Job) -> frozenset[str]:
+        """Return the kinds of processor units that a job, and all jobs that may share a host with
+        it, request.
+        """
+        own, mine = self._usable(job), self._every_simple(job)
+        kinds = {simple.units_of_a_slot[0] for simple in mine if simple.affinity}
+        kinds |= {kind for kind, mask in self._units_on_hosts() if kind and (mask & own).any()}
+        return frozenset(kinds)
+
+    def _units_on_hosts(self) -> tuple[tuple[str, BoolArray], ...]:
+        """Return each kind of processor units with the hosts, [H], on which running or pending jobs
+        may use it, cached.
+        """
         if self._kept.unit_kinds is None:
-            found: set[str] = set()
-            running = (item.job for item in self.instance.running)
-            for job, first in classes((*running, *self.instance.pending)):
+            names = [host.name for host in self.instance.cluster.hosts]
+            found = dict[str, BoolArray]()
+            firsts = [job for job, first in classes(self.instance.pending) if job is first]
+            nowhere: Mapping[str, int] = {}
+            running = [(item.job, item.allocation) for item in self.instance.running]
+            for job, held in (*running, *((job, nowhere) for job in firsts)):
                 with suppress(InputError):
-                    parts = self._simples(job) if job is first else ()
-                    found |= {simple.units_of_a_slot[0] for simple in parts if simple.affinity}
-            self._kept.unit_kinds = frozenset(found)
+                    bound = [simple for simple in self._every_simple(job) if simple.affinity]
+                    if not bound:
+                        continue
+                    mask = self._usable(job) | np.array([name in held for name in names])
+                    for kind in {simple.units_of_a_slot[0] for simple in bound}:
+                        found[kind] = mask | found[kind] if kind in found else mask
+            self._kept.unit_kinds = tuple(found.items())
         return self._kept.unit_kinds
+
+    def _usable(self, job: Job) -> BoolArray:
+        """Return the hosts, [H], that a job requests under some term and alternative, whether they
+        have the amounts or not.
+        """
+        queue = self.instance.queue(job.queue)
+        masks = [self._requested(job, queue, simple)[0] for simple in self._every_simple(job)]
+        return np.asarray(np.logical_or.reduce(masks))
+
+    def _every_simple(self, job: Job) -> tuple[Simple, ...]:
+        """Return the simple requirements of all terms and alternatives of a job."""
+        return tuple(part for one in every(self.requirement(job)) for part in simples(one))
 
     def unsure_of_home(self, job: Job) -> bool:
         """Return whether hosts depend on a submission host of unknown type or model."""
@@ -505,12 +540,7 @@ class Resolver:
     def _find_candidates(
         self, job: Job, queue: Queue, simple: Simple, alternatives: Sequence[Alternative]
     ) -> tuple[IntArray, UnitDemand | None]:
-        mask = self._meeting(simple, self.home(job)) & self.hosts.ok
-        preference, asked = self._preference(job.hosts)
-        mask &= asked
-        from_queue, allowed = self._preference(queue.hosts)
-        mask &= allowed & ~self._names(queue.excluded_hosts)
-        preference = preference if job.hosts else from_queue
+        mask, preference = self._requested(job, queue, simple)
         mask &= np.logical_or.reduce([self._open_to(item) for item in alternatives])
         mask &= self._suiting(self._gpus_chosen(job)) & self._reserved_hosts(job)
         unit = None
@@ -522,6 +552,15 @@ class Resolver:
         order = order[np.argsort(-preference[order], kind="stable")]
         known = self._kept.same_orders.setdefault(hash(order.tobytes()), order)
         return (known if np.array_equal(known, order) else order), unit
+
+    def _requested(self, job: Job, queue: Queue, simple: Simple) -> tuple[BoolArray, IntArray]:
+        """Return the hosts, [H], that select[], -m and the queue leave, and their preferences."""
+        mask = self._meeting(simple, self.home(job)) & self.hosts.ok
+        preference, asked = self._preference(job.hosts)
+        mask &= asked
+        from_queue, allowed = self._preference(queue.hosts)
+        mask &= allowed & ~self._names(queue.excluded_hosts)
+        return mask, preference if job.hosts else from_queue
 
     def _reserved_hosts(self, job: Job) -> BoolArray:
         """Return the hosts on which the job's advance reservation has slots, [H]; all for other

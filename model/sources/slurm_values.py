@@ -104,6 +104,18 @@ def seconds(value: Any) -> float | None:
     return None if found is None else found * 60.0
 
 
+def switches(value: Any, wait: Any = None) -> tuple[int, float | None]:
+    """Leaf switches and the seconds that a job waits for them, of ``1@00:05:00``, or of two
+    numbers; 0 for any number, None if the cluster says how long.
+    """
+    if isinstance(value, str):
+        value, _, wait = value.partition("@")
+        seconds_given = seconds(wait) if wait.strip() else None
+    else:
+        seconds_given = number(wait) or None
+    return whole(value) or 0, seconds_given
+
+
 def clock_seconds(text: str) -> int:
     """Return the seconds of Slurm's forms of a time limit.
 

@@ -68,11 +68,15 @@ class StartAnswer:
     """Start of one job; times in seconds from the origin, None if no start at all."""
 
     job: Job
+    #: Start in seconds from the origin, None if the job has none.
     start: int | None
+    #: Expected finish in seconds, None if unknown.
     finish: int | None = None
+    #: Slots by host.
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: The constraint that binds, or why there is no start.
     waits_for: str = ""
+    #: Whether no earlier start is possible.
     proved: bool = False
     #: Reason of a missing start; "no place" until the cause is found.
     missing: MissingStart | State = "no place"

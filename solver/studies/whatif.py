@@ -260,7 +260,9 @@ class GroupChange:
     name: str
     #: Number of jobs that started under the current configuration.
     jobs: int
+    #: Value of the measure today.
     today: float
+    #: Value of the measure with the variant.
     then: float
     difference: Difference
 

@@ -416,18 +416,21 @@ def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterat
 _PLAIN_UNITS = re.compile(r"(\w+)(\(\d+\))?(\*\d+)?(:distribute=any)?")
 
 
-def _is_counted(facts: Facts, affinity: str) -> bool:
-    """Return whether a section requests a number of units that all hosts have and all jobs
-    count.
+def _is_counted(facts: Facts, job: Job, affinity: str) -> bool:
+    """Return whether a section requests a number of units that its hosts have and that all jobs
+    there count.
     """
     found = _PLAIN_UNITS.fullmatch(affinity.replace(" ", ""))
     kind = None if found is None else capacity.UNITS.get(found[1])
     if kind is None:
         return False
-    parts = (part.requirement.affinity for item in facts.holdings() for part in item.parts)
+    every = list(facts.holdings())
+    hosts = {name for item in every if item.job.id == job.id for name in item.allocation}
+    shared = [item for item in every if hosts & set(item.allocation)]
+    parts = (part.requirement.affinity for item in shared for part in item.parts)
     named = {re.split(r"\W", text.strip())[0] for text in parts if text}
     alone = all(capacity.UNITS.get(name) == kind for name in named)
-    return alone and all(getattr(host, kind) is not None for host in facts.hosts.values())
+    return alone and all(getattr(facts.hosts[name], kind) is not None for name in hosts)
 
 
 def _partly_modelled(facts: Facts, job: Job) -> bool:
@@ -436,7 +439,7 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
     parts = () if isinstance(asked, str) else simples(asked)
     unlisted = bool(job.job_group) and not facts.instance.job_groups
     unlisted |= bool(job.reservation) and not reservations.windows_of(facts, job)
-    bound = any(not _is_counted(facts, part.affinity) for part in parts if part.affinity)
+    bound = any(not _is_counted(facts, job, part.affinity) for part in parts if part.affinity)
     undecided = job.id not in facts.pending and job.requirement_alternative is None
     unlisted |= not isinstance(asked, str) and bool(asked.later) and undecided
     unlisted |= bool(job.service_class) and not facts.instance.service_classes

@@ -16,6 +16,7 @@ from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
+from .preemption import preemptions
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
@@ -266,6 +267,8 @@ class _SlurmJobs:
         waiting = filter(is_pending, self.seen.jobs)
         for name in behind_others(self.seen, self.groups, waiting, found):
             self.omitted[name].append(BEHIND)
+        for name, text in preemptions(self.seen, self.groups.nodes, found):
+            self.omitted[name].append(text)
         for what, ids in self.left.items():
             text = f"omitted {len(ids)} pending job(s), {some(ids)}: {what}"
             self.notes.unplanned(text, ids, what)

@@ -30,7 +30,6 @@ _NOT_MODELLED = {
     "grpwall": "GrpWall",
     "maxtresrunminspu": "MaxTRESRunMinsPU",
     "maxtresrunminspa": "MaxTRESRunMinsPA",
-    "preempt": "Preempt",
 }
 _KNOWN = re.compile(
     r"(?<![\w/])(Grp(?:TRES|Jobs|Wall|TRESMins|TRESRunMins)|Max(?:Jobs|TRES|Wall)P?[UAJN]*|"

@@ -162,6 +162,7 @@ def _places(record: SlurmRecord) -> SlurmJobPlaces:
         values.host_list(get("excluded nodes")),
         kind,
         values.text(get("reservation")),
+        *values.switches(get("leaf switches"), get("wait for switches")),
     )
 
 
@@ -282,6 +283,7 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         _finite(values.megabytes(get("memory of a cpu"))),
         values.text(get("qos")),
         tuple(named),
+        values.text(get("preemption")),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...job import HostRequest
-from .seen import SlurmJob, SlurmJobSize
+from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import SlurmSite, feature_name, gres_resource, is_gpu, licence_name, some
 
 
@@ -28,6 +28,8 @@ class Requested:
     exclusive: bool = False
     #: GPU requirement in the form of -gpu, "" if none.
     gpu: str = ""
+    #: Content of cu[], "" if none.
+    units: str = ""
     #: Requested nodes in the form of -m.
     hosts: tuple[HostRequest, ...] = ()
     #: Sentences: by these it may have another start.
@@ -39,6 +41,7 @@ class Requested:
         parts = [f"select[{' && '.join(self.selects)}]"] if self.selects else []
         parts += [f"rusage[{':'.join(self.uses)}]"] if self.uses else []
         parts += [f"span[{self.span}]"] if self.span else []
+        parts += [f"cu[{self.units}]"] if self.units else []
         return (" ".join(parts),) if parts else ()
 
 
@@ -52,6 +55,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _licences(job.places.licences, found)
     _nodes(job, facts, found)
     _sharing(job, facts, found)
+    _switches(job.places, facts, found)
     found.omitted += [f"{what} ({value})" for what, value in job.named]
     if job.places.preferred:
         found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
@@ -236,3 +240,20 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.omitted.append(f"--exclusive={kind}: taken as sharing nodes with all jobs")
     elif kind == "shared":
         found.omitted.append("-s (--oversubscribe): taken as sharing no CPU")
+
+
+def _switches(places: SlurmJobPlaces, facts: SlurmSite, found: Requested) -> None:
+    """Leaf switches of --switches, as compute units."""
+    count, wait = places.switches, places.switch_wait
+    if not count:
+        return
+    if not facts.leaf:
+        found.omitted.append(f"--switches={count}: no input has the switches")
+        return
+    found.units = f"type={facts.leaf}:maxcus={count}"
+    if wait is None or not math.isinf(wait):
+        time = "max_switch_wait" if wait is None else f"{wait / 60:g} minutes"
+        found.omitted.append(
+            f"--switches={count}: planned on at most {count}; Slurm takes any number of switches "
+            f"once the job has waited for {time}"
+        )

@@ -59,14 +59,15 @@ _QUIET = _names(
 _NAMED = _names(
     "bb bbf cluster-constraint clusters contiguous core-spec cores-per-socket cpus-per-gpu "
     "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core "
-    "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job switches "
+    "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job "
     "thread-spec tmp tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
     "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus-per-node "
     "gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes ntasks ntasks-per-node "
-    "oversubscribe partition prefer priority qos reservation threads-per-core time time-min"
+    "oversubscribe partition prefer priority qos reservation switches threads-per-core time "
+    "time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
 _IN_TIME = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
@@ -301,6 +302,7 @@ def _places(found: SbatchLine) -> SlurmJobPlaces:
         _read(found, "exclude", values.host_list, ()),
         sharing,
         "",
+        *_read(found, "switches", values.switches, (0, None)),
     )
 
 

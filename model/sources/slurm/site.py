@@ -17,7 +17,7 @@ from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmNode, SlurmPartition, SlurmState
 from .several_partitions import PartitionGroups
-from .topology import units_of
+from .topology import LEAF, units_of
 
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
 _DOWN = frozenset(
@@ -60,6 +60,8 @@ class SlurmSite:
     memory_per_node: float | None = None
     #: Default memory (MB) for each CPU, None if not configured.
     memory_per_cpu: float | None = None
+    #: Type of the compute units that are leaf switches, "" if there are none.
+    leaf: str = ""
 
     def rounded(self, cpus: int) -> int:
         """Return the CPUs of one node that are allocated for a requested number."""
@@ -102,7 +104,9 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         {node.name: node for node in seen.nodes},
         {partition.name: partition for partition in seen.partitions},
         features,
-        *(_finite(settings.get(key)) for key in ("defmempernode", "defmempercpu")),
+        _finite(settings.get("defmempernode")),
+        _finite(settings.get("defmempercpu")),
+        leaf=LEAF if seen.switches else "",
     )
 
 
@@ -327,7 +331,9 @@ def site_of(instance: Instance) -> SlurmSite:
         {queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
          for queue in instance.queues},
         features,
-        *(_finite(own.get(key)) for key in ("DefMemPerNode", "DefMemPerCPU")),
+        _finite(own.get("DefMemPerNode")),
+        _finite(own.get("DefMemPerCPU")),
+        leaf=LEAF if LEAF in instance.cluster.unit_types else "",
     )  # fmt: skip
 
 
