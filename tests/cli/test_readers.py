@@ -116,7 +116,7 @@ READERS: dict[str, str] = {
 #: Files to write, and the folder of a sweep (test_writers.py); words of some stand for a file too.
 WRITTEN = frozenset(
     {"output", "png", "svg", "lsf_plan", "jobs", "cycle_log", "shares", "checkpoint"}
-    | {"animate", "picture", "table", "into"}
+    | {"animate", "picture", "table", "into", "plot", "evalys"}
 )
 WORDS = frozenset({"explain instance_file", "ask instance_file", "show words"})
 RUNNER = CliRunner()
@@ -242,7 +242,7 @@ LONG = "n" * 300
         f"solve {LONG}": "cannot be read: File name too long",
         f"import slurm --from {LONG}": "cannot be read: File name too long",
         f"diagnose {LONG} {JOBS} {HOSTS}": "cannot be read: File name too long",
-        f"--confine {LONG} check {HEADLINE}": "is no folder (--confine)",
+        f"--confine {LONG} check {HEADLINE}": "is no folder (--confine): give an existing folder",
     }.items(),
 )
 def test_a_name_that_is_too_long_is_no_file(words: str, wrong: str) -> None:
