@@ -144,7 +144,7 @@ _HOMES: dict[str, str] = {}
 # The command loads this file while the current folder may still stand on Python's path, so nothing
 # is imported here that Python has not loaded itself.
 def _homes() -> dict[str, str]:
-    """The module of each public name, as the imports above have it."""
+    """Return the module of each public name, by the imports above."""
     if _HOMES:
         return _HOMES
     import ast

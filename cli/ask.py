@@ -52,10 +52,10 @@ def asked_for(
 ) -> AskedLine:
     """Return the request of the command line: a quoted line, a line as its words, or a script.
 
-    context: of the command, whose options a misspelt one is compared with. after_file: whether an
-    instance file stands before the words. stdin: whether standard input may have a script. Raises
-    InputError for an option of ours that is misspelt, for words that may be meant in two ways,
-    where there is nothing to ask, and for a script that cannot be read.
+    context: of the command; a misspelt option is compared with its options. after_file: whether an
+    instance file precedes the words. stdin: whether standard input may have a script. Raises
+    InputError for a misspelt option of slotwise, for ambiguous words, for an empty request, and for
+    an unreadable script.
     """
     from ..model.formats.bsub import script_in_command, script_of
     from ..model.sources.slurm.sbatch import is_sbatch, script_named
@@ -139,8 +139,10 @@ def _from_standard_input(stdin: bool) -> str:
 def _decoded(data: bytes, source: str) -> str:
     try:
         return data.decode()
-    except UnicodeDecodeError:
-        raise InputError(f"{source}: is no text in UTF-8") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{source}: is not UTF-8 text (byte {error.start}): save the file as UTF-8"
+        ) from None
 
 
 #: Columns of a table: option and title.

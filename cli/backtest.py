@@ -87,7 +87,7 @@ def only_of_swf(log: Path) -> InputError:
     """Return the rejection of --default-limit for an LSF log, whose queues have own limits."""
     from ..model.errors import InputError
 
-    return InputError(f"--default-limit: means nothing for {log}, which is no SWF log")
+    return InputError(f"--default-limit: does not apply to {log}, which is no SWF log")
 
 
 def past_over_hosts(log: Path, cluster: Path, reading: LogReading, cancel: Cancel) -> Run:
@@ -347,7 +347,7 @@ def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
 
 
 def _whole(seconds: float) -> int | None:
-    """Return a start in whole seconds, None for no start."""
+    """Return a start in whole seconds, None if no start."""
     return int(seconds) if isfinite(seconds) else None
 
 

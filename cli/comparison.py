@@ -189,7 +189,7 @@ def _mark(layout: _Layout, method: str, job: str, kind: str) -> str:
 
 
 def _proof(row: ComparedJob, layout: _Layout, beside: int) -> Iterator[str]:
-    """Return the evidence for the possible start: its proof or bound, and its cautions."""
+    """Yield the evidence for the possible start: its proof or bound, and its cautions."""
     if row.possible is None:
         return
     if proof := proof_text(row.proved, row.proved_if):
@@ -218,7 +218,7 @@ def _joined(*parts: str) -> str:
 
 
 def _legend(comparison: Comparison, layout: _Layout) -> Iterable[str]:
-    """Return the meaning of the columns, and which of them are absent."""
+    """Yield the meaning of the columns, and which of them are absent."""
     texts = [
         layout.clock.note,
         "AS CONFIGURED is the start that the simulated scheduler reaches; POSSIBLE the earliest in "

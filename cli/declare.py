@@ -123,7 +123,7 @@ class _Taken:
     options: Mapping[str, tuple[Any, Field[Any]]]
 
     def parameters(self) -> Iterator[Parameter]:
-        """Return the options of the record as typer takes them."""
+        """Yield the options of the record as typer takes them."""
         for name, (hint, declared) in self.options.items():
             yield _parameter(name, hint, declared)
 

@@ -227,7 +227,7 @@ def _configuration(instance: Instance, found: Explanation) -> str:
 
 
 def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
-    """Return ``LSF says …; we say …, because …`` if the instance has LSF's own estimate."""
+    """Yield ``LSF says …; we say …, because …`` if the instance has LSF's own estimate."""
     if found.lsf is None:
         return
     says = [f'"{found.lsf.reason}"'] if found.lsf.reason else []
@@ -236,7 +236,8 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     answer = found.answer
     ours = "it has no start" if answer.start is None else f"it starts {clock.text(answer.start)}"
     agree = None not in (answer.start, found.lsf.start) and says[-1] == f"that {ours}"
-    why = answer.waits_for or "all that it asks for is free"
+    last = found.obstacles[-1].reason if found.obstacles else ""
+    why = answer.waits_for or last or "all that it asks for is free"
     name = "Slurm" if clock.instance.params.of_slurm else "LSF"
     we_say = "we say the same" if agree else f"we say that {ours}"
     yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"
@@ -265,7 +266,7 @@ def _array_text(clock: WrittenTimes, whole: PlannedArray) -> str:
 
 
 def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
-    """Return the events that the job waits for, and the jobs that decide them, one after
+    """Yield the events that the job waits for, and the jobs that decide them, one after
     another.
     """
     from ..model.display import clock_text
@@ -305,7 +306,7 @@ def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow
 
 
 def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
-    """Return the pending reasons that bjobs would print, and the accounts that come first."""
+    """Yield the pending reasons that bjobs would print, and the accounts that come first."""
     from ..model.pending import bjobs_text
     from ..solver.advice.explain import ASSUMED
 

@@ -282,7 +282,8 @@ def calibration_of_file(path: Path | None) -> Calibration:
     try:
         record = json.loads(file_bytes(path))
     except (ValueError, RecursionError):
-        raise InputError([Problem("is no JSON document", str(path))]) from None
+        wrong = "is no JSON document: give the JSON that slotwise backtest printed"
+        raise InputError([Problem(wrong, str(path))]) from None
     whole = isinstance(record, dict) and "checksum" in record
     if whole:
         record = unsealed(BACKTEST, record, str(path))
@@ -332,6 +333,7 @@ def forecast_output(
 
     states: of jobs that start neither by limits nor in any future.
     """
+    from ..model.display import with_stamps
     from .tables import csv_text
 
     records = _by_job(found, by)
@@ -342,6 +344,8 @@ def forecast_output(
         record["state"] = states[job][0] if job in states else usual
     chosen = [records[item.job] for item in selection.choose(_shown(instance, found, records))]
     if format == "csv":
+        if by is not None:  # JSON has it once, next to the jobs.
+            chosen = [with_stamps({**row, "by": by}, found.origin, ("by",)) for row in chosen]
         columns = list(chosen[0]) if chosen else ["job"]
         return csv_text(columns, chosen)
     return json.dumps({**found.to_dict(by), "jobs": chosen}, indent=2) + "\n"

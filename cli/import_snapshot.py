@@ -94,13 +94,13 @@ class Listings:
 
     @property
     def facts(self) -> dict[str, Path]:
-        """Files about the configuration, by the command that printed them."""
+        """Return the files about the configuration, by the command that printed them."""
         given = values_of(self, *FACTS)
         return {name: path for name, path in given.items() if path is not None}
 
     @property
     def files(self) -> list[Path]:
-        """All that are named, but for those of the folder."""
+        """Return all named files, without those of the folder."""
         listed = (*self.bjobs, *self.bhosts, *self.bqueues, *self.bhpart)
         return [*listed, *self.facts.values(), *(() if self.lsid is None else (self.lsid,))]
 

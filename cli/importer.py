@@ -342,7 +342,7 @@ def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
 
 
 def _require_within(at: str, time: int, first: int, last: int, origin: datetime | None) -> None:
-    """Raise InputError for a moment that lies outside a log; origin: of its seconds, if known."""
+    """Raise InputError for an instant outside a log; origin: of its seconds, if known."""
     if first <= time <= last:
         return
     span = f"{first} to {last}"
@@ -410,7 +410,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
     from ..model.sources.trace import GPUS_OF_LOGS
 
     if moment.first is None:
-        raise InputError("the log has no record of a job: there is no moment to cut out")
+        raise InputError("the log has no record of a job: give a log with JOB_NEW records")
     if moment.time < moment.first:
         begin = datetime.fromtimestamp(moment.first, UTC).isoformat()
         raise InputError(f"--at lies before the log, which begins at {begin} ({moment.first})")
@@ -501,7 +501,10 @@ def _acct_time(at: str, files: list[Path]) -> int:
         last = max(last, job.end)
     if first is None:
         _refuse(bad, keep_going=False)
-        raise InputError("the log has no finished job, so no time for a snapshot follows from it")
+        raise InputError(
+            f"--at {at}: counts from the jobs of the log, which has no finished job: "
+            "give a second or a time such as 2026-03-01T08:00:00"
+        )
     return last if at == "end" else _seconds(at, first)
 
 

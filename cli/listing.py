@@ -58,7 +58,7 @@ class ListedJob:
 
     @property
     def colour(self) -> State:
-        """The colour of the job's state."""
+        """Return the colour of the job's state."""
         return _COLOURS.get(self.state, "")
 
     def matches(self, words: Sequence[str]) -> bool:
@@ -84,7 +84,7 @@ class Listing:
 
     @property
     def states(self) -> Mapping[str, int]:
-        """The number of jobs in each state."""
+        """Return the number of jobs in each state."""
         return Counter(item.state for item in self.jobs)
 
 
@@ -179,7 +179,7 @@ def _wait_text(wait: int | None, gap: int, doubtful: bool) -> str:
 
 
 def _lines(clock: WrittenTimes, item: JobOutlook, why: str) -> Iterator[str]:
-    """Return the sentences of `slotwise explain` that need no trial of a change."""
+    """Yield the sentences of `slotwise explain` that need no trial of a change."""
     yield from start_lines(clock, f"job {item.job}", item)
     if why and why != item.condition:
         yield f"waits for: {why}"

@@ -173,7 +173,9 @@ def _is_read(name: str, text: Text) -> bool:
         elif kind:
             return False
         else:
-            raise InputError([Problem("is no output of that command", text.source)])
+            begin = text.content.strip().partition("\n")[0][:60]
+            wrong = f"must be a table with a line of column names, not {begin!r}"
+            raise InputError([Problem(wrong, text.source)])
     elif kind in _OTHER_TABLES.get(name, ()):
         return False
     else:

@@ -144,7 +144,7 @@ def _global(
     *,
     maxima: Annotated[InputLimits, taking(" ".join(MAXIMA), **MAXIMA)],
 ) -> None:
-    """Options that stand before the command."""
+    """Read the options before the command."""
     _DEBUG.set(debug)
     context.with_resource(timed_from_now())
     context.with_resource(raw_csv(raw_cells))

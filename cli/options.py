@@ -123,7 +123,10 @@ class LogReading:
 
     @property
     def limit(self) -> DefaultLimit | None:
-        """The value of --default-limit. Raises InputError unless it is a time or a multiple."""
+        """Return the value of --default-limit.
+
+        Raises InputError unless it is a time or a multiple.
+        """
         from ..model.formats.file_format import DefaultLimit
 
         return None if self.default_limit is None else DefaultLimit.parse(self.default_limit)
@@ -131,7 +134,7 @@ class LogReading:
 
 #: The most samples of a forecast.
 MAX_SAMPLES = 100_000
-#: Jobs of an instance that the garbage collector had better not look at again.
+#: Jobs of an instance that the garbage collector need not traverse again.
 MANY_JOBS = 10_000
 
 
@@ -238,7 +241,7 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
 
     if isinstance(value, list | tuple):
         if sum(str(path) == "-" for path in value) > 1:
-            raise InputError("- is given twice: there is one standard input")
+            raise InputError("- is given twice: standard input is read once; name a file instead")
         return [from_stdin(context, path) for path in value]
     if value is None or (str(value) != "-" and not is_stream(value)):
         return value

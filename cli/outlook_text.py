@@ -34,7 +34,7 @@ STOPPED = "the limit or Ctrl-C came first"
 def start_lines(
     clock: WrittenTimes, who: str, outlook: JobOutlook, wide: bool = False
 ) -> Iterator[str]:
-    """Return lines on the start as configured, the possible start and the estimate of LSF."""
+    """Yield lines on the start as configured, the possible start and the estimate of LSF."""
     yield f"{who} {_as_configured(clock, outlook, wide)}"
     if outlook.possible is not None:
         yield f"possible: {_possible(clock, outlook, wide)}"
@@ -45,9 +45,9 @@ def start_lines(
 
 
 def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission]) -> Iterator[str]:
-    """Return each omission of the job once: of any start, of the possible one, of another.
+    """Yield each omission of the job once: of any start, of the possible one, of another.
 
-    method, omissions: how the start was found that is told, and what was not considered there.
+    method, omissions: method of the shown start, and its omissions.
     """
     from ..model.omissions import sentences
 
@@ -64,9 +64,7 @@ def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission
 
 
 def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the rules not considered for a job, as cells of CSV; record: its outlook as plain
-    data.
-    """
+    """Return the omitted rules of a job, as cells of CSV; record: its outlook as a mapping."""
     found = {}
     for key in ("cautions", "possible_cautions"):
         names = [
@@ -116,7 +114,8 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
         where = hosts_text(outlook.as_configured_on, wide)
         end = outlook.as_configured_end
         ends = "no known end" if end is None else f"ends {clock.text(end)}"
-        return f"{starts} {clock.text(outlook.as_configured)} as configured, {ends}, on {where}"
+        start, by = clock.text(outlook.as_configured), _alternative(outlook.alternatives[0])
+        return f"{starts} {start} as configured, {ends}, on {where}{by}"
     why = STOPPED if outlook.state == "not examined" else outlook.condition
     return f"{NO_START[outlook.state]}: {why}"
 
@@ -131,4 +130,10 @@ def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
         text += f", not before {clock.text(outlook.bound)}"
     else:
         text += ", not proved"
-    return f"{text}, on {hosts_text(outlook.possible_on, wide)}"
+    by = _alternative(outlook.alternatives[1])
+    return f"{text}, on {hosts_text(outlook.possible_on, wide)}{by}"
+
+
+def _alternative(number: int) -> str:
+    """Return text such as ``, by alternative 2 of its -R``, empty if a job uses the first one."""
+    return f", by alternative {number + 1} of its -R" if number else ""

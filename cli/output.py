@@ -314,7 +314,7 @@ def write_instance(
         file.write(text.encode())
 
 
-#: Lines of CSV that are written at once.
+#: Number of CSV lines that are written together.
 _PART = 1000
 #: Window bits by which zlib selects the gzip container, with the largest window.
 _GZIP = 31
@@ -323,7 +323,7 @@ SUFFIXES = (".csv", ".csv.gz", ".json", ".json.gz", ".parquet")
 
 
 def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Whether a file of records can be written there, before any work is done.
+    """Check that a file of records can be written there, before any work is done.
 
     A FIFO, terminal or device may have any name; it gets CSV unless its name says otherwise.
     Raises InputError for an unknown suffix, a missing folder, or Parquet without pyarrow.
@@ -373,7 +373,7 @@ def write_text(text: str, path: Path) -> None:
 
 
 def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Return a list, as ``json.dumps(…, indent=0)`` writes it."""
+    """Yield a list, as ``json.dumps(…, indent=0)`` writes it."""
     before = "["
     for record in records:
         yield f"{before}\n{json.dumps(record, indent=0)}".encode()
@@ -382,7 +382,7 @@ def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 
 def _csv(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Return allocations as ``2*hostA 3*hostB``; "" if they are unknown."""
+    """Yield allocations as ``2*hostA 3*hostB``; "" if they are unknown."""
     rest = iter(records)
     first = next(rest, None)
     if first is None:
@@ -394,7 +394,7 @@ def _csv(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 
 def _gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Return compressed data without a time stamp: equal content gives equal bytes."""
+    """Yield compressed data without a time stamp: equal content gives equal bytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
     yield from map(packer.compress, parts)
     yield packer.flush()

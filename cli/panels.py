@@ -197,7 +197,7 @@ def _called(ctx: Any) -> str:
 
 
 def commands_of(group: Any, ctx: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the commands of a group and of its groups, by the names behind slotwise."""
+    """Yield the commands of a group and of its groups, by the names behind slotwise."""
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)
         yield f"{before}{name}", command

@@ -37,12 +37,12 @@ class Exit(IntEnum):
     TERMINATED = 143
 
 
-# Ctrl-C and SIGTERM as a request to stop at the next good moment; what is left of a time limit.
+# Ctrl-C and SIGTERM as a request to stop at the next suitable instant; the rest of a time limit.
 
 
 #: When the command began (monotonic seconds), so that its time limit counts all that it does.
 _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
-#: Judging an answer and writing it up takes about so much of the time that reading took.
+#: Time of checking and writing an answer, as a share of the reading time.
 KEPT = 0.75
 
 
@@ -144,9 +144,9 @@ _NAMES = ("<stdin>", "<stdout>", "<stderr>")
 
 
 class _Output(io.FileIO):
-    """A descriptor whose errors carry its name; what nobody reads any more is dropped in silence.
+    """A descriptor whose errors carry its name; output to a closed pipe is dropped silently.
 
-    So a command goes on to its end, and its exit code, when the reader of a pipe has enough.
+    So a command runs to its end, with its exit code, when the reader of a pipe stops early.
     """
 
     def write(self, data, /):  # type: ignore[no-untyped-def]

@@ -52,8 +52,8 @@ def plan_output(
 ) -> str:
     """Return a plan in one of the output formats, with a final newline.
 
-    outlook: the starts as configured beside it, None if they are not asked for; states: then of
-    the jobs for which the plan has no place, with what must happen.
+    outlook: starts as configured, to be shown too; None if not requested. states: then of the jobs
+    that the plan cannot place, with the events that they need.
     """
     if outlook is not None:
         states = {item.job: (item.state, item.condition) for item in outlook}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from ..model.display import WrittenTimes
 from ..model.errors import InputError, Problem, nearest
 from ..model.job import array_of
+from ..model.omissions import no_pending_job
 from .declare import option
 from .options import pending_jobs
 from .tables import TABLE_WIDTH, Column, ListingRow, listing_text, page_of, paragraph
@@ -63,7 +64,7 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is left out or moved."""
+        """Return whether nothing is omitted or moved."""
         return not (self.names or self.top or self.only) and self.sort == "priority"
 
     def folded(self, job: str) -> str | None:
@@ -84,7 +85,7 @@ class Selection:
         more = ", …" if len(known) > len(most) else ""
         listed = f": pending are {', '.join(most)}{more}" if known else ": nothing is pending"
         problems = [
-            Problem(f"there is no pending job '{name}'{nearest(name, known) or listed}")
+            Problem(no_pending_job(instance.omissions, name, nearest(name, known) or listed))
             for name in self.names
             if name not in known
         ]

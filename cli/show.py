@@ -1,4 +1,4 @@
-"""``slotwise show VIEW``: an instance, or a moment of its simulation, as LSF's own commands do."""
+"""``slotwise show VIEW``: an instance, or an instant of its simulation, in LSF's own forms."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class RunOfView:
 
     @property
     def given(self) -> list[str]:
-        """The options that were given."""
+        """Return the options that were given."""
         return [name for name, value in spelled(self).items() if value is not None]
 
     def settings(self) -> dict[str, Any]:
@@ -305,7 +305,7 @@ def _check_view(view: str, switches: list[str]) -> None:
     idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:
         known = ", ".join(f"-{letter}" for letter in VIEWS[view]) or "none"
-        raise InputError(f"{', '.join(idle)}: means nothing for {view}, which knows {known}")
+        raise InputError(f"{', '.join(idle)}: does not apply to {view}, which knows {known}")
 
 
 def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str]) -> None:

@@ -92,7 +92,7 @@ class Sources:
 
     file: Path
     options: WorkloadOptions
-    #: The cluster of a log as an instance at hand, instead of the option's.
+    #: The cluster of a log as an instance in memory, instead of the option's file.
     site: Instance | None = None
     #: Whether to print nothing.
     quiet: bool = False
@@ -118,7 +118,7 @@ class Simulated:
 def read(sources: Sources) -> Simulated:
     """Return the whole input; warnings go to stderr.
 
-    Raises InputError for bad files, and for an option that means nothing for the kind of file.
+    Raises InputError for bad files, and for an option that does not apply to the kind of file.
     """
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import check_readable
@@ -159,7 +159,7 @@ def _idle(names: list[str], kind: str) -> InputError:
     from ..model.errors import InputError
 
     said = ", ".join(f"--{name.replace('_', '-')}" for name in names)
-    return InputError(f"{said}: means nothing for {kind}")
+    return InputError(f"{said}: does not apply to {kind}")
 
 
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
@@ -339,7 +339,7 @@ class LoopOptions(WorkloadOptions, Resuming):
 
     @property
     def outputs(self) -> dict[str, Path | None]:
-        """Files to write, by their options."""
+        """Return the files to write, by their options."""
         return {
             "--jobs": self.jobs,
             "--cycle-log": self.cycle_log,
@@ -434,7 +434,7 @@ def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
 
 
 def _records(result: Simulation, recorded: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """Return one record per job; those of a log include the recorded times."""
+    """Yield one record per job; those of a log include the recorded times."""
     for job in result.jobs:
         record = job.to_dict(result.instance.origin)
         if recorded:
@@ -506,7 +506,7 @@ def _only_with_a_future(settings: Settings, options: LoopOptions) -> None:
     if options.top is not None and not METHODS[settings.reservation].looks_ahead:
         ahead = " or ".join(name for name, method in METHODS.items() if method.looks_ahead)
         raise InputError(
-            f"--reservations: means nothing for {settings.reservation} reservation, which gives no "
+            f"--reservations: does not apply to {settings.reservation} reservation, which gives no "
             f"future allocation: --reservation {ahead} does"
         )
 

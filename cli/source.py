@@ -51,7 +51,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name of the input as given."""
+        """Return the name of the input as given."""
         return LIVE if self.live else self.example or str(self.file)
 
     @property
@@ -92,7 +92,7 @@ class Source:
                 [Problem(f"asks the scheduler of this machine: leave {other} out", "--cluster")]
             )
         if self.timeout is not None and not self.live:
-            raise InputError([Problem("means something with --cluster alone", "--timeout")])
+            raise InputError([Problem("needs --cluster, whose commands it limits", "--timeout")])
         return self.live
 
     def read_with_warnings(self) -> tuple[Instance, Sequence[Problem]]:
@@ -106,7 +106,7 @@ class Source:
 
     @property
     def watched(self) -> Path | None:
-        """The file that may change, None if it is none."""
+        """Return the file that may change, None if it is no file."""
         return None if self.is_live else self.path()
 
     def path(self, wanted: str = WANTED) -> Path:

@@ -114,7 +114,7 @@ def clear_groups(variant: ComparedVariant, way: int) -> list[GroupChange]:
 def changes_of(
     variant: ComparedVariant, first: ComparedVariant, most: int
 ) -> Iterator[tuple[str, ...]]:
-    """Return the clear changes of a variant: measures, then waits; without the variant's name."""
+    """Yield the clear changes of a variant: measures, then waits; without the variant's name."""
     for name, found in variant.differences.items():
         if found.clear:
             today, then = (value_of(item, name) for item in (first, variant))

@@ -116,7 +116,7 @@ class Where:
 
     @property
     def count(self) -> int:
-        """The number of processes, or of batch jobs."""
+        """Return the number of processes, or of batch jobs."""
         return self.workers or processors()
 
 

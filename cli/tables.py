@@ -1,4 +1,4 @@
-"""Listings that fit the terminal: a table where there is room, else a card for each row."""
+"""Listings that fit the terminal: a table if it is wide enough, else a card for each row."""
 
 from __future__ import annotations
 
@@ -191,8 +191,8 @@ def listing_text(
 ) -> str:
     """Return the rows as text as wide as the terminal; colours only on a terminal.
 
-    table_width: from so many characters on it is a table however full it is. instance: the words
-    are those of its scheduler.
+    table_width: minimum width for a table that is not full. instance: the words are those of its
+    scheduler.
     """
     if instance is not None and instance.params.of_slurm:
         columns, rows = _in_words(instance, columns, rows)

@@ -201,7 +201,7 @@ def whatif(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (what was finished is shown).
     """
-    from ..solver.studies.whatif import compare_outcomes
+    from ..solver.studies.whatif import compare_outcomes, noted, without_effect
     from .process import cancel_on_signal
     from .study_output import notes, render_whatif
 
@@ -210,7 +210,12 @@ def whatif(
     with cancel_on_signal() as cancel:
         with cancel.reading():
             runs = prepared(question)
+        reasons = without_effect([variant for variant, _ in runs], [run for _, run in runs])
+        said = [f"{name}: {reason}" for name, reason in reasons.items()]
+        for note in said:
+            print_note(note)
         outcomes, unfinished = _run(runs, workers or processors(), cancel)
+    outcomes = [(name, keys, noted(each, reasons.get(name))) for name, keys, each in outcomes]
     found = compare_outcomes(
         outcomes,
         block=runs[0][1].block,
@@ -219,7 +224,8 @@ def whatif(
         calibrate=question.calibrate,
     )
     for note in notes(found):
-        print_note(note)
+        if note not in said:
+            print_note(note)
     _write(found, pages, source.name)
     typer.echo(render_whatif(found, pages.format, who, runs[0][1].instance), nl=False)
     if not found.complete:

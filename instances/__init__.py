@@ -22,7 +22,8 @@ def example(name: str) -> Path:
         file = _FOLDER / f"{name}{suffix}"
         if name in examples() and file.is_file():
             return file
-    raise UnknownNameError(f"no example is called {name!r}{nearest(name, examples())}")
+    hint = nearest(name, examples())
+    raise UnknownNameError(f"no example is called {name!r}{hint} (`slotwise examples` lists them)")
 
 
 def description(name: str) -> str:

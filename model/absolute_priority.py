@@ -62,12 +62,17 @@ class AbsolutePriority:
         while at < len(text.rstrip()):
             match = _SECTION.match(text, at)
             if match is None:
-                raise ValueError(f"{text[at:].strip()!r}: write WEIGHT[[JPRIORITY, 1] [FS, 100]]")
+                raise ValueError(
+                    "must be sections such as WEIGHT[[JPRIORITY, 1] [FS, 100]], not "
+                    f"{text[at:].strip()!r}"
+                )
             section = match["name"].upper()
             if section not in SECTIONS:
-                raise ValueError(f"{match['name']!r} is none of {', '.join(SECTIONS)}")
+                raise ValueError(
+                    f"unknown section {match['name']!r}: use one of {', '.join(SECTIONS)}"
+                )
             if section in found:
-                raise ValueError(f"{section} is given twice")
+                raise ValueError(f"{section} is given twice: write all its pairs in one list")
             found[section] = dict(_pairs(section, match["list"]))
             at = match.end()
         if not found.get("WEIGHT"):
@@ -145,15 +150,15 @@ def _pairs(section: str, text: str) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     rest = _PAIR.sub("", text).replace(",", "").strip()
     if rest:
-        raise ValueError(f"{section}: {rest!r} is no [factor, value]")
+        raise ValueError(f"{section} must have pairs [factor, value], not {rest!r}")
     for match in _PAIR.finditer(text):
         name = match["name"].upper()
         if name == "ADMIN":
             raise ValueError("ADMIN has no WEIGHT, LIMIT or GRACE_PERIOD: bmod -aps gives it")
         if name not in NAMES:
-            raise ValueError(f"{section}: unknown factor {match['name']!r}: {_known()}")
+            raise ValueError(f"{section}: unknown factor {match['name']!r}: use {_known()}")
         if name in seen:
-            raise ValueError(f"{section} has {name} twice")
+            raise ValueError(f"{section} has {name} twice: give each factor one value")
         seen.add(name)
         yield name, match["value"]
 
@@ -172,7 +177,7 @@ def _number(section: str, name: str, text: str) -> float:
     if not abs(value) < float("inf"):
         raise ValueError(f"{section} of {name} must be a number, not {text!r}")
     if not value:
-        raise ValueError(f"{section} of {name} must not be 0")
+        raise ValueError(f"{section} of {name} must be a number other than 0, not {text!r}")
     return value
 
 
@@ -185,7 +190,7 @@ def _seconds(name: str, text: str) -> int:
         )
     seconds = round(float(match[1]) * _UNITS[match[2].lower() or "h"])
     if seconds < 1:
-        raise ValueError(f"GRACE_PERIOD of {name} must not be 0")
+        raise ValueError(f"GRACE_PERIOD of {name} must be 1s or more, not {text!r}")
     return seconds
 
 

@@ -120,24 +120,30 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
         return
     if queue.fairshare_queues:
         yield Problem(
-            f"queue {queue.name}: FAIRSHARE_QUEUES is ignored, with APS_PRIORITY QUEUE_GROUP "
-            "replaces it",
+            f"queue {queue.name}: FAIRSHARE_QUEUES is ignored in a queue with APS_PRIORITY: write "
+            "QUEUE_GROUP instead",
             path=f"{path}.FAIRSHARE_QUEUES",
         )
     where = f"{path}.APS_PRIORITY"
     if "FS" in formula.weights and not queue.user_shares:
-        yield Problem(f"queue {queue.name}: FS counts as 0, it has no FAIRSHARE", path=where)
+        yield Problem(
+            f"queue {queue.name}: factor FS has weight {formula.weights['FS']:g} and counts as 0, "
+            "because the queue has no FAIRSHARE: define FAIRSHARE or leave FS out",
+            path=where,
+        )
     for factor in formula.idle:
         parts = ", ".join(FACTORS[factor])
         yield Problem(
-            f"queue {queue.name}: {factor} counts for nothing, none of {parts} has a weight",
+            f"queue {queue.name}: factor {factor} counts as 0, because none of its parts {parts} "
+            "has a weight: give one of them a weight",
             path=where,
         )
     for section, names in (("LIMIT", formula.limits), ("GRACE_PERIOD", formula.delays)):
         for name in names:
             if not any(part in formula.metrics for part in (name, *FACTORS.get(name, ()))):
                 yield Problem(
-                    f"queue {queue.name}: {section} of {name} has no effect, it has no weight",
+                    f"queue {queue.name}: {section} of {name} has no effect, because {name} has no "
+                    f"weight: give {name} a WEIGHT, or leave it out of {section}",
                     path=where,
                 )
 

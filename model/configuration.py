@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from .absolute_priority import AbsolutePriority
 from .cluster import Host, Thresholds
 from .facts import Fact
 from .job import DEFAULT_LARGEST, HostRequest, Job
+
+if TYPE_CHECKING:
+    from .slurm_age import AgeFactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,14 +348,19 @@ class Params:
     @property
     def grows_priorities(self) -> bool:
         """Return whether priorities of pending jobs grow with time; needs MAX_USER_PRIORITY."""
+        if self.of_slurm:
+            return _age_of(self) is not None
         return self.job_priority_over_time is not None and self.max_user_priority > 0
 
     def priority_at(self, job: Job, now: int) -> int:
         """Return the priority of a pending job at `now` (seconds): -sp or default, plus growth.
 
         LSF adds the growth at the end of each interval; its descendants add 1 in each equal part of
-        it.
+        it. Slurm adds the age part of its multifactor priority.
         """
+        if self.of_slurm:
+            age = _age_of(self)
+            return job.priority + (0 if age is None else age.growth(job, now))
         if self.job_priority_over_time is None or not self.max_user_priority:
             return job.priority
         more, minutes = self.job_priority_over_time
@@ -363,6 +371,9 @@ class Params:
 
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a pending job grows next (seconds), None if it stays."""
+        if self.of_slurm:
+            age = _age_of(self)
+            return None if age is None else age.next_growth(job, now)
         if self.job_priority_over_time is None or not self.max_user_priority:
             return None
         more, minutes = self.job_priority_over_time
@@ -371,6 +382,22 @@ class Params:
             return job.submit + (pended // (60 * minutes) + 1) * 60 * minutes
         grown = more * pended // (60 * minutes)
         return job.submit + -(-(grown + 1) * 60 * minutes // more)
+
+
+def _age_of(params: Params) -> AgeFactor | None:
+    """Return the growth of priorities with age, None if the scheduler is not Slurm with one."""
+    from .slurm_age import age_factor
+
+    return age_factor(params.select_parameters) if params.of_slurm else None
+
+
+def without_growth(params: Params) -> Params:
+    """Return the parameters under which no priority grows."""
+    if not params.of_slurm:
+        return replace(params, job_priority_over_time=None)
+    from .slurm_age import without_age
+
+    return replace(params, select_parameters=without_age(params.select_parameters))
 
 
 #: Start of the sentence about an assumed unit of rusage[mem].

@@ -33,7 +33,9 @@ def confined(folder: Path | None) -> Iterator[None]:
         return
     check_inside(folder)
     if not os.path.isdir(folder):
-        raise InputError([Problem("is no folder (--confine)", str(folder))])
+        raise InputError(
+            [Problem("is no folder (--confine): give an existing folder", str(folder))]
+        )
     token = _FOLDERS.set((str(folder), (os.path.realpath(folder), _SHIPPED)))
     try:
         yield

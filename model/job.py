@@ -114,6 +114,9 @@ class Job:
     aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
     #: Service class of -sla, "" if not given.
     service_class: Annotated[str, Fact("name")] = ""
+    #: Index of the alternative in braces of its requirement that it uses, ``{…} || {…}@delay``;
+    #: None: any that is open.
+    requirement_alternative: Annotated[int | None, Fact("count")] = None
 
     @property
     def array_id(self) -> str | None:
@@ -419,7 +422,7 @@ def elements(job: Job, spec: ArraySpec) -> tuple[Job, ...]:
 
 
 def arrays_of(jobs: Iterable[Job]) -> Iterator[tuple[Job, ArraySpec | None]]:
-    """Return the jobs in order, with elements that differ only by index combined into arrays.
+    """Yield the jobs in order, with elements that differ only by index combined into arrays.
 
     Gives the job with the id of the array and its elements, (job, None) for any other job.
     Elements are put together where they stand behind each other in the order of their index.

@@ -53,7 +53,9 @@ class Cost:
 class Objective(ABC):
     """Base class of objectives to minimise. A later start never reduces the value."""
 
+    #: Name in plans and options.
     name: ClassVar[ObjectiveName]
+    #: Meaning of the value, for summaries.
     meaning: ClassVar[str]
     #: Function that combines the costs of the jobs.
     combination: ClassVar[Combination] = "sum"
@@ -159,7 +161,10 @@ def register(objective: Objective) -> None:
         text = f"objective {objective.name!r} combines costs by {objective.combination!r}"
         raise ValueError(f"{text}: use one of {', '.join(get_args(Combination))}")
     if objective.name in _REGISTRY:
-        raise ValueError(f"objective {objective.name!r} is registered twice")
+        raise ValueError(
+            f"objective {objective.name!r} is registered already: choose another name, or remove "
+            "the first one with forget()"
+        )
     _REGISTRY[objective.name] = objective
 
 
@@ -195,7 +200,7 @@ def weight_of(job: Job) -> Fraction:
     that is negative or no number.
     """
     if not 0 <= job.weight < math.inf:
-        raise InputError(f"job {job.id}: weight {job.weight} is not a number of 0 or more")
+        raise InputError(f"job {job.id}: weight must be a number of 0 or more, not {job.weight}")
     written = Fraction(repr(float(job.weight)))
     plain = written.limit_denominator(PLAIN)
     return plain if float(plain) == float(job.weight) else written

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from .job import array_of
+
 #: Maximum number of jobs in a sentence.
 SHOWN = 3
 #: Effect of an omission on the jobs in its scope. "starts": they may start at another time or
@@ -54,6 +56,8 @@ class Omission:
     resources: tuple[str, ...] = ()
     #: Effect on these jobs.
     changes: Change = "starts"
+    #: Ids of jobs of the input that are not planned because of it; they are no pending jobs.
+    unplanned: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -89,7 +93,19 @@ class Omission:
         effect = {"effect": self.effect} if self.effect else {}
         scope = {name: list(names) for name in SCOPE if (names := getattr(self, name))}
         changes = {} if self.changes == "starts" else {"changes": self.changes}
-        return record | effect | scope | changes
+        unplanned = {"unplanned": list(self.unplanned)} if self.unplanned else {}
+        return record | effect | scope | changes | unplanned
+
+
+def no_pending_job(omissions: Iterable[Omission], job: str, hint: str = "") -> str:
+    """Return the message for a job or job array that is not pending: why, if an omission names it.
+
+    hint: text that follows if no omission does.
+    """
+    for item in omissions:
+        if any(name in (job, array_of(name)) or array_of(job) == name for name in item.unplanned):
+            return f"job {job} was read and is not planned: {item.effect or item.what}"
+    return f"there is no pending job {job!r}{hint}"
 
 
 #: The first word of an assumption: an omission for information only that leaves nothing out.

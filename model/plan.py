@@ -131,6 +131,8 @@ class PlannedJob:
     #: Jobs that must start where planned for the start to be proved, because an omitted rule may
     #: move them and the start depends on their allocations. () if the proof has no condition.
     proved_if: tuple[str, ...] = ()
+    #: Index of the alternative in braces of its requirement, ``{…} || {…}@delay``.
+    requirement_alternative: int = 0
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Return plain data, times in seconds from the instance's origin; with ISO stamps if it
@@ -156,6 +158,8 @@ class PlannedJob:
             record["fallback"] = self.fallback
         if self.alternative:
             record["alternative"] = self.alternative
+        if self.requirement_alternative:
+            record["requirement_alternative"] = self.requirement_alternative
         if self.needs_backfill:
             record["needs_backfill"] = self.needs_backfill
         if self.terms:
@@ -484,7 +488,7 @@ class Plan(_Indexed):
 
         optional = (
             *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms"),
-            *("exact_fit", "proved_if"),
+            *("exact_fit", "proved_if", "requirement_alternative"),
         )
         usual = PlannedJob("", None).to_dict(self.origin)
         rows = [item.to_dict(self.origin) for item in self.reservations]

@@ -309,7 +309,7 @@ def _factor_problems(instance: Instance) -> Iterator[Problem]:
         for name, value in weights.items():
             most = FACTORS.get(name, math.inf)
             if not 0 <= value <= most:
-                right = "not be negative" if most == math.inf else f"be between 0 and {most:g}"
+                right = "be 0 or more" if most == math.inf else f"be between 0 and {most:g}"
                 yield Problem(f"{name} must {right}, not {value:g}", path=f"{section}.{name}")
     name = instance.params.fairshare_adjustment
     if name and not entry_points(group=ADJUSTMENTS, name=name):
@@ -358,7 +358,7 @@ def _assignment_problems(
     seen: set[str] = set()
     for name, shares in assignments:
         if name in seen:
-            yield Problem(f"'{name}' has two share assignments: keep one", path=path)
+            yield Problem(f"{name!r} has two share assignments: keep one", path=path)
         seen.add(name)
         if shares < 1:
             yield Problem(
@@ -461,7 +461,8 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                 message = f"share trees are nested more than {_DEEPEST} deep"
                 yield Problem(message, path=f"{path}.USER_SHARES")
         if group.name in defined:
-            yield Problem(f"user group '{group.name}' is defined twice", path=path)
+            message = f"user group '{group.name}' is defined twice: define each group once"
+            yield Problem(message, path=path)
         for member in group.members:
             if member in groups and member not in defined:
                 message = (
@@ -666,13 +667,13 @@ class _PoolMembers:
         if queue.preemptive is not None or queue.preemptable is not None or preempted:
             yield Problem(
                 f"queue {queue.name} of slot pool {queue.slot_pool} cannot be preemptive or "
-                "preemptable",
+                "preemptable: leave it out of PREEMPTION or of the pool",
                 path=path,
             )
         if queue.fairshare_queues or queue.name in self._listed:
             yield Problem(
                 f"queue {queue.name} of slot pool {queue.slot_pool} cannot take part in "
-                "cross-queue fairshare",
+                "cross-queue fairshare: leave it out of FAIRSHARE_QUEUES or of the pool",
                 path=f"{path}.SLOT_POOL",
             )
 

@@ -146,7 +146,7 @@ def update_command(job: str, change: str) -> str:
 
 
 def job_id(job: str) -> str:
-    """``517_3`` of ``517[3]``."""
+    """Return the id of a job in Slurm's form: ``517_3`` for ``517[3]``."""
     return re.sub(r"\[(\d+)\]$", r"_\1", job)
 
 
@@ -164,7 +164,7 @@ def family_text(instance: Instance, text: str) -> str:
 
 
 #: A word for a unit in any number and any case, which is no part of a name.
-_UNIT = r"(?<![\w'./-])((?i:{}))([sS]?)(?!['\w]|[./]\w|-(?!hours))"
+_UNIT = r"(?<![\w'./-])((?i:{}))([sS]?)(?!'(?!s\b)|\w|[./]\w|-(?!hours))"
 
 
 def _unit(names: Collection[str], word: str, found: re.Match[str]) -> str:

@@ -57,7 +57,8 @@ class Workload:
     def __post_init__(self) -> None:
         columns = self.columns()
         if len({len(column) for column in columns.values()}) > 1:
-            raise InputError("The columns of a workload must be of one length.")
+            lengths = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
+            raise InputError(f"the columns of a workload must have one length, not {lengths}")
         for column in columns.values():
             column.setflags(write=False)
 

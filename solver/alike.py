@@ -32,7 +32,8 @@ _ASKED: Callable[[Job], tuple[object, ...]] = attrgetter(
 )
 #: Key that is equal for jobs of one effective requirement.
 merged: Callable[[Job], Hashable] = attrgetter(
-    *("res_req", "gpu", "queue", "application", "slots", "max_slots", "extsched")
+    *("res_req", "gpu", "queue", "application", "slots", "max_slots", "extsched"),
+    "requirement_alternative",
 )
 #: Key that is equal for jobs with equal expected run times and equal kill times.
 spans: Callable[[Job], Hashable] = attrgetter(
@@ -41,9 +42,9 @@ spans: Callable[[Job], Hashable] = attrgetter(
 
 
 def asked(job: Job, whose: Hashable, home: Hashable) -> Hashable:
-    """Equal for jobs that may have the same places and hold the same there, whoever they are.
+    """Return a key that is equal for jobs with equal possible allocations and equal use.
 
-    whose: what limits distinguish of it. home: type and model of the host it was submitted from.
+    whose: identity of the job for limits. home: type and model of its submission host.
     """
     return (*_ASKED(job), whose, home)
 

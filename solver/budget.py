@@ -36,14 +36,19 @@ class Deadline(threading.Event):
         other: threading.Event | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """seconds: from now on, None for no end. clock: the monotonic one where None."""
+        """Start a timer.
+
+        seconds: from now on, None if no end. clock: None for the monotonic clock.
+        """
         super().__init__()
         self._clock = clock or time.monotonic
         self._end = math.inf if seconds is None else self._clock() + seconds
         self._other = other
 
     def left(self) -> float:
-        """Seconds until it is set by itself, 0 at least; infinite for no end."""
+        """Return the seconds until the event is set automatically, at least 0; infinite without
+        an end.
+        """
         return max(0.0, self._end - self._clock())
 
     def is_set(self) -> bool:
@@ -87,20 +92,22 @@ class Budget:
         self.started = self.clock()
 
     def elapsed(self) -> float:
-        """Wall seconds since the start."""
+        """Return the wall seconds since the start."""
         return self.clock() - self.started
 
     def left(self) -> float:
-        """Wall seconds left; infinite without a time limit."""
+        """Return the remaining wall seconds; infinite without a time limit."""
         return float("inf") if self.time_limit is None else self.time_limit - self.elapsed()
 
     def with_grace(self) -> Budget:
-        """For work that may take the grace too, and is of no use once it is stopped."""
+        """Return a budget for work that may use the grace period too and gives nothing when
+        stopped.
+        """
         limit = None if self.time_limit is None else max(0.0, self.left() + self.grace)
         return Budget(limit, cancel=self.cancel, clock=self.clock)
 
     def time_share(self, share: float) -> float | None:
-        """Wall seconds for a part of the work: this share of those left; None for no limit."""
+        """Return a share of the remaining wall seconds, None without a limit."""
         return None if self.time_limit is None else share * max(0.0, self.left())
 
     def reserve_seconds(self, seconds: float) -> None:
@@ -109,11 +116,11 @@ class Budget:
             self.time_limit -= min(seconds, max(0.0, self.left()) / 2)
 
     def effort_left(self) -> float:
-        """Deterministic units left; infinite without an effort."""
+        """Return the remaining deterministic units; infinite without an effort."""
         return float("inf") if self.effort is None else self.effort - self.effort_spent
 
     def memory_left(self) -> float:
-        """MB that one more model may take."""
+        """Return the MB that one more model may use."""
         if self.effort is not None:
             return MEMORY_OF_EFFORT
         return MEMORY_SHARE * self.memory()
@@ -151,6 +158,6 @@ class Budget:
             raise OutOfTime
 
     def check_search(self) -> None:
-        """Raise OutOfTime when the time is over: for work that may as well be left undone."""
+        """Raise OutOfTime at the end of the time limit, for work that may stay undone."""
         if self.stopped():
             raise OutOfTime

@@ -15,7 +15,9 @@ UNKNOWN = 2000.0
 
 
 def memory_available() -> float:
-    """MB that may still be taken: of the machine, of a control group, of a limit on the process."""
+    """Return the MB that can still be used: of the machine, a control group, a limit on the
+    process.
+    """
     return max(0.0, min(_said(), default=UNKNOWN))
 
 

@@ -38,7 +38,7 @@ NOTHING_SHORT = Reason.of(
 
 
 def counted(number: int, noun: str, more: str = "") -> str:
-    """``1 slot``, ``2 slots``; more: words behind the noun."""
+    """Return text such as ``1 slot`` or ``2 slots``; more: words after the noun."""
     text = f"{number} {noun}" if number == 1 else f"{number} {noun}s"
     return f"{text} {more}" if more else text
 
@@ -46,7 +46,7 @@ def counted(number: int, noun: str, more: str = "") -> str:
 def find_shortage(
     problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
 ) -> Reason:
-    """The first constraint that fails at `instant`, as numbers (LOP-01)."""
+    """Return the first constraint that fails at `instant`, as numbers (LOP-01)."""
     for term in demand.terms:
         reasons = [
             _term_shortage(problem, demand, term, availability, instant, number)
@@ -107,7 +107,7 @@ def _term_shortage(
 
 
 def _points(demand: Demand, availability: Availability, instant: int) -> list[int]:
-    """An instant, and those in the job's window from it at which less may be free."""
+    """Return an instant and those in the job's window from it at which less may be free."""
     length = demand.duration_from(instant)
     starts = (start for start in availability.later_starts if start > instant)
     return [instant, *(s for s in starts if length is None or s < instant + length)]
@@ -168,7 +168,7 @@ def _host_shortage(
 def _tile_shortage(
     term: TermDemand, capacity: TermCapacity, also: str, left: tuple[str | float, ...]
 ) -> Reason | None:
-    """Too few hosts with a whole block of span[ptile], or none for the rest."""
+    """Return a shortage of hosts with a whole block of span[ptile], or of a host for the rest."""
     assert term.ptile is not None
     tile = min(int(term.ptile[term.candidates].max()), term.slots)
     blocks, rest = divmod(term.slots, tile)
@@ -187,7 +187,7 @@ def _tile_shortage(
 def _block_shortage(
     term: TermDemand, capacity: TermCapacity, also: str, left: tuple[str | float, ...]
 ) -> Reason | None:
-    """Too few blocks of span[block], or no room for the smaller one."""
+    """Return a shortage of blocks of span[block], or of slots for the smaller one."""
     blocks, rest = divmod(term.slots, term.block)
     caps = np.minimum(capacity.caps[term.candidates], term.slots)
     have = int((caps // term.block).sum())
@@ -242,7 +242,10 @@ def _binding_beside_slots(
 def _binding(
     problem: PlanningProblem, demand: Demand, term: TermDemand, use: Use, held: float, best: float
 ) -> _Binding:
-    """held: of what each host, slot or job needs; best: the most left on a host with a slot."""
+    """Return the restricting resource.
+
+    held: need of each host, slot or job; best: maximum left on a host.
+    """
     resource = problem.resolver.table.host_resources[use.index]
     if resource.name == PHYSICAL:
         return _Binding(
@@ -270,7 +273,7 @@ def _each(term: TermDemand, use: Use) -> str:
 
 
 def _gpus(problem: PlanningProblem, demand: Demand, term: TermDemand, use: Use) -> str:
-    """``and 2 free A100 GPUs on each host``."""
+    """Return text such as ``and 2 free A100 GPUs on each host``."""
     asked = problem.resolver.gpus(demand.job)
     kind = f"{asked.model} GPU" if asked is not None and asked.model else "GPU"
     where = _each(term, use)
@@ -509,7 +512,7 @@ def _opening_hosts(
 
 
 def hosts_concerned(demand: Demand, start: Start) -> set[int]:
-    """The hosts that it takes, under cu[excl] all hosts of its units."""
+    """Return the hosts of an allocation; with cu[excl] all hosts of its units."""
     hosts = set(start.allocation)
     for term, allocation in zip(demand.terms, start.terms, strict=False):
         if term.unit is not None and term.unit.excl:
@@ -521,7 +524,7 @@ def hosts_concerned(demand: Demand, start: Start) -> set[int]:
 def _enders(
     problem: PlanningProblem, demand: Demand, start: Start, planned: Sequence[PlannedJob]
 ) -> str:
-    """Which jobs and advance reservations end at the start on the hosts that concern it."""
+    """Return the jobs and advance reservations that end at the start on the hosts concerned."""
     names = set(problem.named(dict.fromkeys(hosts_concerned(demand, start), 1)))
     enders = [
         running.job.id
@@ -555,7 +558,9 @@ def free_when(enders: Sequence[str]) -> str:
 def _givers(
     problem: PlanningProblem, start: Start, names: set[str], planned: Sequence[PlannedJob]
 ) -> list[str]:
-    """Jobs on these hosts one of whose reservations falls at the start: a phase or a decay."""
+    """Return the jobs on these hosts whose reservation falls at the start, by a phase or a
+    decay.
+    """
     demands = {demand.job.id: demand for demand in problem.demands}
     falling = [
         running.job.id
@@ -578,7 +583,7 @@ def _uses(alternative: Alternative) -> tuple[Use, ...]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 2 more``."""
+    """Return text such as ``a``, ``a and b``, ``a, b and c`` or ``a, b, c and 2 more``."""
     if len(names) == 1:
         return names[0]
     shown = names[:-1] if len(names) <= 3 else names[:3]
@@ -593,12 +598,12 @@ def shortage(
     instant: int,
     moment: Moment = "has",
 ) -> str:
-    """The first constraint that fails at `instant`, as numbers (LOP-01), which is called so."""
+    """Return the first constraint that fails at `instant`, as numbers (LOP-01)."""
     return sentence(find_shortage(problem, demand, availability, instant), moment)
 
 
 def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
-    """Why a job has no start in any plan."""
+    """Return the reason why a job has no start in any plan."""
     if demand.impossible:
         return demand.impossible
     if demand.latest is not None and _misses_deadline(problem, demand):
@@ -644,7 +649,7 @@ def beyond_reported(problem: PlanningProblem, demand: Demand) -> bool:
 
 
 def _as_reported(problem: PlanningProblem) -> Profile:
-    """The cluster with nothing running, and what hosts report to be in use."""
+    """Return the profile without running jobs, with the use that hosts report."""
     profile = problem.empty
     for index, away in problem.resolver.table.reported_used().items():
         profile.hold_reported(index, away)
@@ -659,9 +664,9 @@ def _fits_without_partitions(problem: PlanningProblem, demand: Demand) -> bool:
 def closed_now(
     problem: PlanningProblem, demand: Demand, rest: Demand, closed: BoolArray | None
 ) -> str:
-    """Why a job has no place in this cycle, where closed hosts alone are the reason, else "".
+    """Return the reason if only closed hosts prevent a start in this cycle, else "".
 
-    closed: hosts that load closes to it now, [H], or None. rest: the job on the others.
+    closed: hosts that load closes now, [H], or None. rest: the job on the other hosts.
     """
     if closed is None or earliest_start(problem.base, demand) is None:
         return ""
@@ -672,7 +677,7 @@ def closed_now(
 
 
 def _no_window(demand: Demand) -> str:
-    """Why a job that has room has no start inside the windows."""
+    """Return the reason why a job that fits has no start inside the windows."""
     if demand.calendar is not None and demand.calendar.reserved is not None:
         name = demand.calendar.reserved.name
         return f"the periods of advance reservation {name} (-U) leave it no start"
@@ -702,7 +707,7 @@ def beyond_capacity(problem: PlanningProblem, demand: Demand) -> str:
 
 
 def _slots_together(term: TermDemand) -> int:
-    """The slots that some host has to give at least."""
+    """Return the minimum number of slots that a single host must provide."""
     if term.one_host:
         return term.slots
     if term.ptile is not None:
@@ -711,7 +716,7 @@ def _slots_together(term: TermDemand) -> int:
 
 
 def _of_hosts(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Iterator[str]:
-    """Memory, GPUs and the like, of which no candidate host has enough."""
+    """Yield the memory, GPUs or similar of which no candidate host has enough."""
     together = _slots_together(term)
     for use in term.alternatives[0].host_uses[1:]:
         resource = problem.resolver.table.host_resources[use.index]
@@ -751,13 +756,13 @@ def _with_name(problem: PlanningProblem, name: str, amount: float) -> str:
 
 
 def _amount(problem: PlanningProblem, name: str, amount: float) -> str:
-    """An amount in the unit in which requirements of this cluster have it."""
+    """Return an amount as text, in the unit of this cluster's requirements."""
     number, unit = in_unit(problem, name, amount)
     return f"{number:.10g}{unit}"
 
 
 def in_unit(problem: PlanningProblem, name: str, amount: float) -> tuple[float, str]:
-    """An amount in the unit in which requirements of this cluster have it, and that unit."""
+    """Return an amount in the unit of this cluster's requirements, and the unit."""
     if name not in BUILTIN_AMOUNTS:
         return amount, ""
     unit = problem.instance.params.unit_for_limits

@@ -18,6 +18,7 @@ from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.omissions import sentences
 from ..model.plan import MAX_MARGIN, Method, Plan
 from ..model.progress import OnProgress
+from ..model.resreq.syntax import may_have_alternatives
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .fairshare.priority_order import first_in_order, priority_order
@@ -59,7 +60,9 @@ def plan_exact(
     objective: Objective,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """The best plan for an objective within the budget; the backends are imported on first use."""
+    """Return the best plan for an objective within the budget; backends are imported at first
+    use.
+    """
     found, warm = _search(problem, budget, method, objective, on_progress)
     found = fill_ranges(problem, found, budget)
     if problem.as_lsf and objective.in_order:
@@ -79,7 +82,7 @@ def _search(
     objective: Objective,
     on_progress: Callable[[Any], None] | None,
 ) -> tuple[Plan, Plan]:
-    """The plan of the search, and the first-fit plan that it started from."""
+    """Return the plan of the search, and the first-fit plan from which it started."""
     begun = budget.elapsed()
     warm = plan_first_fit(problem, budget)
     took = budget.elapsed() - begun
@@ -113,7 +116,9 @@ def _search(
 
 
 def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective: Objective) -> Plan:
-    """The first-fit plan as the answer: the limit left no time for a search. Nothing is proved."""
+    """Return the first-fit plan as the answer if no time is left for a search; nothing is
+    proved.
+    """
     from .optimal.costs import in_terms_of
 
     if not objective.in_order:
@@ -192,19 +197,40 @@ def plan(
     estimates = method in ESTIMATES
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
     part = instance if first is None else first_in_order(instance, first)
-    try:
-        if whole_nodes:
-            found = _whole_nodes(part, aim, margin, budget)
-        elif estimates:
-            found = _estimates(part, method, aim, jobs, margin, budget)
-        else:
-            found = _exact(part, as_lsf, margin, method, aim, budget, on_progress)
-    except OutOfTime:
-        found = nothing_looked_at(part, method, aim.name)
+    shared: dict[str, Any] = {"objective": aim, "margin": margin, "budget": budget}
+    if whole_nodes:
+        solve = partial(_whole_nodes, **shared)
+    elif estimates:
+        solve = partial(_estimates, method=method, jobs=jobs, **shared)
+    else:
+        shared |= {"as_lsf": as_lsf, "on_progress": on_progress}
+        solve = partial(_exact, method=method, **shared)
+    found = _over_alternatives(part, solve, method, aim, budget)
     found = replace(found, margin=margin, origin=instance.origin)
     stop = partial(budget.late, TO_JUDGE)
     found = certified(part, found, as_lsf=as_lsf or estimates, should_stop=stop)
     return _with_remarks(found, part, len(instance.pending))
+
+
+def _over_alternatives(
+    part: Instance,
+    solve: Callable[[Instance], Plan],
+    method: Method,
+    objective: Objective,
+    budget: Budget,
+) -> Plan:
+    """Return the plan of a method, the best over the alternatives in braces of the jobs."""
+    texts = {text for job in part.pending for text in job.res_req}
+    texts |= {queue.res_req for queue in part.queues} | {a.res_req for a in part.applications}
+    try:
+        if method == "slurm" or not may_have_alternatives(texts):
+            return solve(part)
+        from .optimal.alternatives import plan_alternatives
+
+        by = "estimates" if method in ESTIMATES else "order" if objective.in_order else "value"
+        return plan_alternatives(part, solve, by=by, stopped=budget.stopped)
+    except OutOfTime:
+        return nothing_looked_at(part, method, objective.name)
 
 
 def _with_remarks(found: Plan, part: Instance, pending: int) -> Plan:
@@ -241,7 +267,7 @@ def _budget(
     *,
     search: bool,
 ) -> Budget:
-    """search: for a search, which always ends; else for estimates, which effort does not bind."""
+    """Return the budget of a method. search: whether the method is a search, which must end."""
     if not search:
         effort = None
     elif time_limit is None and effort is None:
@@ -337,7 +363,7 @@ def _exact(
 
 
 def _naming_the_late(instance: Instance, found: Plan) -> Plan:
-    """The plan with a note of the jobs that start, or end, too late for -t as LSF takes it."""
+    """Return the plan with a note on jobs that start or end too late for -t in LSF."""
     late = []
     for job in instance.pending:
         item, last = found.get(job.id), last_start(instance, job)

@@ -154,7 +154,7 @@ def _slots_by_host(seen: Seen) -> tuple[dict[str, int], Counter[str], Counter[st
 def _by_queue(
     seen: Seen, columns: tuple[str, ...]
 ) -> tuple[dict[str, int], Counter[str], Counter[str]]:
-    """Slots by queue; of a job with a range of slots it is not known which number is counted."""
+    """Return slots by queue; for a job with a range of slots, the counted number is unknown."""
     counted = {
         queue.name: sum(queue.counts.get(column, 0) for column in columns)
         for queue in seen.queues or ()
@@ -257,7 +257,7 @@ def _reserved(instance: Instance, seen: Seen) -> list[_Reserved]:
 
 
 def _doubtful(instance: Instance, seen: Seen) -> frozenset[str]:
-    """Hosts on which a job may hold more or less than was read of it, or could be kept of that."""
+    """Return the hosts on which a job may use more or less than its record states."""
     kept = {run.job.id: " ".join(run.job.res_req) for run in instance.running}
     unread = [
         job
@@ -305,7 +305,7 @@ def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
 def _held_of(
     row: SeenLimit, what: str, seen: Seen, groups: Groups, cluster: Cluster
 ) -> tuple[int, int]:
-    """Slots or jobs of a limit that jobs hold at least, and at most."""
+    """Return the minimum and the maximum of slots or jobs that count in a limit."""
     hosts = {h for name in row.consumers.get("hosts", ()) for h in cluster.expand(name) or ()}
     least = most = 0
     for job in seen.jobs:
@@ -382,7 +382,7 @@ def _said_by_lsf(instance: Instance, seen: Seen) -> Iterator[Omission]:
 
 
 def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:
-    """Jobs that can never start here, and for which LSF reserves slots or estimates a start."""
+    """Yield jobs that can never start here although LSF reserves slots or estimates a start."""
     expected = {job.id: job for job in seen.jobs if job.reserved or job.estimate is not None}
     asked = [job for job in instance.pending if job.id in expected]
     if not asked:
@@ -406,7 +406,9 @@ _SHOWN = 3
 
 
 def states_not_borne_out(instance: Instance, seen: Seen) -> Iterator[Omission]:
-    """A contradiction for each state of hosts or of a queue that what was read does not give."""
+    """Yield a contradiction for each printed state of hosts or queues that the other data
+    disprove.
+    """
     yield from _hosts(instance, seen)
     for queue in seen.queues or ():
         if doubt := _of_queue(instance, queue):
@@ -485,7 +487,7 @@ def _held(seen: Seen) -> dict[str, int]:
 
 
 def some(names: Iterable[str]) -> str:
-    """The first of these names, and how many more there are."""
+    """Return the first of these names, with the number of further ones."""
     known = list(names)
     more = len(known) - _SHOWN
     return ", ".join(known[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

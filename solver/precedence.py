@@ -46,7 +46,9 @@ UNKNOWN = "a start condition (-w) on jobs that are not known here"
 class Known:
     """A condition that can hold from a second on; None: the time is unknown."""
 
+    #: Second of the event, None if never.
     time: int | None
+    #: Reason of the event, in words.
     why: str = ""
 
 
@@ -82,7 +84,7 @@ When: TypeAlias = Callable[[After], int | None]
 
 
 def earliest(event: Event, when: When) -> int | None:
-    """The first second at which a condition can hold, None for never."""
+    """Return the first second at which a condition can hold, None if never."""
     match event:
         case Known(time):
             return time
@@ -97,7 +99,7 @@ def earliest(event: Event, when: When) -> int | None:
 
 
 def jobs_of(event: Event) -> tuple[str, ...]:
-    """The pending jobs that decide when a condition can hold."""
+    """Return the pending jobs that decide when a condition can hold."""
     match event:
         case Known():
             return ()
@@ -108,7 +110,7 @@ def jobs_of(event: Event) -> tuple[str, ...]:
 
 
 def afters_of(event: Event) -> tuple[After, ...]:
-    """The starts and ends that decide when a condition can hold."""
+    """Return the starts and ends that decide when a condition can hold."""
     match event:
         case Known():
             return ()
@@ -119,7 +121,7 @@ def afters_of(event: Event) -> tuple[After, ...]:
 
 
 def known_times(event: Event) -> set[int]:
-    """The seconds that are known beforehand at which some part of a condition holds."""
+    """Return the known seconds at which some part of a condition becomes true."""
     match event:
         case Known(time):
             return set() if time is None else {time}
@@ -205,11 +207,13 @@ class Precedence:
         return cls(found)
 
     def waits_for(self) -> dict[str, tuple[str, ...]]:
-        """The pending jobs that each waits for."""
+        """Return the pending jobs on which each job depends."""
         return _waits_for(self.releases)
 
     def ordered(self, order: Sequence[str]) -> list[str]:
-        """The order in which every job comes behind those it waits for, otherwise as it was."""
+        """Return the jobs with each job after the jobs that it depends on, otherwise in the
+        given order.
+        """
         return waiting_order(order, self.waits_for()) if self else list(order)
 
     def omitted_rules(self) -> dict[str, tuple[str, ...]]:
@@ -256,7 +260,7 @@ class _Conditions:
         self._together: dict[tuple[int, After], tuple[tuple[str, ...], Event, tuple[str, ...]]] = {}
 
     def release(self, job: Job) -> Awaited:
-        """When one job may start."""
+        """Return when a job becomes eligible by its condition."""
         self._left_out = {}
         try:
             condition = parse_dependency(job.dependency)
@@ -294,7 +298,9 @@ class _Conditions:
         return self._all(names, _BY_WORD.get(test.word, After("")))
 
     def _all(self, names: tuple[str, ...], kind: After) -> Event:
-        """When all of several jobs have started or ended: for the same names the same event."""
+        """Return when all of several jobs have started or ended; equal names give the identical
+        event.
+        """
         key = id(names), kind
         if key not in self._together:
             before, self._left_out = self._left_out, {}
@@ -337,7 +343,7 @@ class _Conditions:
         return [self._time(name, kind) for name in names]
 
     def _time(self, name: str, kind: After) -> Event:
-        """When one job starts or has ended."""
+        """Return when one job starts or has ended."""
         if name in self._pending:
             return replace(kind, job=name)
         run = self._running.get(name)
@@ -352,7 +358,9 @@ class _Conditions:
 
 
 def _least(test: StatusTest, total: int) -> tuple[int, bool]:
-    """From which count on a test holds, and whether a larger count may end that."""
+    """Return the minimum count from which a test is true, and whether a larger count may end
+    that.
+    """
     number = total if test.number is None else test.number
     match test.operator:
         case ">":

@@ -74,7 +74,7 @@ class Falls:
 
 @dataclass(frozen=True, slots=True)
 class PlanningProblem:
-    """The planning problem of one moment."""
+    """The planning problem of one instant."""
 
     instance: Instance
     resolver: Resolver
@@ -167,12 +167,12 @@ class PlanningProblem:
 
     @property
     def margin(self) -> int:
-        """Seconds that are kept free behind the end of every pending job."""
+        """Return the seconds that are kept free after the end of every pending job."""
         return self.resolver.margin
 
     @property
     def empty(self) -> Profile:
-        """The profile of the cluster with nothing running."""
+        """Return the profile of the cluster without running jobs."""
         return Profile(self.resolver.table, self.instance.now)
 
     def placing_terms(self, together: TermPlacer) -> PlanningProblem:
@@ -184,24 +184,24 @@ class PlanningProblem:
         return replace(self, demands=tuple(demands))
 
     def running_until(self, time: int) -> list[RunningJob]:
-        """Running jobs that are expected to end exactly at `time`."""
+        """Return the running jobs that are expected to end exactly at `time`."""
         return self._finishes.at(time, self.instance)
 
     def holding_less_from(self, time: int) -> list[RunningJob]:
-        """Running jobs one of whose reservations falls at `time`: a phase or a decay."""
+        """Return the running jobs whose reservation falls at `time`, by a phase or a decay."""
         return self._running_falls.at(time, self.instance, self.resolver)
 
     def endless(self) -> list[RunningJob]:
-        """Running jobs whose end is unknown."""
+        """Return the running jobs with an unknown end."""
         return self._finishes.at(None, self.instance)
 
     def named(self, allocation: Allocation) -> dict[str, int]:
-        """An allocation by host names."""
+        """Return an allocation with host names."""
         hosts = self.instance.cluster.hosts
         return {hosts[index].name: slots for index, slots in allocation.items()}
 
     def start_of(self, item: PlannedJob) -> Start | None:
-        """The start that a plan's entry records, by host index and term; None for an estimate."""
+        """Return the start in a plan's entry, by host index and term; None for an estimate."""
         if item.start is None:
             return None
         index = self.resolver.host_index()
@@ -212,7 +212,7 @@ class PlanningProblem:
         return Start(item.start, terms, self._set_of(item.job, terms))
 
     def _set_of(self, job: str, terms: Sequence[Allocation]) -> int:
-        """Which of its host partitions has the terms of a job; a plan does not say."""
+        """Return the host partition of an allocation, which the plan does not record."""
         demand = next((demand for demand in self.demands if demand.job.id == job), None)
         sets = () if demand is None else demand.terms[0].alternatives
         hosts = [host for term in terms for host in term]
@@ -250,7 +250,7 @@ class PlanningProblem:
         bound: int | None = None,
         waits_for: str = "",
     ) -> PlannedJob:
-        """The plan's entry of a job that has a start."""
+        """Return the plan's entry of a job that has a start."""
         return PlannedJob(
             job=demand.job.id,
             start=start.time,
@@ -266,9 +266,9 @@ class PlanningProblem:
 
 
 def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[Demand, ...]:
-    """The jobs with what they wait for (-w), and no earlier than it can hold whatever the plan is.
+    """Return the jobs with their dependencies (-w), each no earlier than its condition can hold.
 
-    demands: in an order in which every job is behind those it waits for.
+    demands: in an order in which every job is after those it depends on.
     """
     if not precedence:
         return demands
@@ -293,9 +293,9 @@ def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[
 
 
 def _killed_once(demand: Demand) -> int | None:
-    """When the clock kills a job whenever it starts; None if never.
+    """Return when the clock kills a job with any start; None if never or unknown.
 
-    That is not known of a job with several periods of its reservation: -t alone is.
+    With several periods of its reservation, only -t is known.
     """
     reserved = None if demand.calendar is None else demand.calendar.reserved
     if reserved is not None and len(reserved.ends_after(demand.earliest)) > 1:
@@ -324,7 +324,7 @@ def nothing_looked_at(instance: Instance, method: Method, objective: ObjectiveNa
 
 
 def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:
-    """Running jobs by their expected finish, None where that is unknown."""
+    """Return the running jobs by expected finish, None if unknown."""
     finishes: dict[int | None, list[RunningJob]] = defaultdict(list)
     for run in instance.running:
         finishes[expected_finish(instance, run)].append(run)
@@ -332,7 +332,7 @@ def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:
 
 
 def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]]:
-    """Running jobs by the instants at which they hold less."""
+    """Return the running jobs by the instants at which their use falls."""
     index = resolver.host_index()
     drops_of: dict[Hashable, frozenset[int]] = {}
     found: dict[int, list[RunningJob]] = defaultdict(list)
@@ -415,7 +415,9 @@ class RunningJobLoader:
         return running.numbers[taken]
 
     def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
-        """Which use is that of each job, [n]; requirements are resolved in the jobs' order."""
+        """Return the number of the distinct use of each job, [n]; requirements are resolved in
+        order.
+        """
         places: dict[Hashable, int] = {}
         asked = self.resolver.asked
         kinds = [
@@ -480,7 +482,7 @@ class RunningJobLoader:
             profile.enter_rows(index, *found, pool=True)
 
     def _members(self, running: Running, at: IntArray) -> _LoaderColumns:
-        """The jobs at these places, with their hosts."""
+        """Return the jobs at these positions, with their hosts."""
         jobs = [running.jobs[place] for place in at.tolist()]
         allocations = [item.allocation for item in jobs]
         counts = np.fromiter(map(len, allocations), np.int64, len(jobs))
@@ -503,7 +505,7 @@ class RunningJobLoader:
         of_hosts: dict[int, list[_Rows]],
         of_pools: dict[int, list[_Rows]],
     ) -> None:
-        """The rows of jobs that use the same, by host resource and by pool."""
+        """Add the rows of jobs with equal use to `of_hosts` and `of_pools`, by index."""
         table, job, hosts, slots = self.resolver.table, part.job, part.hosts, part.slots
         numbers, starts, finishes = part.numbers, part.starts, part.finishes
         for use in uses.host_uses:
@@ -523,7 +525,7 @@ def _values(allocation: Mapping[str, int]) -> Iterable[int]:
 
 
 def _part(members: _LoaderColumns, low: int, high: int) -> _LoaderColumns:
-    """The jobs from one place to another."""
+    """Return the jobs from one index to another."""
     first, after = np.searchsorted(members.job, (low, high))
     return _LoaderColumns(
         members.numbers[low:high],
@@ -536,7 +538,7 @@ def _part(members: _LoaderColumns, low: int, high: int) -> _LoaderColumns:
 
 
 def profile_of_running(resolver: Resolver) -> Profile:
-    """The profile of the running jobs of an instance; one that is overdue ends now."""
+    """Return the profile of the running jobs of an instance; an overdue job ends now."""
     instance, table = resolver.instance, resolver.table
     index = resolver.host_index()
     found = RunningProfile(table, instance.now)
@@ -590,7 +592,7 @@ def _of_pool(
 
 
 def _by_owner(rows: Mapping[int, list[_Rows]]) -> dict[int, _Rows]:
-    """The rows of each resource in the order of the jobs, as if they had come one by one."""
+    """Return the rows of each resource in the order of the jobs."""
     found: dict[int, _Rows] = {}
     for index, parts in rows.items():
         owner, where, begin, end, amount = (

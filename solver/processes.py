@@ -71,14 +71,14 @@ class WorkerPool:
 
 
 def _begin(enter: Callable[..., None], *given: Any) -> None:
-    """A worker begins."""
+    """Initialise a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     enter(*given)
 
 
 def _end_with_parent() -> None:
-    """The pipe of a parent that has gone is at its end, also when it went before this began."""
+    """Exit when the pipe to the parent process is closed, even if it was closed before."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -86,9 +86,9 @@ def _end_with_parent() -> None:
 
 
 def begin_process(words: Sequence[str]) -> subprocess.Popen[bytes]:
-    """A command that is spoken to over its standard streams.
+    """Start a command that communicates over its standard streams.
 
-    It has to end when its input does, and calls :func:`die_with` where that could take long.
+    The command must exit when its input ends, and must call :func:`die_with` if that can take long.
     """
     with _gate():
         return subprocess.Popen(
@@ -109,8 +109,11 @@ def path_of(program: str) -> str | None:
 class ProgramOutput:
     """Output and exit code of a program."""
 
+    #: Exit code.
     code: int
+    #: Standard output.
     output: bytes
+    #: Standard error.
     errors: bytes
 
 
@@ -151,7 +154,7 @@ class TooMuchOutput(Exception):
 
 
 def _collected(process: subprocess.Popen[bytes], deadline: float, most: int) -> tuple[bytes, bytes]:
-    """Output and errors until both are at their ends."""
+    """Return output and errors of a process, read until both streams end."""
     assert process.stdout is not None
     assert process.stderr is not None
     output, errors = BytesIO(), BytesIO()
@@ -176,7 +179,9 @@ def _collected(process: subprocess.Popen[bytes], deadline: float, most: int) -> 
 
 
 def die_with(parent: int) -> None:
-    """Have this process killed when the thread that started it ends (Linux; else no effect)."""
+    """Have this process killed when the thread that started it ends (Linux; elsewhere no
+    effect).
+    """
     if sys.platform != "linux":
         return
     import ctypes
@@ -188,11 +193,11 @@ def die_with(parent: int) -> None:
 
 @contextmanager
 def _gate() -> Iterator[None]:
-    """All that begins a process, or may: Ctrl-C waits, and no code of the current folder is taken.
+    """Postpone Ctrl-C and ignore code of the current folder while a process is started.
 
-    A worker ignores Ctrl-C, but at its very begin it would die of it with a traceback. What
-    multiprocessing begins gets the environment of this process, so that is changed meanwhile; in a
-    command it was from the start (docs/dev/robustness.md).
+    A worker ignores Ctrl-C, but not at its very begin, when it would print a traceback. A
+    process of multiprocessing inherits the environment of this process, which is changed meanwhile;
+    in a command it was changed at the start (docs/dev/robustness.md).
     """
     with _ENVIRONMENT, _interrupts_put_off():
         yield

@@ -52,8 +52,6 @@ from .placement.supply import split_over_terms, suits, unsuitable
 
 #: Load indices that jobs may reserve and that are no amounts of hosts (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
-#: Start of the reason why a job with alternatives in braces cannot be placed.
-UNDER_THE_FIRST = "under its first alternative, the only one in plans: "
 #: Resources whose value depends on running jobs: a selection that names one holds for an instant.
 BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})
 
@@ -82,7 +80,7 @@ class _ResolverCache:
     demands: dict[Hashable, Demand] = field(default_factory=dict)
     gpus: dict[Hashable, GpuRequest | None] = field(default_factory=dict)
     spans: dict[Hashable, tuple[int | None, int | None]] = field(default_factory=dict)
-    unit_kinds: frozenset[str] | None = None
+    unit_kinds: tuple[tuple[str, BoolArray], ...] | None = None
     reserved: dict[tuple[str, int], tuple[Calendar, Calendar | None]] = field(default_factory=dict)
 
 
@@ -116,7 +114,9 @@ class Resolver:
         due_dates: bool = False,
         loans: bool = False,
     ) -> Resolver:
-        """A resolver with its tables; margin: of pending jobs; loans: count in settled pools."""
+        """Return a resolver with its tables; margin: of pending jobs; loans: count in settled
+        pools.
+        """
         table = ResourceTable(instance, settled=loans)
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
         return cls(instance, table, hosts, reserving, honour_windows, margin, due_dates)
@@ -147,7 +147,9 @@ class Resolver:
         return list(held_by_terms(zip(uses, parts, strict=True), self.table.pools))
 
     def _select(self, simple: Simple, home: Local) -> BoolArray:
-        """Hosts that meet a select section of a job from a host of this type and model."""
+        """Return the hosts that meet a select section, given a submission host of this type and
+        model.
+        """
         key = (id(simple), home)
         if key not in self._kept.selected:
             self._kept.selected[key] = self._meeting(simple, home)
@@ -186,7 +188,7 @@ class Resolver:
         return found[alternative] if alternative < len(found) else ()
 
     def loads_reserved(self, job: Job) -> frozenset[str]:
-        """The load indices of which a job may reserve some."""
+        """Return the load indices of which a job may reserve an amount."""
         return frozenset(i.resource for held in self._load_alternatives(job) for i in held)
 
     def _load_alternatives(self, job: Job) -> tuple[tuple[Reservation, ...], ...]:
@@ -211,43 +213,80 @@ class Resolver:
         return bool(self.selects_by_load(job) or ordered & BY_LOAD)
 
     def selects_by_load(self, job: Job) -> frozenset[str]:
-        """Resources of the selection of a job that depend on what runs and is reported."""
+        """Return the resources of a job's selection that depend on running jobs and reported
+        load.
+        """
         names = {name for simple in self._simples(job) for name in named(simple.select, self.hosts)}
         return frozenset(names) & BY_LOAD
 
     def binds_units(self, job: Job) -> bool:
         """Return whether affinity[] of a job requests more than a number of known units.
 
-        Units of two kinds share the same processors, which numbers alone do not express.
+        Units of two kinds on one host share its processors, which numbers alone do not express.
         """
-        asked = [simple for simple in self._simples(job) if simple.affinity]
+        asked = [simple for simple in self._every_simple(job) if simple.affinity]
         if not asked:
             return False
         return (
-            len(self._kinds_of_units() | {simple.units_of_a_slot[0] for simple in asked}) > 1
+            len(self._kinds_on_shared_hosts(job)) > 1
             or not all(simple.asks_for_a_number_of_units for simple in asked)
             or self.unsure_of_units(job)
         )
 
     def unsure_of_units(self, job: Job) -> bool:
-        """Whether affinity[] of a job takes units whose number is unknown on a host."""
-        asked = {simple.units_of_a_slot[0] for simple in self._simples(job) if simple.affinity}
-        kinds = self._kinds_of_units() | asked if asked else ()
+        """Return whether affinity[] of a job takes units whose number is unknown on a host that it
+        may use.
+        """
+        if not any(simple.affinity for simple in self._every_simple(job)):
+            return False
+        hosts, used = self.instance.cluster.hosts, np.flatnonzero(self._usable(job))
         return any(
-            each.units(kind) is None for kind in kinds for each in self.instance.cluster.hosts
+            hosts[at].units(kind) is None
+            for kind in self._kinds_on_shared_hosts(job)
+            for at in used
         )
 
-    def _kinds_of_units(self) -> frozenset[str]:
-        """Return the kinds of processor units that running and pending jobs request, cached."""
+    def _kinds_on_shared_hosts(self, job: Job) -> frozenset[str]:
+        """Return the kinds of processor units that a job, and all jobs that may share a host with
+        it, request.
+        """
+        own, mine = self._usable(job), self._every_simple(job)
+        kinds = {simple.units_of_a_slot[0] for simple in mine if simple.affinity}
+        kinds |= {kind for kind, mask in self._units_on_hosts() if kind and (mask & own).any()}
+        return frozenset(kinds)
+
+    def _units_on_hosts(self) -> tuple[tuple[str, BoolArray], ...]:
+        """Return each kind of processor units with the hosts, [H], on which running or pending jobs
+        may use it, cached.
+        """
         if self._kept.unit_kinds is None:
-            found: set[str] = set()
-            running = (item.job for item in self.instance.running)
-            for job, first in classes((*running, *self.instance.pending)):
+            names = [host.name for host in self.instance.cluster.hosts]
+            found = dict[str, BoolArray]()
+            firsts = [job for job, first in classes(self.instance.pending) if job is first]
+            nowhere: Mapping[str, int] = {}
+            running = [(item.job, item.allocation) for item in self.instance.running]
+            for job, held in (*running, *((job, nowhere) for job in firsts)):
                 with suppress(InputError):
-                    parts = self._simples(job) if job is first else ()
-                    found |= {simple.units_of_a_slot[0] for simple in parts if simple.affinity}
-            self._kept.unit_kinds = frozenset(found)
+                    bound = [simple for simple in self._every_simple(job) if simple.affinity]
+                    if not bound:
+                        continue
+                    mask = self._usable(job) | np.array([name in held for name in names])
+                    for kind in {simple.units_of_a_slot[0] for simple in bound}:
+                        found[kind] = mask | found[kind] if kind in found else mask
+            self._kept.unit_kinds = tuple(found.items())
         return self._kept.unit_kinds
+
+    def _usable(self, job: Job) -> BoolArray:
+        """Return the hosts, [H], that a job requests under some term and alternative, whether they
+        have the amounts or not.
+        """
+        queue = self.instance.queue(job.queue)
+        masks = [self._requested(job, queue, simple)[0] for simple in self._every_simple(job)]
+        return np.asarray(np.logical_or.reduce(masks))
+
+    def _every_simple(self, job: Job) -> tuple[Simple, ...]:
+        """Return the simple requirements of all terms and alternatives of a job."""
+        return tuple(part for one in every(self.requirement(job)) for part in simples(one))
 
     def unsure_of_home(self, job: Job) -> bool:
         """Return whether hosts depend on a submission host of unknown type or model."""
@@ -259,8 +298,15 @@ class Resolver:
         return any(simple.tiling for simple in self._simples(job))
 
     def has_alternatives(self, job: Job) -> bool:
-        """Return whether a job has alternatives in braces, of which plans use the first."""
+        """Return whether a job has alternatives in braces and none was chosen."""
         return bool(self.requirement(job).later)
+
+    def under_each(self, job: Job) -> tuple[Job, ...]:
+        """Return a job once for each alternative in braces; a job without any alone."""
+        count = len(every(self.requirement(job)))
+        if count == 1:
+            return (job,)
+        return tuple(replace(job, requirement_alternative=number) for number in range(count))
 
     def holds_by_alternative(self, job: Job) -> bool:
         """Return whether a job reserves other amounts under another alternative in braces."""
@@ -283,7 +329,7 @@ class Resolver:
         return tuple(found)
 
     def reserves(self, job: Job) -> frozenset[str]:
-        """Resources that a job reserves under some alternative of its rusage."""
+        """Return the resources that a job reserves under any alternative of its rusage."""
         return frozenset(
             item.resource
             for simple in self._simples(job)
@@ -312,7 +358,7 @@ class Resolver:
         return self._kept.requirements[key]
 
     def host_index(self) -> Mapping[str, int]:
-        """Host name to position, put together once."""
+        """Return the index of each host by name; computed once."""
         if not self._index:
             self._index.update(self.instance.cluster.host_index())
         return self._index
@@ -324,15 +370,17 @@ class Resolver:
         return self._kept.calendars[queue.name]
 
     def calendar_of(self, job: Job, queue: Queue) -> Calendar | None:
-        """The windows of a job: of its queue and hosts if they are honoured, of its -U always.
+        """Return the windows of a job: of its queue and hosts if they are obeyed, of its -U always.
 
-        One object for all jobs of a queue, or of a queue and an advance reservation.
+        All jobs of a queue, or of a queue and an advance reservation, share one object.
         """
         of_queue = self.calendar(queue) if self.honour_windows else None
         return self.in_reservation(job, of_queue)
 
     def in_reservation(self, job: Job, of_queue: Calendar | None) -> Calendar | None:
-        """The calendar of a job with the periods of its advance reservation (-U), if it has one."""
+        """Return the calendar of a job with the periods of its advance reservation (-U), if it
+        has one.
+        """
         if not job.reservation:
             return of_queue
         periods = reserved_periods(self.instance, job.reservation)
@@ -345,7 +393,7 @@ class Resolver:
         return self._kept.reserved[key][0]
 
     def _not_in_reservation(self, job: Job) -> str:
-        """Why a job cannot run in the advance reservation that it names, "" if it can."""
+        """Return why a job cannot run in the advance reservation that it names, "" if it can."""
         item = self.instance.advance_reservation(job.reservation) if job.reservation else None
         if item is None:
             return ""
@@ -357,7 +405,7 @@ class Resolver:
         return ""
 
     def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
-        """All hosts of the units that a running cu[excl] job owns."""
+        """Return all hosts of the units that a running cu[excl] job owns."""
         requirement = self.requirement(job)
         if isinstance(requirement, Compound) or requirement.cu is None or not requirement.cu.excl:
             return set()
@@ -366,7 +414,7 @@ class Resolver:
         return {int(host) for host in np.flatnonzero(np.isin(unit.unit_of, list(used)))}
 
     def asked(self, job: Job) -> Hashable:
-        """Equal for jobs that are :mod:`.alike`."""
+        """Return a key that is equal for jobs with equal requests (:mod:`.alike`)."""
         return alike.asked(job, self.table.whose(job), self.home(job))
 
     def demand(self, job: Job) -> Demand:
@@ -399,7 +447,7 @@ class Resolver:
         return found if self.due_dates else with_deadline(self.instance, found)
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
-        """Seconds a job is expected to run (TBR-03), and after which it is ended (LOP-02)."""
+        """Return the seconds that a job is expected to run (TBR-03), and its run limit (LOP-02)."""
         key = alike.spans(job)
         if key not in self._kept.spans:
             found = (
@@ -410,7 +458,7 @@ class Resolver:
         return self._kept.spans[key]
 
     def _resolved(self, job: Job) -> Demand:
-        """The demand of a job, and of all that are alike, but for its times."""
+        """Return the demand of a job and of all jobs with equal requests, without times."""
         queue = self.instance.queue(job.queue)
         calendar = self.calendar_of(job, queue)
         notes: tuple[str, ...] = ()
@@ -422,7 +470,7 @@ class Resolver:
             asked = merged.requirement
             impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
             if impossible and asked.later:
-                impossible = f"{UNDER_THE_FIRST}{impossible}"
+                impossible = f"under its first alternative: {impossible}"
             impossible = self._not_in_reservation(job) or impossible
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"
@@ -478,7 +526,7 @@ class Resolver:
     def _candidates(
         self, job: Job, queue: Queue, simple: Simple, alternatives: Sequence[Alternative]
     ) -> tuple[IntArray, UnitDemand | None]:
-        """Candidate hosts in their order, and the units; equal requests share the arrays."""
+        """Return the candidate hosts in order, and the units; equal requests share the arrays."""
         key = (
             *(simple.select, simple.order, simple.cu, job.hosts, queue.name, self.home(job)),
             self._gpus_chosen(job),
@@ -492,12 +540,7 @@ class Resolver:
     def _find_candidates(
         self, job: Job, queue: Queue, simple: Simple, alternatives: Sequence[Alternative]
     ) -> tuple[IntArray, UnitDemand | None]:
-        mask = self._meeting(simple, self.home(job)) & self.hosts.ok
-        preference, asked = self._preference(job.hosts)
-        mask &= asked
-        from_queue, allowed = self._preference(queue.hosts)
-        mask &= allowed & ~self._names(queue.excluded_hosts)
-        preference = preference if job.hosts else from_queue
+        mask, preference = self._requested(job, queue, simple)
         mask &= np.logical_or.reduce([self._open_to(item) for item in alternatives])
         mask &= self._suiting(self._gpus_chosen(job)) & self._reserved_hosts(job)
         unit = None
@@ -510,8 +553,19 @@ class Resolver:
         known = self._kept.same_orders.setdefault(hash(order.tobytes()), order)
         return (known if np.array_equal(known, order) else order), unit
 
+    def _requested(self, job: Job, queue: Queue, simple: Simple) -> tuple[BoolArray, IntArray]:
+        """Return the hosts, [H], that select[], -m and the queue leave, and their preferences."""
+        mask = self._meeting(simple, self.home(job)) & self.hosts.ok
+        preference, asked = self._preference(job.hosts)
+        mask &= asked
+        from_queue, allowed = self._preference(queue.hosts)
+        mask &= allowed & ~self._names(queue.excluded_hosts)
+        return mask, preference if job.hosts else from_queue
+
     def _reserved_hosts(self, job: Job) -> BoolArray:
-        """Hosts on which the advance reservation of a job has slots, [H]; all for other jobs."""
+        """Return the hosts on which the job's advance reservation has slots, [H]; all for other
+        jobs.
+        """
         item = self.instance.advance_reservation(job.reservation) if job.reservation else None
         hosts = self.instance.cluster.hosts
         return np.array([item is None or item.slots.get(h.name, 0) > 0 for h in hosts], dtype=bool)
@@ -531,7 +585,7 @@ class Resolver:
         return found if found is not None and found.chooses else None
 
     def _suiting(self, gpus: GpuRequest | None) -> BoolArray:
-        """Hosts whose GPUs suit a request as far as anybody knows, [H]."""
+        """Return the hosts whose GPUs suit a request, by their known properties, [H]."""
         hosts = self.instance.cluster.hosts
         if gpus is None:
             return np.ones(len(hosts), dtype=bool)
@@ -544,7 +598,7 @@ class Resolver:
         return gpus is not None and any(suits(gpus, host) is None for host in hosts)
 
     def _same_classes(self, same: tuple[str, ...]) -> tuple[IntArray, ...]:
-        """Classes of hosts that agree as same[] asks, found once."""
+        """Return the classes of hosts that agree by same[]; computed once."""
         if same not in self._kept.classes:
             self._kept.classes[same] = tuple(same_classes(same, self.hosts))
         return self._kept.classes[same]
@@ -554,7 +608,7 @@ class Resolver:
         return every if alternative.hosts is None else alternative.hosts
 
     def _unit_of(self, cu: Cu, preference: IntArray) -> UnitDemand:
-        """cu[] resolved; units that hold preferred hosts come first (PLC-12)."""
+        """Return the demand of cu[]; units with preferred hosts come first (PLC-12)."""
         key = (cu.type, preference.tobytes() if preference.any() else b"")
         if key not in self._kept.units:
             self._kept.units[key] = self._find_units(cu.type, preference)
@@ -573,7 +627,7 @@ class Resolver:
     def _find_units(
         self, type_: str | None, preference: IntArray
     ) -> tuple[IntArray, tuple[str, ...], IntArray]:
-        """The unit of each host by rank, -1 for none; names and preferences by rank."""
+        """Return the unit of each host by rank, -1 for none; also names and preferences by rank."""
         cluster = self.instance.cluster
         index = self.host_index()
         units = list(cluster.units_of(type_))
@@ -622,7 +676,7 @@ class Resolver:
         return mask
 
     def _preference(self, requests: tuple[HostRequest, ...]) -> tuple[IntArray, BoolArray]:
-        """Preference level and membership of each host in a -m list or HOSTS (PLC-12)."""
+        """Return preference level and membership of each host in a -m list or HOSTS (PLC-12)."""
         count = len(self.hosts)
         preference = np.zeros(count, dtype=np.int64)
         if not requests:
@@ -634,7 +688,9 @@ class Resolver:
         return preference, member
 
     def _listed(self, requests: tuple[HostRequest, ...]) -> Iterator[tuple[HostRequest, BoolArray]]:
-        """Each entry of a -m list or HOSTS with its hosts; ``others`` are those not named in it."""
+        """Yield each entry of a -m list or HOSTS with its hosts; ``others`` are all hosts not
+        named.
+        """
         named = self._names(request.name for request in requests if request.name != OTHERS)
         for request in requests:
             yield request, ~named if request.name == OTHERS else self._names((request.name,))
@@ -644,9 +700,9 @@ class Resolver:
         return np.logical_or.reduce(firsts) if firsts else None
 
     def home(self, job: Job) -> Local:
-        """Type and model of the host a job was submitted from; None where that is not known.
+        """Return type and model of the submission host of a job; None if unknown.
 
-        The default of its selection is type==local; that of a job with -U is type==any (ARV-01).
+        The default selection is type==local; for a job with -U it is type==any (ARV-01).
         """
         if job.from_host and not self._kept.homes:
             hosts = self.instance.cluster.hosts
@@ -658,7 +714,7 @@ class Resolver:
         return Local(kind, model, default=not job.reservation)
 
     def _refusal(self, job: Job, queue: Queue, requirement: Requirement) -> str:
-        """Why the queue does not take such a job at all, "" if it does (PLC-11, PLC-13)."""
+        """Return why the queue rejects such a job, "" if it accepts it (PLC-11, PLC-13)."""
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
         if job.exclusive and not job.whole_hosts and queue.exclusive == "N":
             return f"-x needs EXCLUSIVE=Y in queue {queue.name}"
@@ -679,7 +735,7 @@ class Resolver:
     def _nowhere(
         self, job: Job, queue: Queue, requirement: Requirement, terms: tuple[TermDemand, ...]
     ) -> str:
-        """Why no host suits the first term that none suits, "" where each has some."""
+        """Return why no host suits a term, "" if all terms have hosts."""
         for (simple, _), term in zip(requirement_parts(job, requirement), terms, strict=True):
             if term.candidates.size:
                 continue
@@ -690,7 +746,7 @@ class Resolver:
         return ""
 
     def _where_not(self, job: Job, queue: Queue, simple: Simple) -> str:
-        """``: `` and what fails, and where, of a term that no host suits."""
+        """Return ``: `` with the failing condition and hosts of a term that no host suits."""
         key = (
             *(simple.select, job.hosts, queue.name, job.reservation),
             *(self.home(job), self._gpus_chosen(job)),
@@ -712,7 +768,7 @@ class Resolver:
         return tuple(dict.fromkeys(text for part in parts for text in self.narrowing(part, job)))
 
     def narrowing(self, simple: Simple, job: Job) -> list[str]:
-        """The conditions of one selection of a job that some host fails, and where."""
+        """Return the conditions of a job's selection that some host fails, with these hosts."""
         unit = self.instance.params.unit_for_limits
         found = narrowing(simple.select, self.hosts, self.home(job), unit)
         gpus = self._gpus_chosen(job)
@@ -752,7 +808,7 @@ class Resolver:
 
 
 def requirement_parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:
-    """The simple requirements of a job that ask for slots, with how many."""
+    """Yield the simple requirements of a job that request slots, with their numbers."""
     if isinstance(requirement, Simple):
         yield requirement, job.slots
         return

@@ -78,7 +78,7 @@ def _kill(process: int) -> None:
 
 
 def _children() -> list[int]:
-    """The processes whose parent this one is, as Linux tells."""
+    """Return the child processes of this one, as Linux reports them."""
     found = []
     for name in os.listdir("/proc") if sys.platform == "linux" else ():
         try:

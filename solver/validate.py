@@ -25,7 +25,7 @@ from .validation import (
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
-from .validation.slurm import slurm_faults
+from .validation.slurm import on_any_node, slurm_faults
 
 __all__ = ["Unfinished", "Violation", "validate"]
 
@@ -94,8 +94,8 @@ def validate(
         return fractional
     instance = with_loaded_modules(instance)
 
-    def facts_of(other: Plan) -> Facts:
-        return Facts.of(instance, other, as_lsf=as_lsf, split=split, should_stop=should_stop)
+    def facts_of(other: Plan, judged: Instance = instance) -> Facts:
+        return Facts.of(judged, other, as_lsf=as_lsf, split=split, should_stop=should_stop)
 
     def allowed(other: Plan, moved: str) -> bool:
         facts = facts_of(other)
@@ -105,7 +105,7 @@ def validate(
         return not any(True for check in _RULES for _ in check(facts))
 
     def of_few(other: Plan) -> Iterator[Violation]:
-        facts = facts_of(other)
+        facts = facts_of(other, on_any_node(instance))
         for check in _OF_SLURM:
             yield from check(facts)
 

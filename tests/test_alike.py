@@ -84,6 +84,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "reservation": ("u#0",),
     "aps": (StatedPriority("admin", 2.0),),
     "service_class": ("sc",),
+    "requirement_alternative": (0, 1),
 }
 #: Fields that tell no jobs apart, whatever the site is.
 NEVER_ASKED = {
@@ -112,6 +113,7 @@ def base() -> Iterator[Job]:
     yield replace(first, slots=2)
     yield replace(first, res_req=("cu[maxcus=1]",), slots=2)
     yield replace(first, res_req=("1*{select[type==local]} + 1*{rusage[mem=100]}",), slots=2)
+    yield replace(first, res_req=("{rusage[mem=100]} || {rusage[mem=600]}@1",))
     yield replace(first, res_req=("rusage[mem=(300 100):duration=(1 1)||mem=100]",))
 
 

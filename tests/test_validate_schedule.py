@@ -47,7 +47,9 @@ def ran(held: Mapping[str, tuple[Held, ...]], **more: Any) -> Ran:
         end = parts[-1][1] if parts else None
         status = "pending" if start is None else "running" if end is None else "done"
         return SimpleNamespace(
-            job=name, start=start, end=end, status=status, alternative=0, held=parts
+            **{"job": name, "start": start, "end": end, "status": status, "held": parts},
+            alternative=0,
+            requirement_alternative=0,
         )
 
     return Ran([record(name, parts) for name, parts in held.items()], **more)

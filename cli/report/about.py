@@ -41,13 +41,14 @@ class JobRow:
     starts: tuple[tuple[int | None, str], ...]
     #: Seconds sooner, None if one of the two starts is not known.
     sooner: int | None
+    #: Reason why the job waits, in words.
     waits_for: str
     #: Sort key of the row: its start, in a simulation its wait (seconds); None if it has none.
     wait: int | None
 
     @property
     def order(self) -> tuple[bool, bool, float]:
-        """Sorts what is stuck first, then the longest wait, what has no start before the rest."""
+        """Return a sort key: jobs that never start first, then the longest wait."""
         first = self.wait
         return self.flag != "stuck", self.flag != "held back", -(1e18 if first is None else first)
 
@@ -56,7 +57,9 @@ class JobRow:
 class StartText:
     """One of the starts of a job, printed in large figures."""
 
+    #: Name of the start, such as "as configured".
     what: str
+    #: The start as text.
     time: str
     #: "1h sooner", and whether that is good.
     more: str = ""
@@ -67,11 +70,13 @@ class StartText:
 class Help:
     """A change under which a job starts sooner."""
 
+    #: Gain by the change, in words.
     gives: str
     #: Person who can make the change.
     by: str
     #: Lines and commands, in the order of doing.
     lines: tuple[str, ...]
+    #: Effect on other jobs, in words.
     costs: str
     #: "good" if no job waits longer, "bad" if another job would never start, "" else.
     kind: str = ""
@@ -83,7 +88,7 @@ class JobText:
 
     facts: str
     starts: tuple[StartText, ...]
-    #: "good" or "warn", and what is known of the proof; None if there is no plan.
+    #: "good" or "warn", and the text on the proof; None if there is no plan.
     proof: tuple[str, str] | None
     notes: tuple[str, ...]
     #: Start, and the obstacles then.
@@ -107,23 +112,23 @@ class About:
 
     @cached_property
     def clock(self) -> WrittenTimes:
-        """The format of times."""
+        """Return the format of times."""
         return WrittenTimes.of(self.report.instance, self._times())
 
     @cached_property
     def found(self) -> Mapping[str, WaitingJob]:
-        """The findings of the diagnosis, by job."""
+        """Return the findings of the diagnosis, by job."""
         diagnosis = self.report.diagnosis
         return {} if diagnosis is None else {item.job: item for item in diagnosis.jobs}
 
     @cached_property
     def rows(self) -> tuple[JobRow, ...]:
-        """The rows of the slim table: what is stuck, then the longest wait first."""
+        """Return the rows of the slim table: jobs that never start, then the longest wait first."""
         return tuple(sorted(self._rows(), key=lambda row: row.order))
 
     @cached_property
     def words(self) -> Mapping[str, Mapping[str, str]]:
-        """By the name of a time the jobs without it, each with the word for that."""
+        """Return by field of a time the jobs without it, each with the word for that."""
         comparison = self.report.comparison
         return (
             self.report.missing
@@ -293,7 +298,7 @@ class About:
         return "warn", "not proved"
 
     def _notes(self, row: ComparedJob, beside: int) -> Iterator[str]:
-        """Return notes on allocations, LSF's estimate, the forecast and the possible start."""
+        """Yield notes on allocations, LSF's estimate, the forecast and the possible start."""
         if row.as_configured_on and row.as_configured_on != row.possible_on:
             yield f"As configured on {hosts_text(row.as_configured_on)}"
         if row.possible_on:

@@ -43,8 +43,8 @@ def advise(
 ) -> Advice:
     """Return explanations of the first `most` waiting jobs, as `explain` prints them.
 
-    seconds: wall clock for all of them together, None for no limit; a job whose explanation was
-    not done by then is left out. cancel: set it to stop.
+    seconds: wall clock for all of them together, None if no limit; jobs without an explanation by
+    then are missing. cancel: set it to stop.
     """
     stop = Deadline(seconds, cancel)
     found: dict[str, Explanation] = {}

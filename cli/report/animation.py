@@ -39,7 +39,8 @@ text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-se
 .gh,.nw{stroke:#ffa16b}text{fill:#a5b2c0}.h{fill:#e7ecf2}.late,.now{fill:#ffa16b}.good{fill:#7fd8ad}
 .tm{fill:#06203f}.tp{fill:#e2edfd}.tr{fill:#e7ecf2}}
 """
-#: Shares of the eight seconds: what makes room moves first, then what gains; then all goes back.
+#: Shares of the eight seconds: first jobs move that make others possible, then those that gain;
+#: then all return.
 FIRST, THEN, BACK = (12, 24), (26, 42), 92
 
 

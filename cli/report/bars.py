@@ -36,23 +36,30 @@ class Bar:
 
     job: str
     kind: Kind
+    #: Index of the host.
     host: int
+    #: First lane of the bar on its host.
     first: int
+    #: Number of lanes.
     count: int
+    #: Start in seconds.
     start: int
+    #: Finish in seconds; None: no known end.
     finish: int | None
 
 
 @dataclass(slots=True)
 class _Lanes:
-    """The lanes of one host: free runs [begin, end), and those in use by when they become free."""
+    """The lanes of one host: free runs [begin, end), and lanes in use by the time of their
+    release.
+    """
 
     free: list[tuple[int, int]]
     busy: list[tuple[int, int, int]]
     top: int
 
     def release(self, now: int) -> None:
-        """Give back what is free again by `now`."""
+        """Release the lanes that are free by `now`."""
         while self.busy and self.busy[0][0] <= now:
             _, first, end = heapq.heappop(self.busy)
             place = bisect.bisect(self.free, (first, end))
@@ -183,8 +190,11 @@ class RowGroup:
 class ChartRow:
     """One row of the chart: a host (index) or a folded or open group (index); depth from 0."""
 
+    #: Kind of the row: group or host.
     kind: str
+    #: Index of the group or host.
     index: int
+    #: Depth in the tree of groups.
     depth: int
 
 

@@ -185,7 +185,7 @@ def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Pat
     of_loop = values_of(loop, "reservation", "until", "cluster", "hosts")
     given = [f"--{name}" for name, value in of_loop.items() if value is not None]
     if given and not simulate:
-        raise InputError(f"{', '.join(given)}: means something with --simulate alone")
+        raise InputError(f"{', '.join(given)}: needs --simulate")
     if simulate and (method != "all" or instance is not None):
         wrong = "--instance" if instance is not None else "--method"
         raise InputError(f"{wrong} does not go with --simulate (--reservation says how)")
@@ -225,7 +225,7 @@ def _planned(
             raise InputError(ONLY_COMPARED)
         return _saved(file, name, saved, beside, asked, cancel, show)
     if beside is not None:
-        raise InputError("--instance goes with a saved plan: FILE is none")
+        raise InputError("--instance needs a plan as FILE, saved by solve --format json")
     with cancel.reading():
         instance = source.read(asked.search.time_limit)
         past = asked.forecasts.past(instance)

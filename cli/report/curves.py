@@ -15,7 +15,7 @@ from .data import AccountCurve, UseOverTime
 
 #: Colours that the style has for curves.
 COLOURS = 12
-#: Units of a drawing: its width and height, whatever it is stretched to.
+#: Units of a drawing: its width and height, at any scale.
 WIDE, HIGH = 1000, 100
 MAX_TICKS, MAX_LEVELS = 6, 4
 #: Percent of the width from which on a label stands before its place.

@@ -1,4 +1,4 @@
-"""The folded parts of the page: verdict, methods, reasons, curves, what was not considered."""
+"""The folded parts of the page: verdict, methods, reasons, curves, omissions."""
 
 from __future__ import annotations
 

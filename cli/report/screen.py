@@ -1,4 +1,4 @@
-"""The first screen of the page: the line on top, three figures, picture, jobs, the chosen job."""
+"""The first screen of the page: status, three figures, picture, jobs, the chosen job."""
 
 from __future__ import annotations
 

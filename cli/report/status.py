@@ -13,13 +13,14 @@ from ...solver.advice.diagnosis.records import Diagnosis, Remedy, WaitingJob
 from ...solver.pending_reasons import counted
 from .data import Report
 
-#: Jobs are stuck, something could be better, all is as early as can be; nothing to judge.
+#: Levels: jobs are stuck; something could be better; all jobs start at their earliest; nothing to
+#: judge.
 Level: TypeAlias = Literal["bad", "warn", "good", "plain"]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The line on top: how many, what one change frees, what it costs the others."""
+    """The status above the page: number of jobs concerned, gain by one change, cost for others."""
 
     level: Level
     parts: tuple[str, ...]
@@ -29,7 +30,9 @@ class Status:
 class Figure:
     """A number with what it counts; before it what it is as configured, behind it of how many."""
 
+    #: The number, as text.
     value: str
+    #: What the number counts.
     what: str
     more: str
     before: str = ""
@@ -39,7 +42,7 @@ class Figure:
 
 
 def status_of(report: Report) -> Status:
-    """Return the line on top of a report."""
+    """Return the status above a report."""
     if report.refused:
         return Status("bad", ("The judge objects to a plan that is shown here",))
     if report.comparison is not None:
@@ -131,8 +134,8 @@ class _Concerned:
 
 
 def _by_changes(items: Sequence[WaitingJob], many: int) -> Iterator[str]:
-    """Return the effect of one change on these jobs and others; many: number of jobs in the
-    line.
+    """Yield the effect of one change on these jobs and others; many: number of jobs in the
+    status.
     """
     firsts = [(item, item.remedies[0]) for item in items if item.remedies]
     if not firsts:
@@ -163,7 +166,7 @@ def _of_others(concerned: set[str], remedies: Sequence[Remedy], one: bool) -> st
 
 
 def _by_planning(sooner: Sequence[ComparedJob], comparison: Comparison) -> Iterator[str]:
-    """Return the effect of planning all jobs together on some jobs, and on the others."""
+    """Yield the effect of planning all jobs together on some jobs, and on the others."""
     many = len(sooner)
     gain = duration_text(sum(row.sooner_by or 0 for row in sooner))
     yield f"{counted(many, 'job')} could start sooner"

@@ -98,7 +98,7 @@ def _cell(cell: TableCell) -> str:
 
 #: Pixels of a line of a picture of intervals (its name above its bar).
 _LINE = 44
-#: Most steps of a scale, as many as a phone has room for.
+#: Maximum number of steps of a scale, which also fit on a phone.
 _MAX_STEPS = 4
 
 

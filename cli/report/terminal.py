@@ -22,7 +22,7 @@ from .bars import (
     visible_rows,
 )
 
-#: Lines of a chart, as far as folding can bring it down to that.
+#: Maximum number of lines of a chart, if folding suffices.
 MAX_ROWS = 32
 SHADES = "·▁▂▃▄▅▆▇█"
 RUNNING, FREE = "░", "·"
@@ -116,7 +116,7 @@ def _cells(
     edges: Sequence[int],
     numbers: Mapping[str, int],
 ) -> Iterator[Sequence[str | int]]:
-    """Return the cells of each row: signs of its bars, and planned jobs by their number."""
+    """Yield the cells of each row: signs of its bars, and planned jobs by their number."""
     index = instance.cluster.host_index()
     slots = [host.slots for host in instance.cluster.hosts]
     levels = loads(stretches, groups, index, slots)

@@ -149,6 +149,7 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
     }
     if planned is None:
         return found
+    found["possible_of_earlier_state"] = planned.possible_of != row.newest
     shift = planned.zero - zero_of(instance)
     predicted = planned.predicted
     times: dict[str, int | None] = {
@@ -267,11 +268,12 @@ def place_record(
     for name in list(predicted.as_configured_on)[:MAX_HOSTS]:
         found[name] = []
     for run in whole.instance.running:
-        end = expected_finish(whole.instance, run)
-        for name in found.keys() & run.allocation.keys():
+        here = found.keys() & run.allocation.keys()
+        end = expected_finish(whole.instance, run) if here else None
+        for name in here:
             slots = run.allocation[name]
             found[name].append(_stretch("running", run.job.id, slots, None, end, shift))
-    starts = {} if state.predicted is None else state.predicted.configured
+    starts = {} if state.latest is None else state.latest.configured
     for item in starts.values():
         if item.start is None or item.start > predicted.as_configured:
             continue
@@ -303,7 +305,7 @@ def plan_record(state: BoardState, head: dict[str, Any], viewer: Viewer) -> dict
     if plan is not None and viewer.user is not None:
         plan["reservations"] = [item for item in plan["reservations"] if item["job"] in own]
         plan["unplaced"] = [item for item in plan["unplaced"] if item["job"] in own]
-    of = None if state.planned is None else time_of_state(state.planned.instance)
+    of = None if state.predicted_of is None else time_of_state(state.predicted_of.instance)
     return {
         "state": head,
         "plan": plan,

@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, get_args
 from urllib.parse import parse_qs, quote
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from starlette.exceptions import HTTPException as FrameworkError
 
 from ... import __version__
 from ...model.errors import InputError, SlotwiseError, UnknownNameError
@@ -89,8 +91,8 @@ class Answers:
             request, name, lambda state: jobs_record(state, self.head(state), viewer, only)
         )
 
-    async def job(self, request: Request, job: str) -> Response:
-        """Return one pending job; with ?explain=true why it waits and what would help."""
+    async def job(self, request: Request, job: str, *, explain: bool) -> Response:
+        """Return one pending job; with explain why it waits and what would help."""
         viewer, state = viewer_of(request), self.service.board.state
         row = state.row(job)
         if row is None or state.polled is None or not viewer.sees(row.job.user):
@@ -99,7 +101,7 @@ class Answers:
             return problem(404, text, state=self.head(state), history=history)
         found = job_record(state, row, self.head(state))
         found["history"] = await self.history(job, viewer)
-        if request.query_params.get("explain") in ("true", "1"):
+        if explain:
             polled = state.polled
             answer = await self.answered(
                 lambda: self.service.explain(
@@ -255,23 +257,59 @@ def application(service: Service) -> tuple[Guard, Streams]:
     )
     _add_answers(app, answers)
     _add_pages(app, answers)
+    _add_errors(app)
     return Guard(app, service), streams
+
+
+def _only(*known: str) -> Any:
+    """Return a dependency that rejects a request with another name in its query."""
+
+    def check(request: Request) -> None:
+        for name in request.query_params:
+            if name not in known:
+                wanted = f"use {', '.join(known)}" if known else "none is accepted here"
+                raise HTTPException(400, f"unknown query name {name[:40]!r}: {wanted}")
+
+    return Depends(check)
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Give the errors of the framework the form of all others."""
+
+    @app.exception_handler(FrameworkError)
+    async def refused(request: Request, error: FrameworkError) -> Response:
+        text, path, headers = str(error.detail), request.url.path[:80], dict(error.headers or {})
+        if error.status_code == 404:
+            text = f"there is no {path!r} here: /openapi.json lists the paths"
+        elif error.status_code == 405:
+            text = f"{path} does not accept {request.method[:10]}: use {headers.get('Allow', '')}"
+        return problem(error.status_code, text, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        return problem(400, f"{first['loc'][-1]}: {str(first['input'])[:40]!r}: {first['msg']}")
 
 
 def _add_answers(app: FastAPI, answers: Answers) -> None:
     """Add the paths that return data."""
 
-    @app.get("/jobs", response_class=Response, responses={200: {"model": JobsAnswer}})
+    @app.get(
+        "/jobs",
+        response_class=Response,
+        responses={200: {"model": JobsAnswer}},
+        dependencies=[_only(*FILTERED)],
+    )
     async def jobs(request: Request, user: str = "", queue: str = "") -> Response:
         """The pending jobs with their predicted starts; 304 if the ETag is the same."""
         return answers.jobs(request)
 
-    @app.get("/jobs/{job:path}", response_class=Response)
+    @app.get("/jobs/{job:path}", response_class=Response, dependencies=[_only("explain")])
     async def one_job(request: Request, job: str, explain: bool = False) -> Response:
         """One pending job; explain=true: why it waits, and what would start it earlier."""
-        return await answers.job(request, job)
+        return await answers.job(request, job, explain=explain)
 
-    @app.get("/plan", response_class=Response)
+    @app.get("/plan", response_class=Response, dependencies=[_only()])
     async def plan(request: Request) -> Response:
         """The plan of possible starts."""
         viewer = viewer_of(request)
@@ -286,7 +324,7 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
         """When the job of a bsub line ({"line": …}) or script ({"script": …}) would start."""
         return await answers.ask(request)
 
-    @app.get("/accuracy", response_class=Response)
+    @app.get("/accuracy", response_class=Response, dependencies=[_only("by")])
     async def accuracy(request: Request, by: str = "method") -> Response:
         """How right the estimates were."""
         return await answers.accuracy(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..listing import ListedJob, Listing
 from .differences import KnownStart, PollEvents, RowChange, change_of
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ...solver.outlook.records import JobOutlook as PredictedStart
     from ...solver.outlook.records import Outlook as PredictedJobs
 
+#: Names of the predicted starts of a job.
+STARTS = ("as_configured", "estimate", "possible")
 #: Intervals without a successful poll after which times are stale.
 STALE_AFTER = 3
 
@@ -56,6 +58,8 @@ class PlannedRow:
     #: Second 0 of the instance on the service's clock, and as an ISO stamp if it has a date.
     zero: int
     origin: str | None
+    #: Number of the poll from which the possible start is.
+    possible_of: int
     #: Forecast start, None without a history.
     likely: StartQuantiles | None = None
     #: Last change of the start.
@@ -87,6 +91,8 @@ class BoardRow:
     planned: PlannedRow | None
     #: Whether the starts are those of an earlier poll.
     of_earlier_state: bool = False
+    #: Number of the newest poll.
+    newest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +105,12 @@ class BoardState:
     polled: Polled | None = None
     #: Rows in priority order.
     rows: tuple[BoardRow, ...] = ()
-    #: The last answer with its plan, and its poll.
+    #: The last answer with a plan of possible starts, and its poll.
     predicted: PredictedJobs | None = None
+    predicted_of: Polled | None = None
+    #: The last poll that has been planned, and its answer, which may lack possible starts.
     planned: Polled | None = None
+    latest: PredictedJobs | None = None
     #: Whether a newer state is being planned.
     planning: bool = False
     #: Message of the last poll if it failed, "" if it succeeded.
@@ -180,26 +189,42 @@ class Board:
         *,
         last: bool,
     ) -> None:
-        """Take the starts of a poll. last: with its plan; else rows of a former plan complete it.
+        """Take the starts of a poll. last: no more of this poll will follow.
 
-        Jobs that are not examined yet keep the starts of an earlier poll, marked as such. likely:
+        Without a plan of possible starts those of an earlier poll remain; so do all starts of jobs
+        that were not examined. Both are marked as such. likely:
         forecasts by job, None without a history.
         """
         rows = {row.predicted.job: row for row in _rows(polled, listing, found, likely or {})}
         with self._lock:
-            if last:
-                self._rows = self._whole = self._with_changes(polled, rows)
-            else:
+            if found.plan is None:
                 before = self._rows
-                self._rows = {job: _completed(row, before.get(job)) for job, row in rows.items()}
+                rows = {job: _completed(row, before.get(job)) for job, row in rows.items()}
+            if last:
+                rows = self._whole = self._with_changes(polled, rows)
+            self._rows = rows
             newest = self._state.polled or polled
             state = replace(self._state, rows=_composed(newest, self._rows))
             if last:
                 planning = newest.number != polled.number
                 state = replace(
-                    state, predicted=found, planned=polled, planning=planning, unplanned=""
+                    state, planned=polled, latest=found, planning=planning, unplanned=""
                 )
+            if last and found.plan is not None:
+                state = replace(state, predicted=found, predicted_of=polled)
             self._swap(state)
+
+    def starts(self, polled: Polled) -> list[PredictedStart]:
+        """Return the starts on the board for the jobs of a poll, on its clock."""
+        found = []
+        for row in self._rows.values():
+            shift = row.zero - polled.zero
+            moved: dict[str, Any] = {}
+            for name in STARTS:
+                time = getattr(row.predicted, name)
+                moved[name] = None if time is None else time + shift
+            found.append(replace(row.predicted, **moved) if shift else row.predicted)
+        return found
 
     def _with_changes(
         self, polled: Polled, rows: Mapping[str, PlannedRow]
@@ -213,6 +238,9 @@ class Board:
         found: dict[str, PlannedRow] = {}
         for job, row in rows.items():
             old = known.get(job)
+            if row.number != polled.number:  # not examined now
+                found[job] = row
+                continue
             change = change_of(
                 None if old is None else old.known,
                 row.known,
@@ -240,7 +268,7 @@ def _rows(
     for listed, predicted in zip(listing.jobs, found, strict=True):
         quantiles = likely.get(predicted.job)
         number, origin = polled.number, polled.instance.origin
-        yield PlannedRow(listed, predicted, number, at, zero, origin, likely=quantiles)
+        yield PlannedRow(listed, predicted, number, at, zero, origin, number, likely=quantiles)
 
 
 def _moved(before: PlannedRow | None, row: PlannedRow) -> tuple[StartMove, ...]:
@@ -264,8 +292,10 @@ def _completed(row: PlannedRow, before: PlannedRow | None) -> PlannedRow:
     if predicted.possible is None and possible is not None:
         on = before.predicted.possible_on
         predicted = replace(predicted, possible=possible - row.zero, possible_on=on)
+        row = replace(row, possible_of=before.possible_of)
+    likely = before.likely if row.likely is None else row.likely
     return replace(
-        row, predicted=predicted, likely=before.likely, change=before.change, moves=before.moves
+        row, predicted=predicted, likely=likely, change=before.change, moves=before.moves
     )
 
 
@@ -279,5 +309,6 @@ def _composed(polled: Polled, rows: Mapping[str, PlannedRow]) -> tuple[BoardRow,
     found = []
     for job in pending:
         row = rows.get(job.id)
-        found.append(BoardRow(job, row, row is not None and row.number != polled.number))
+        older = row is not None and row.number != polled.number
+        found.append(BoardRow(job, row, older, polled.number))
     return tuple(found)

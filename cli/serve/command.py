@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _NEEDED = ("fastapi", "uvicorn", "sqlalchemy")
 #: Seconds between two polls at least.
 MIN_EVERY = 0.2
+#: How long estimates are kept, and simulated seconds of one second.
+KEPT, SPEED = "90d", 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +41,39 @@ class ListenOptions:
     )
 
 
-@command
-def serve(
-    source: Source,
-    listen: ListenOptions,
-    every: str = option("10s", "Time between two polls (10s, 1m).", metavar="TIME"),
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """Options on what is kept, and for how long."""
+
     store: str | None = option(
         None,
         "Keep estimates in this SQLite file, or PostgreSQL database by its URL.",
         metavar="FILE|URL",
-    ),
-    keep: str = option("90d", "How long estimates are kept.", metavar="TIME"),
+    )
+    keep: str | None = option(
+        None, f"With --store: how long estimates are kept; default {KEPT}.", metavar="TIME"
+    )
+
+    def seconds(self) -> int | None:
+        """Return how long estimates are kept; raise InputError for a time without a store."""
+        _check_needed("--keep", self.keep, "--store", self.store)
+        return seconds_of(self.keep or KEPT, "--keep")
+
+
+@command
+def serve(
+    source: Source,
+    listen: ListenOptions,
+    kept: StoreOptions,
+    every: str = option("10s", "Time between two polls (10s, 1m).", metavar="TIME"),
     history: Path | None = option(
         None, "Log of finished jobs (SWF, lsb.acct, lsb.events): shows likely starts too."
     ),
-    speed: float = option(
-        60.0, "With --example: simulated seconds of one second.", min=0.0, metavar="N"
+    speed: float | None = option(
+        None,
+        f"With --example: simulated seconds of one second; default {SPEED:g}.",
+        min=0.0,
+        metavar="N",
     ),
     lifetime: str | None = option(
         None, "End by itself after this time (30s, 8h).", "--for", metavar="TIME"
@@ -79,13 +98,15 @@ def serve(
     from .polls import state_source
     from .server import bound, run
 
-    kept = seconds_of(keep, "--keep")
+    keep = kept.seconds()
+    _check_needed("--speed", speed, "--example", source.example)
+    pace = SPEED if speed is None else speed
     life = None if lifetime is None else interval_of(lifetime, "--for")
     access = Access.of(listen.host, listen.token_file, listen.trust_user_header)
-    polls = state_source(source, lambda name: living_cluster(name, speed))
+    polls = state_source(source, lambda name: living_cluster(name, pace))
     if source.live:
         scheduler_here()
-    service = made(polls, access, every=seconds, store=store, keep=kept, log=history)
+    service = made(polls, access, every=seconds, store=kept.store, keep=keep, log=history)
     if not source.live:
         service.poller.first()
         polled, forecasts = service.board.state.polled, service.planner.forecasting
@@ -97,6 +118,12 @@ def serve(
     typer.echo(f"http://{name}:{listening.getsockname()[1]}/")
     sys.stdout.flush()
     run(service, listening, life)
+
+
+def _check_needed(name: str, value: object, other: str, needed: object) -> None:
+    """Raise InputError for an option that has no effect without the other one."""
+    if value is not None and needed is None:
+        raise InputError([Problem(f"means something with {other} alone", name)])
 
 
 def check_extra() -> None:

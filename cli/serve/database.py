@@ -51,12 +51,15 @@ def connected(target: str | Path, *, create: bool) -> Engine:
 
 
 def _server(url: str) -> Engine:
+    known = "give postgresql+psycopg://USER@HOST/NAME, or a file"
+    if not url.startswith("postgresql"):
+        kind = url.partition("://")[0]
+        raise InputError(f"the URL of the store is invalid: no store is kept in {kind!r}: {known}")
     try:
         engine = create_engine(url, pool_pre_ping=True)
         with engine.connect():
             return engine
     except (ArgumentError, NoSuchModuleError) as error:
-        known = "give postgresql+psycopg://USER@HOST/NAME, or a file"
         raise InputError(f"the URL of the store is invalid: {error}: {known}") from None
     except ModuleNotFoundError as error:
         wrong = f"needs the package {error.name}, which is not installed: pip install {error.name}"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import iso_time
 from .access import Viewer
-from .polled import PolledState
+from .polled import PolledState, PredictedStarts
 from .score import score_of
 from .store import Store
 
 if TYPE_CHECKING:
     from ...solver.accuracy.score import ScoreBy
     from ...solver.forecast.forecast import Calibration, Forecasts
-    from ...solver.outlook.records import Outlook as PredictedJobs
     from .polls import Polled
 
 #: Estimates of one job in an answer, the last ones.
@@ -36,7 +36,9 @@ class StoreKeeper:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def keep(self, polled: Polled, found: PredictedJobs, forecasts: Forecasts | None) -> None:
+    def keep(
+        self, polled: Polled, found: Iterable[PredictedStarts], forecasts: Forecasts | None
+    ) -> None:
         """Keep the estimates of one state; raise StoreError if the store fails."""
         self._store.record(PolledState.of(polled.instance, found, forecasts))
 

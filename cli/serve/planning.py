@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from ...model.errors import InputError, SlotwiseError
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
     from ...solver.forecast.forecast import Calibration, Forecasts
     from ...solver.outlook.outlook import StepLimits
     from ...solver.outlook.records import Outlook as PredictedJobs
+    from .polled import PredictedStarts
 
-#: Seconds of a plan after which a newer state ends it.
-MIN_PLAN = 1.0
+#: Seconds of a simulation, and of a plan, after which a newer state ends it.
+MIN_RUN, MIN_PLAN = 2.0, 1.0
+#: Seconds after which a simulation continues despite a newer state, so that late starts are known.
+WHOLE_FIRST, WHOLE_EVERY = 120.0, 600.0
 #: Seconds to wait for the thread at the end.
 PATIENCE = 5.0
 
@@ -34,7 +38,9 @@ CALIBRATED_EVERY = 3600.0
 class Keeper(Protocol):
     """Keeps the estimates of planned states."""
 
-    def keep(self, polled: Polled, found: PredictedJobs, forecasts: Forecasts | None) -> None:
+    def keep(
+        self, polled: Polled, found: Iterable[PredictedStarts], forecasts: Forecasts | None
+    ) -> None:
         """Keep the estimates of one state; raise SlotwiseError if it cannot."""
 
     def calibration(self) -> Calibration:
@@ -58,18 +64,26 @@ class PlanCounters:
 
 
 class _Newer(threading.Event):
-    """Set once a newer state waits and the plan has had its minimum, or everything stops."""
+    """Set once a newer state waits and the work has had its minimum, or everything stops.
 
-    def __init__(self, planner: PlannerThread, polled: Polled) -> None:
+    minimum: seconds from the first question on; infinite: a newer state does not set it.
+    """
+
+    def __init__(self, planner: PlannerThread, polled: Polled, minimum: float) -> None:
         super().__init__()
-        self._planner, self._polled = planner, polled
-        self._end = time.monotonic() + MIN_PLAN
+        self._planner, self._polled, self._minimum = planner, polled, minimum
+        self._began: float | None = None
 
     def is_set(self) -> bool:
-        """Whether the plan has to end."""
-        if self._planner.stopping.is_set():
+        """Whether the work has to end."""
+        if super().is_set() or self._planner.stopping.is_set():
             return True
-        return self._planner.has_newer(self._polled) and time.monotonic() >= self._end
+        now = time.monotonic()
+        if self._began is None:
+            self._began = now
+        if now - self._began >= self._minimum and self._planner.has_newer(self._polled):
+            self.set()
+        return super().is_set()
 
 
 @dataclass(slots=True)
@@ -89,9 +103,12 @@ class PlannerThread:
     _news: threading.Condition = field(default_factory=threading.Condition)
     _thread: threading.Thread | None = None
     _calibrate_at: float = 0.0
+    #: Monotonic second from which on a simulation runs to its end.
+    _whole_at: float = 0.0
 
     def start(self) -> None:
         """Start the thread, in the context of the caller."""
+        self._whole_at = time.monotonic() + WHOLE_FIRST
         target = copy_context().run
         self._thread = threading.Thread(
             target=target, args=(self._run,), name="planner", daemon=True
@@ -160,11 +177,14 @@ class PlannerThread:
                 self.counters.first = self.clock() - polled.read_at
             waited = True
 
-        found = starts_in_steps(
-            instance, publish, self.limits, cancel=self.stopping, skip_plan=_Newer(self, polled)
-        )
+        late = began >= self._whole_at
+        cancel = _Newer(self, polled, inf if late else MIN_RUN)
+        skip_plan = _Newer(self, polled, MIN_PLAN)
+        found = starts_in_steps(instance, publish, self.limits, cancel=cancel, skip_plan=skip_plan)
         if self.stopping.is_set():
             return
+        if not cancel.is_set():
+            self._whole_at = time.monotonic() + WHOLE_EVERY
         forecasts = self._forecasts(instance)
         likely = None if forecasts is None else likely_starts(forecasts)
         listing = listing_of(instance, found, polled.warnings)
@@ -175,7 +195,7 @@ class PlannerThread:
         counters.delay = self.clock() - polled.read_at
         counters.problem = ""
         if self.keeper is not None:
-            self.keeper.keep(polled, found, forecasts)
+            self.keeper.keep(polled, self.board.starts(polled), forecasts)
 
     def _forecasts(self, instance: Instance) -> Forecasts | None:
         """Return the forecasts of a state; a log that cannot be used is said on the board."""

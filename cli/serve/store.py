@@ -21,6 +21,7 @@ from sqlalchemy import (
     Select,
     case,
     delete,
+    exists,
     func,
     insert,
     inspect,
@@ -31,7 +32,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ...model.display import HOUR, MINUTE
 from ...model.errors import InputError, Problem, SlotwiseError
-from ...solver.forecast.forecast import Calibration, Calibrator
+from ...solver.forecast.forecast import WINDOW, Calibration, Calibrator
 from .database import MEMORY, connected, shown_name
 from .polled import JobEstimate, JobKey, PolledState
 from .schema import ESTIMATES, FORMAT, JOBS, META, STEPS, TABLES, VERSION
@@ -394,13 +395,18 @@ class Store:
         )
 
     def first_estimates(
-        self, name: str, since: int | None = None, horizons: Sequence[int] = ()
+        self,
+        name: str,
+        since: int | None = None,
+        horizons: Sequence[int] = (),
+        last: int | None = None,
     ) -> list[KeptEstimate]:
         """Return the first estimate by one method of each job with a known start, by job.
 
         name: one of STARTS; for the median forecast also a forecast without a start counts. since:
         only those made at this second or later. horizons: bounds of classes of the estimated wait
-        in seconds; the first estimate in each class is returned.
+        in seconds; the first estimate in each class is returned. last: only the jobs with the last
+        starts, this many.
         """
         column = ESTIMATES.c[name]
         given: ColumnElement[bool] = column.is_not(None)
@@ -417,6 +423,11 @@ class Store:
         first = first.where(given & JOBS.c.started.is_not(None))
         if since is not None:
             first = first.where(ESTIMATES.c.at >= since)
+        if last is not None:
+            own = exists().where((ESTIMATES.c.job_key == JOBS.c.key) & given)
+            started = select(JOBS.c.key).where(JOBS.c.started.is_not(None) & own)
+            latest = started.order_by(JOBS.c.started.desc(), JOBS.c.key.desc()).limit(last)
+            first = first.where(ESTIMATES.c.job_key.in_(latest))
         chosen = first.group_by(*groups).subquery()
         same = (ESTIMATES.c.job_key == chosen.c.job_key) & (ESTIMATES.c.at == chosen.c.at)
         with self._transaction(writes=False) as connection:
@@ -426,9 +437,9 @@ class Store:
     def calibration(self) -> Calibration:
         """Return the factors of P10 and P90 by the forecasts whose start is known.
 
-        The first forecast of each job counts, in the order of the starts.
+        The first forecast of each job counts, in the order of the starts; the last WINDOW count.
         """
-        known = [item for item in self.first_estimates("likely") if item.quantiles]
+        known = [item for item in self.first_estimates("likely", last=WINDOW) if item.quantiles]
         calibrator = Calibrator()
         for item in sorted(known, key=lambda each: (each.started, each.number)):
             early, late = item.quantiles[0], item.quantiles[-1]

@@ -42,7 +42,7 @@ class KeyReader:
         return bool(self._rest)
 
     def feed(self, data: bytes) -> Iterator[str]:
-        """Return the keys that these bytes denote, without unknown sequences."""
+        """Yield the keys that these bytes denote, without unknown sequences."""
         text = self._rest + self._decoder.decode(data)
         self._rest = ""
         at = 0

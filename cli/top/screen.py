@@ -66,7 +66,7 @@ class TopPage:
 
     @property
     def rows(self) -> list[ListedJob]:
-        """The jobs that are listed, in order."""
+        """Return the listed jobs, in order."""
         return [] if self.listing is None else self.view.choice.of(self.listing.jobs)
 
 
@@ -242,7 +242,7 @@ def _keys_line(page: TopPage) -> str:
 
 
 def _meanings(width: int) -> Iterable[str]:
-    """Return the meaning of the columns."""
+    """Yield the meaning of the columns."""
     from textwrap import wrap
 
     texts = (

@@ -85,7 +85,7 @@ class LiveTerminal:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines, now."""
+        """Return the current numbers of columns and lines."""
         columns, lines = shutil.get_terminal_size(_SIZE)
         with suppress(OSError):  # what the terminal says comes before COLUMNS: it may change
             columns, lines = os.get_terminal_size(1)

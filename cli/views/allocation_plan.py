@@ -22,7 +22,7 @@ ABSTRACT = "1970-01-01T00:00:00+00:00"
 def allocation_plan(instance: Instance, plan: Plan) -> str:
     """Return a plan in the form of lsb.allocation.plan.json, which LSF's planner writes.
 
-    RANK is the order within a queue. Jobs without a planned start are left out.
+    RANK is the order within a queue. Jobs without a planned start are omitted.
     """
     queues = {job.id: job.queue for job in instance.pending}
     ranks: Counter[str] = Counter()

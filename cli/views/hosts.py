@@ -91,7 +91,7 @@ def _held(instance: Instance, job: Job, slots: int) -> int:
 def gpu_lines(
     instance: Instance, job: Job, allocation: Mapping[str, int] | None = None
 ) -> Iterator[str]:
-    """Return the lines of bjobs -l on the GPUs of a job, none for a job without GPUs."""
+    """Yield the lines of bjobs -l on the GPUs of a job, none for a job without GPUs."""
     from ...model.errors import InputError
     from ...model.resreq import RequirementMerging
 

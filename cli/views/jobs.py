@@ -1,4 +1,6 @@
-"""Jobs in the words of LSF's ``bjobs``: what runs, and what waits with what (VEW-01, VEW-06)."""
+"""Jobs in the form of LSF's ``bjobs``: running jobs, and pending jobs with reasons (VEW-01,
+VEW-06).
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,7 @@ JOB_COLUMNS = (
 )
 
 
-#: No job of which something is not considered.
+#: Empty: no job with omissions.
 NOTHING: Mapping[str, Sequence[Omission]] = {}
 
 
@@ -103,7 +105,7 @@ def bjobs(
 ) -> str:
     """Return running, then pending jobs: one line for each, or the long form.
 
-    cautions: what is not considered of the jobs that were to start, by job.
+    cautions: omissions of the jobs that were to start, by job.
     """
     if asked.arrays:
         return arrays(snapshot, asked, format)
@@ -315,7 +317,7 @@ def by_machine(instance: Instance, amounts: Mapping[str, Number]) -> dict[str, N
 
 
 def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
-    """Return the lines on the job, its request, and its run limit or that of its queue.
+    """Yield the lines on the job, its request, and its run limit or that of its queue.
 
     status: with the queue on the first line; "" leaves both out, as bhist does.
     """
@@ -384,7 +386,7 @@ def _pending_text(
 def reserved_lines(
     instance: Instance, time: int, slots: Mapping[str, int], memory: Mapping[str, float]
 ) -> Iterator[str]:
-    """Return the resources that a pending job reserves since `time`: slots, and memory (MB)."""
+    """Yield the resources that a pending job reserves since `time`: slots, and memory (MB)."""
     slots, memory = by_machine(instance, slots), by_machine(instance, memory)
     since, count = stamp(instance, time), sum(slots.values())
     if count == 1:

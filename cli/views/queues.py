@@ -248,7 +248,7 @@ PRINTED = {
 
 
 def _formula_lines(formula: AbsolutePriority) -> Iterator[str]:
-    """Return the formula's block of bqueues -l; its layout is assumed."""
+    """Yield the formula's block of bqueues -l; its layout is assumed."""
     yield "APS_PRIORITY:"
     weights, limits, delays = (section.replace("_", " ") for section in SECTIONS)
     heads = (f"{weights} FACTORS", f"{limits} FACTORS", delays)

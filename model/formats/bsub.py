@@ -75,7 +75,7 @@ class BsubLine:
     #: Fields of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
     #: (:class:`~slotwise.model.job.ArraySpec`).
     fields: dict[str, Any] = field(default_factory=dict)
-    #: Errors, with the line of the script.
+    #: Errors, with the line number in the script.
     problems: list[Problem] = field(default_factory=list)
     #: Options that do not affect the start, as given.
     quiet: list[str] = field(default_factory=list)
@@ -669,7 +669,7 @@ def _requirement(submission: BsubLine, text: str) -> None:
 
 
 def _queue(submission: BsubLine, text: str) -> None:
-    """One queue, or several of which the first that takes the job counts."""
+    """Set the queues of a submission; with several, the job goes to the first that accepts it."""
     submission.queues = tuple(text.split())
     if not submission.queues:
         raise ValueError(f"must be one name, not {text!r}")
@@ -741,7 +741,7 @@ def _job_group(submission: BsubLine, text: str) -> None:
 
 
 def _name(submission: BsubLine, text: str) -> None:
-    """The name of a job, and the elements of an array; how many there may be is asked later."""
+    """Set the name of a job and the elements of its array; their number is checked later."""
     name, spec = parse_array(" ".join(text.split()), LARGEST_INDEX)
     for key in ("name", "array"):
         submission.fields.pop(key, None)

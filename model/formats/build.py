@@ -161,7 +161,7 @@ def _params(entry: d.Section, queues: Sequence[Queue]) -> Params:
 
 
 def _queue(entry: d.Section, unit_type: str) -> Queue:
-    """unit_type: the cluster's default, "" where it has none."""
+    """Return a queue. unit_type: the cluster's default type, "" if it has none."""
     queue = Queue(**given(Queue, entry))
     return replace(queue, exclusive=f"CU[{unit_type}]") if queue.exclusive == "CU[]" else queue
 
@@ -170,7 +170,10 @@ def _omission(entry: d.OmissionEntry) -> Omission:
     jobs = None if entry.jobs is None else tuple(entry.jobs)
     scope = {name: getattr(entry, name) for name in SCOPE}
     return Omission(
-        entry.what, entry.where, entry.count, jobs, entry.effect, changes=entry.changes, **scope
+        *(entry.what, entry.where, entry.count, jobs, entry.effect),
+        changes=entry.changes,
+        unplanned=tuple(entry.unplanned),
+        **scope,
     )
 
 
@@ -335,7 +338,7 @@ def _first_errors(data: Any, context: Any, error: ValidationError) -> Iterator[F
 
 
 def _parts(data: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    """A document in parts, with the number of the first entry of a list."""
+    """Yield a document in parts, with the number of the first entry of each list."""
     given = data if isinstance(data, dict) else {}
     for key, value in given.items():
         if isinstance(value, list):
@@ -361,7 +364,7 @@ def _judged(instance: Instance, found: list[Finding]) -> tuple[Instance | None, 
 
 
 def _with_strange(strange: list[Finding], found: list[Finding]) -> list[Finding]:
-    """Both; of a text with strange characters nothing else is said."""
+    """Return both lists of findings; a text with strange characters has no other findings."""
     places = {finding.place for finding in strange}
     return strange + [finding for finding in found if finding.place not in places]
 

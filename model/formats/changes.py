@@ -374,7 +374,10 @@ class _ChangeReader:
             self._found += [replace(f, place=(*where, *f.place[2:])) for f in findings]
             findings.clear()
             if known := next((job.id for job in jobs if job.id in self._jobs), None):
-                self._say((*where, "id"), f"there is a job {known} already")
+                self._say(
+                    (*where, "id"),
+                    f"there is a job {known} already: give each job an id of its own",
+                )
                 continue
             for number, job in enumerate(jobs):
                 settled = self._in_wall_clock(replace(job, submit=at), where)
@@ -464,7 +467,9 @@ class _ChangeReader:
         return given
 
     def _absolute(self, place: Location, line: str) -> tuple[str, dict[str, Any]]:
-        """A line of bmod without -aps and -apsn, which bsub does not have, and what they say."""
+        """Return a bmod line without -aps and -apsn, which bsub lacks, and the values of these
+        options.
+        """
         given: dict[str, Any] = {}
         for match in _APS.finditer(line):
             if match[1]:
@@ -612,7 +617,7 @@ def _one_of(known: Sequence[str]) -> Callable[[Any], Any]:
 def _load(values: Any) -> dict[str, float]:
     """Return load indices as numbers; sizes (MB) are not negative."""
     if not isinstance(values, Mapping) or not values:
-        raise ValueError('reports nothing: give values such as {"r1m": 2.5}')
+        raise ValueError(f'must be values such as {{"r1m": 2.5}}, not {reprlib.repr(values)}')
     read = {_NAME(name): _NUMBER(value) for name, value in values.items()}
     for name, value in read.items():
         if name in BUILTIN_AMOUNTS and not 0 <= value < math.inf:
@@ -621,9 +626,11 @@ def _load(values: Any) -> dict[str, float]:
 
 
 def _fields(given: Any) -> Any:
-    """Fields of a job; their values are looked at in the job that they give."""
+    """Return the fields of a job change; their values are checked in the changed job."""
     if not isinstance(given, Mapping) or not given:
-        raise ValueError('changes nothing: give fields of a job such as {"slots": 4}')
+        raise ValueError(
+            f'must be fields of a job such as {{"slots": 4}}, not {reprlib.repr(given)}'
+        )
     for name in given:
         if name not in _JOB_FIELDS:
             hint = nearest(name, _JOB_FIELDS) if isinstance(name, str) else ""
@@ -730,7 +737,7 @@ class _Review:
                 self._say(number, name, unknown_host(known, host))
 
     def _submitted(self, number: int, change: c.NewJob) -> None:
-        job: Any = change.job  # whatever a program puts there
+        job: Any = change.job  # any value that a program may have stored
         self.asked.append((job, number, change))
         if not isinstance(job, Job):
             return

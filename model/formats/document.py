@@ -290,6 +290,7 @@ class OmissionEntry(Section):
     hosts: f.Names = ()
     resources: f.Names = ()
     changes: Change = "starts"
+    unplanned: list[f.JobId] = Field(default_factory=list)
 
 
 class ConfigEntry(Section):

@@ -76,6 +76,7 @@ def _omission(item: Omission) -> Plain:
     jobs = {} if item.jobs is None else {"jobs": list(item.jobs)}
     scope = {name: list(getattr(item, name)) or None for name in SCOPE}
     rest = {"effect": _some(item.effect), **scope, "changes": _unless(item.changes, "starts")}
+    rest["unplanned"] = list(item.unplanned) or None
     return _kept(entry | rest) | jobs
 
 
@@ -290,7 +291,9 @@ def allocation_text(slots: Mapping[str, int]) -> str:
 
 
 def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
-    """One job; held: slots that it has, which it asked for if nothing else is said."""
+    """Return one job as a mapping of keys; held: slots that it has, which are also its request by
+    default.
+    """
     slots: int | str | None = job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
     defaults = {"queue": params.default_queue, "priority": params.default_priority}
     own = {"id": job.id} if slots == held else {"id": job.id, "slots": slots}

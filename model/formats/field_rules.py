@@ -167,6 +167,7 @@ _SCALARS = frozenset({str, int, float, bool})
 class FieldRule:
     """Rule for one field, or for two that share one key of a file."""
 
+    #: Names of the fields that share the rule.
     names: tuple[str, ...]
     #: Values that need no check.
     defaults: tuple[Any, ...]
@@ -174,6 +175,7 @@ class FieldRule:
     reads: Callable[[Any], Any]
     #: Predicates for the declared types of the fields, whose name is in `kind`.
     fit: tuple[Fits, ...]
+    #: Kind of the value, for messages.
     kind: str
     #: Encoder of the value for a file, None: unchanged.
     writes: Callable[[Any], Any] | None = None
@@ -263,21 +265,22 @@ def _limited(amounts: Any) -> dict[str, float]:
 def _percentages(amounts: Any) -> dict[str, float]:
     for name, value in amounts.items():
         if name not in ("mem", "swp", "tmp"):
-            raise ValueError(f"mem, swp and tmp may be percentages, not {name!r}")
+            raise ValueError(f"must have percentages of mem, swp or tmp only, not of {name!r}")
         if _AMOUNT(value) > 100:
             raise ValueError(f"must be 0% to 100%, not {value}%")
     return {name: _AMOUNT(value) for name, value in amounts.items()}
 
 
 def _size(value: Any) -> Any:
-    """A size that is too large for a plain number has its unit in a file."""
+    """Return a size; one that is too large for a plain number gets a unit."""
     return format_size(value) if type(value) in (int, float) and 1e15 <= value < math.inf else value
 
 
 def _factors(factors: Any) -> dict[str, float]:
     for name in factors:
         if name not in _FACTORS:
-            raise ValueError(f"no factor is called {name!r}{nearest(str(name), _FACTORS)}")
+            hint = nearest(str(name), _FACTORS) or f": use {', '.join(_FACTORS)}"
+            raise ValueError(f"unknown factor {name!r}{hint}")
     return {name: _FACTORS[name](value) for name, value in factors.items()}
 
 
@@ -328,6 +331,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     HostRequest: (),
     Omission: (
         _single("jobs", tuple[f.JobId, ...] | None),
+        _single("unplanned", tuple[f.JobId, ...]),
         *(_single(name, tuple[f.Name, ...]) for name in SCOPE),
         _single("changes", Change),
     ),
@@ -422,11 +426,13 @@ def _is_plain(value: Any) -> bool:
 class ClassRules:
     """The rules of one class of the model."""
 
+    #: Rules of the fields of the class.
     rules: tuple[FieldRule, ...]
     #: Default of each field, MISSING if it has none.
     usual: Mapping[str, Any]
     #: Function that returns all fields with a rule; names, defaults and rules are in `beside`.
     look: Callable[[Any], tuple[Any, ...]]
+    #: Fields whose check needs their value only: name, default and rule.
     beside: tuple[tuple[str, Any, FieldRule], ...]
 
     def wrong(self, item: Any, sound: set[tuple[FieldRule, type, Any]]) -> dict[FieldRule, str]:

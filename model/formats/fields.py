@@ -58,7 +58,7 @@ def _host_status(value: object) -> str:
     if isinstance(value, str) and value in HOST_STATUSES:
         return value
     hint = nearest(str(value), HOST_STATUSES) or f": known are {', '.join(HOST_STATUSES[:5])} …"
-    raise ValueError(f"no host status is called {value!r}{hint}")
+    raise ValueError(f"unknown host status {value!r}{hint}")
 
 
 def _new_name(value: object) -> str:
@@ -105,7 +105,7 @@ def _number(value: object) -> float:
 def _amount(value: object) -> float:
     number = _number(value)
     if number < 0:
-        raise ValueError(f"must not be negative, not {value!r}")
+        raise ValueError(f"must be 0 or more, not {value!r}")
     return number
 
 
@@ -166,7 +166,7 @@ def _slots(value: object) -> tuple[int, int | None]:
     if least < 1 or least > MOST or (most is not None and most > MOST):
         raise ValueError(f"must be 1 slot or more, not {value!r}")
     if most is not None and most < least:
-        raise ValueError(f"the maximum of {value!r} is less than the minimum")
+        raise ValueError(f"must be min,max with min at most max, not {value!r}")
     return least, most
 
 
@@ -188,7 +188,7 @@ def _queue_position(value: object) -> tuple[int, int]:
 def _elapsed(value: object) -> int:
     seconds = units.parse_duration(value)
     if seconds < 0:
-        raise ValueError(f"must not be negative, not {value!r}")
+        raise ValueError(f"must be 0 or more, not {value!r}")
     return seconds
 
 
@@ -626,7 +626,7 @@ def plain(item: Any, defaults: Mapping[str, Any] = MappingProxyType({})) -> dict
 
 @cache
 def _looks(kind: Hashable) -> tuple[tuple[KnownField, Callable[[Any], Any], Any], ...]:
-    """The fields of a class, what gives the value of each, and its default; pairs as tuples."""
+    """Return the fields of a class, with a getter and the default of each; pairs as tuples."""
     assert isinstance(kind, type)
     return tuple(
         (known, attrgetter(*known.names), known.defaults if known.fact.also else known.defaults[0])

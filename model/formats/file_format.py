@@ -18,7 +18,9 @@ from .units import parse_duration
 
 @dataclass(frozen=True, slots=True)
 class DefaultLimit:
-    """The requested time of jobs for which a log has none: seconds, or so many run times."""
+    """The requested time of jobs for which a log has none: seconds, or a multiple of the run
+    time.
+    """
 
     #: Text of the option, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
     text: str
@@ -95,7 +97,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """An instance, and what was odd in the file or left out of it, a line each."""
+    """An instance, with a line for each unexpected or omitted part of the file."""
 
     #: Instance that the file describes.
     instance: Instance

@@ -18,7 +18,7 @@ from .names import unknown_host
 
 
 def guarantee_findings(instance: Instance) -> Iterator[Finding]:
-    """Return all contradictions of guarantees, each at its place in the document."""
+    """Yield all contradictions of guarantees, each at its place in the document."""
     queues = dict.fromkeys(queue.name for queue in instance.queues)
     for index, item in enumerate(instance.service_classes):
         place: Location = ("service_classes", index, "ACCESS_CONTROL")

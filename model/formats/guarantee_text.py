@@ -23,7 +23,7 @@ _KINDS = "slots, hosts, package[slots=n:mem=m] or resource[name]"
 
 
 def goals(value: object) -> tuple[str, ...]:
-    """``[GUARANTEE]``; goals of time are kept as they are."""
+    """Parse GOALS such as ``[GUARANTEE]``; time-based goals are kept as text."""
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return tuple(_goal(item) for item in value)
     text = _checked(value).strip()
@@ -38,7 +38,7 @@ def goals(value: object) -> tuple[str, ...]:
 
 
 def _goal(text: str) -> str:
-    """One goal: GUARANTEE, or one of time with its amount and its times."""
+    """Return one goal: GUARANTEE, or a time-based goal with its amount and times."""
     word, _, rest = text.strip().partition(" ")
     if word.upper() not in GOALS:
         known = ", ".join(f"[{name}]" for name in GOALS)
@@ -47,12 +47,12 @@ def _goal(text: str) -> str:
 
 
 def goals_text(value: Iterable[str]) -> str:
-    """The text of goals."""
+    """Return the text of goals."""
     return " ".join(f"[{item}]" for item in value)
 
 
 def access(value: object) -> dict[str, tuple[str, ...]]:
-    """ACCESS_CONTROL ``QUEUES[a b] USERS[u]``, or a mapping."""
+    """Parse ACCESS_CONTROL ``QUEUES[a b] USERS[u]``, or a mapping."""
     found = dict(value) if isinstance(value, Mapping) else dict(_parts(value))
     for part in found:
         if part not in ACCESS:
@@ -62,12 +62,12 @@ def access(value: object) -> dict[str, tuple[str, ...]]:
 
 
 def access_text(value: Mapping[str, tuple[str, ...]]) -> str | None:
-    """The text of ACCESS_CONTROL."""
+    """Return the text of ACCESS_CONTROL."""
     return " ".join(f"{part}[{' '.join(names)}]" for part, names in value.items()) or None
 
 
 def pool_type(value: object) -> str:
-    """TYPE: slots, hosts, a package of slots and memory on one host, or a shared resource."""
+    """Parse TYPE: slots, hosts, a package of slots and memory on one host, or a shared resource."""
     text = _checked(value).strip()
     kind, bracket, rest = text.partition("[")
     inner = rest.rstrip().removesuffix("]").strip()
@@ -89,17 +89,24 @@ def _package(inner: str, value: object) -> str:
         if name not in ("slots", "mem") or not sign or name in amounts:
             raise ValueError(f"must be {_KINDS}, not {value!r}")
         if name == "slots" and not (amount.isascii() and amount.isdigit() and int(amount) > 0):
-            raise ValueError(f"a package has a whole number of slots of 1 or more, not {amount!r}")
+            raise ValueError(
+                f"the slots of a package must be a whole number of 1 or more, not {amount!r}"
+            )
         amounts[name] = amount if name == "slots" else f"{parse_size(amount):.10g}"
         if name == "mem" and parse_size(amount) <= 0:
-            raise ValueError(f"a package has more memory than none, not {amount!r}")
+            raise ValueError(f"the memory of a package must be more than 0, not {amount!r}")
     return ":".join(f"{name}={amounts[name]}" for name in ("slots", "mem") if name in amounts)
 
 
 def distribution(value: object) -> tuple[Guarantee, ...]:
-    """DISTRIBUTION ``[class, 5] [other, 10%]``, in brackets or not, or a mapping."""
+    """Parse DISTRIBUTION ``[class, 5] [other, 10%]``, in brackets or not, a mapping or a list."""
     if isinstance(value, Mapping):
         pairs = [(str(name), str(amount)) for name, amount in value.items()]
+    elif isinstance(value, (list, tuple)) and value:
+        each = value if all(isinstance(item, (list, tuple)) for item in value) else [value]
+        if any(len(item) != 2 for item in each):
+            raise ValueError(f"must be [class, amount] or [class, n%] for each, not {value!r}")
+        pairs = [(str(name), str(amount)) for name, amount in each]
     else:
         text = _checked(value).strip()
         bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
@@ -110,18 +117,18 @@ def distribution(value: object) -> tuple[Guarantee, ...]:
     names = [item.service_class for item in found]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"guarantees something to {name} twice")
+            raise ValueError(f"has {name} twice in {value!r}: give each service class one amount")
     return tuple(found)
 
 
 def distribution_text(value: Iterable[Guarantee]) -> str | None:
-    """The text of DISTRIBUTION."""
+    """Return the text of DISTRIBUTION."""
     pairs = (f"[{item.service_class}, {share_text(item.share)}]" for item in value)
     return " ".join(pairs) or None
 
 
 def share(text: str) -> GuaranteedAmount:
-    """``5`` or ``10%``."""
+    """Parse an amount such as ``5`` or ``10%``."""
     match = _AMOUNT.fullmatch(text.strip())
     if match is None or (match[2] and float(match[1]) > 100):
         raise ValueError(f"must be an amount such as 5, or 10%, not {text!r}")
@@ -129,12 +136,14 @@ def share(text: str) -> GuaranteedAmount:
 
 
 def share_text(value: GuaranteedAmount) -> str:
-    """The text of an amount or a percentage."""
+    """Return the text of an amount or a percentage."""
     return f"{value.amount:.10g}{'%' * value.percent}"
 
 
 def loans(value: object) -> LoanPolicy:
-    """LOAN_POLICIES ``QUEUES[all] DURATION[10] CLOSE_ON_DEMAND RETAIN[5] IDLE_BUFFER[10%]``."""
+    """Parse LOAN_POLICIES ``QUEUES[all] DURATION[10] CLOSE_ON_DEMAND RETAIN[5]
+    IDLE_BUFFER[10%]``.
+    """
     found = dict(_parts(value))
     known = ("QUEUES", "DURATION", "CLOSE_ON_DEMAND", "RETAIN", "IDLE_BUFFER")
     for word in found:
@@ -144,7 +153,9 @@ def loans(value: object) -> LoanPolicy:
     if not queues:
         raise ValueError(f"needs QUEUES[all] or QUEUES[names], not {value!r}")
     if found.get("CLOSE_ON_DEMAND") is not None:
-        raise ValueError("CLOSE_ON_DEMAND has nothing in brackets")
+        raise ValueError(
+            f"CLOSE_ON_DEMAND takes no value, not [{found['CLOSE_ON_DEMAND']}]: leave it out"
+        )
     listed = tuple(name for name in queues if not name.startswith("!"))
     exempt = tuple(name[1:] for name in queues if name.startswith("!"))
     retain, buffer = found.get("RETAIN"), found.get("IDLE_BUFFER")
@@ -159,7 +170,7 @@ def loans(value: object) -> LoanPolicy:
 
 
 def _duration(text: str | None) -> int | None:
-    """Minutes, or ``forever``."""
+    """Return the seconds of a number of minutes, None if ``forever``."""
     word = (text or "").strip()
     if word == "forever":
         return None
@@ -169,7 +180,7 @@ def _duration(text: str | None) -> int | None:
 
 
 def loans_text(value: LoanPolicy | None) -> str | None:
-    """The text of LOAN_POLICIES."""
+    """Return the text of LOAN_POLICIES."""
     if value is None:
         return None
     queues = " ".join([*value.queues, *(f"!{name}" for name in value.exempt)])
@@ -189,7 +200,7 @@ def _checked(value: object) -> str:
 
 
 def _parts(value: object) -> list[tuple[str, str | None]]:
-    """Words, each with what it has in brackets."""
+    """Return the words of a text, each with its content in brackets."""
     text = _checked(value).strip()
     found = [(match[1], match[2]) for match in _PART.finditer(text)]
     words = [word for word, _ in found]
@@ -197,12 +208,12 @@ def _parts(value: object) -> list[tuple[str, str | None]]:
         raise ValueError(f"must be words such as QUEUES[all], not {value!r}")
     for word in words:
         if words.count(word) > 1:
-            raise ValueError(f"says {word} twice")
+            raise ValueError(f"has {word} twice in {value!r}: write it once")
     return found
 
 
 def _named(part: str, names: object) -> tuple[str, ...]:
     found = tokens(names or "")
     if not found:
-        raise ValueError(f"{part}[…] needs a name")
+        raise ValueError(f"{part}[] is empty: write one name or more, such as {part}[a b]")
     return found

@@ -169,14 +169,19 @@ class HostBuilder:
     def _written_places(
         self,
     ) -> Iterator[tuple[d.SharedEntry, float, tuple[str, ...] | None, Location]]:
-        """Each place with its amount, the words for its hosts (None: all) and where it stands."""
+        """Yield each location with its amount, the words for its hosts (None: all) and its
+        position.
+        """
         for index, entry in enumerate(self._document.shared_resources):
             where: Location = ("shared_resources", index)
             if isinstance(entry.amount, float):
                 yield entry, entry.amount, entry.hosts, (*where, "hosts")
                 continue
             if entry.hosts is not None:
-                self._problem((*where, "hosts"), "the amount names the hosts: leave hosts out")
+                self._problem(
+                    (*where, "hosts"),
+                    "is given, and the amount names hosts as well: leave hosts out",
+                )
             for amount, words in entry.amount:
                 yield entry, amount, words, (*where, "amount")
 
@@ -215,7 +220,10 @@ class HostBuilder:
         found = entry.name
         if entry.count is not None:
             if len(found) > 1:
-                self._problem(("hosts", index, "count"), "goes with one name, not with a range")
+                self._problem(
+                    ("hosts", index, "count"),
+                    f"needs one name, not a range of {len(found)} names: leave count out",
+                )
             try:
                 take_hosts(entry.count - 1)
             except ValueError as error:
@@ -224,7 +232,10 @@ class HostBuilder:
             found = tuple(f"{found[0]}{number}" for number in range(1, entry.count + 1))
         for name, host in zip(found, self._host(index, entry).alike(found), strict=True):
             if name in self._hosts:
-                self._problem(("hosts", index, "name"), f"the host {name} is already defined")
+                self._problem(
+                    ("hosts", index, "name"),
+                    f"the host {name} is already defined: give each host one entry",
+                )
             else:
                 self._entry[name] = index
                 self._hosts[name] = host
@@ -262,7 +273,10 @@ class HostBuilder:
         for name in ("mem", "swp", "tmp"):
             size = getattr(entry, name)
             if size is not None and name in amounts:
-                self._problem(("hosts", index, "amounts"), f"{name} is given twice")
+                self._problem(
+                    ("hosts", index, "amounts"),
+                    f"{name} is given twice: write it in amounts or as {name}, not in both",
+                )
             if size is not None:
                 amounts[name] = size
         return Host(
@@ -288,7 +302,9 @@ class HostBuilder:
                 del self._machines[name]
 
     def _expand(self, place: Location, word: str) -> Sequence[str]:
-        """Hosts of a word: of what is kept as a set, such as one group, the very tuple."""
+        """Return the hosts of a word; for a set that is stored, such as a group, that tuple
+        itself.
+        """
         known = self._known(place, word)
         if word == "all" or "*" in word:
             return known
@@ -396,7 +412,10 @@ class HostBuilder:
         entries: dict[str, tuple[int, d.UnitEntry]] = {}
         for index, entry in enumerate(self._document.compute_units):
             if entry.name in entries:
-                self._problem(("compute_units", index, "name"), f"{entry.name} is already defined")
+                self._problem(
+                    ("compute_units", index, "name"),
+                    f"the unit {entry.name} is already defined: give each unit one entry",
+                )
             entries.setdefault(entry.name, (index, entry))
         cyclic = self._cycles(entries)
         ranks = {name: number for number, name in enumerate(types)}
@@ -452,10 +471,15 @@ class HostBuilder:
             inner = entries[name][1]
             if entry.type in ranks and ranks.get(inner.type, -1) >= ranks[entry.type]:
                 self._problem(
-                    place, f"{name} is of type {inner.type}, which is not finer than {entry.type}"
+                    place,
+                    f"{name} is of type {inner.type}, which is not finer than {entry.type}: "
+                    "name units of a finer type",
                 )
             if name in parents:
-                self._problem(place, f"{name} is already a member of {parents[name]}")
+                self._problem(
+                    place,
+                    f"{name} is already a member of {parents[name]}: name it in one unit only",
+                )
             parents.setdefault(name, entry.name)
             hosts.update(dict.fromkeys(self._units.get(name, ())))
         return tuple(hosts)

@@ -68,7 +68,9 @@ class EntryColumns:
     Keys and values are those of :class:`.document.JobEntry`, instants in seconds.
     """
 
+    #: Number of entries.
     count: int
+    #: Values of each key, one per entry.
     values: Mapping[str, Sequence[Any]]
 
     @classmethod
@@ -180,7 +182,9 @@ class JobBuilder:
     def _elements(
         self, section: str, jobs: Sequence[Job], specs: Sequence[ArraySpec | Any]
     ) -> tuple[Job, ...]:
-        """The jobs with arrays spelt out; specs: of each, anything else where it is no array."""
+        """Return the jobs with arrays expanded; specs: array of each job, any other value for no
+        array.
+        """
         found: list[Job] = []
         entries: list[int] = []
         largest = self._params.max_job_array_size
@@ -308,7 +312,7 @@ class JobBuilder:
         return row | submitted
 
     def _jobs(self, columns: EntryColumns, used: Sequence[int] | None = None) -> list[Job]:
-        """The jobs; used: slots that those without -n hold."""
+        """Return the jobs; used: slots of running jobs without -n."""
         ids = columns.column("id")
         queues = [name or self._params.default_queue for name in columns.column("queue")]
         profiles = columns.column("application", "")

@@ -109,7 +109,9 @@ def _members(item: str, text: str) -> Sequence[str]:
     if match is not None:
         first, last = int(match[1]), int(match[2])
         if first > last:
-            raise ValueError(f"the range {item} in {_short(text)} runs backwards")
+            raise ValueError(
+                f"the range {item} in {_short(text)} falls: write the smaller number first"
+            )
         if last - first >= MAX_NAMES:
             raise ValueError(f"{_short(text)} stands for more than {MAX_NAMES:,} names")
         width = len(match[1]) if match[1].startswith("0") else 0
@@ -236,7 +238,7 @@ def allocation(value: object) -> dict[str, int]:
         slots = counted(f"slots on {name}", count)
         for host in expand_range(str(name)):
             if host in found:
-                raise ValueError(f"names {host} twice")
+                raise ValueError(f"has {host} twice: give all its slots as one number, 2*{host}")
             found[host] = slots
     return found
 

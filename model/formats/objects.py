@@ -82,7 +82,7 @@ _ENTRIES: dict[str, type[d.Section]] = {
 
 
 def attribute_place(finding: Finding, instance: Instance) -> Finding:
-    """The finding, its place as attributes and indices from the instance on."""
+    """Return the finding with its location as attributes and indices from the instance on."""
     place = finding.place
     if not place:
         return finding
@@ -120,7 +120,7 @@ def _number(section: str, name: str, instance: Instance) -> int:
 
 @cache
 def _python_names(section: str) -> dict[str, str]:
-    """Key of a file to the name of the model's field."""
+    """Return the name of the model's field for each key of a file."""
     entry = _ENTRIES.get(section)
     if entry is None:
         return {}
@@ -128,10 +128,11 @@ def _python_names(section: str) -> dict[str, str]:
 
 
 def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, list[Finding]]:
-    """The instance with the machines as the reader of files leaves them, and what it would say.
+    """Return the instance with machines as the reader of files makes them, and the reader's
+    findings.
 
-    The machines are given to that reader once more; hosts of groups and units in memory are hosts
-    themselves, which it must leave as they are. poll: called now and then.
+    Members of groups and units in memory are hosts already, which the reader must keep. poll:
+    called from time to time.
     """
     cluster = instance.cluster
     names = {host.name for host in cluster.hosts}
@@ -161,7 +162,7 @@ def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, lis
 
 
 def _without_group(cluster: Cluster) -> Iterator[Finding]:
-    """Machines that no group stands for, as one does in files."""
+    """Yield an error for each machine with nodes that has no group of its own."""
     known = {group.name for group in cluster.groups}
     machines = machine_nodes(cluster.hosts)
     for index, host in enumerate(cluster.hosts):
@@ -171,7 +172,7 @@ def _without_group(cluster: Cluster) -> Iterator[Finding]:
 
 
 def machine_nodes(hosts: Iterable[Host]) -> dict[str, list[str]]:
-    """Machines of several nodes, and the hosts that are their nodes, in order."""
+    """Return machines of several nodes with the hosts that are their nodes, in order."""
     found: dict[str, list[str]] = {}
     for host in hosts:
         if host.node_of:
@@ -180,9 +181,9 @@ def machine_nodes(hosts: Iterable[Host]) -> dict[str, list[str]]:
 
 
 def with_machine_groups(cluster: Cluster) -> Cluster:
-    """The cluster in which every machine of nodes is a group too, as files give it.
+    """Return the cluster with a group for every machine with nodes, as files have it.
 
-    One that is broken stays as it is.
+    An invalid cluster is returned unchanged.
     """
     whole = isinstance(cluster.hosts, tuple) and isinstance(cluster.groups, tuple)
     hosts = whole and all(
@@ -204,7 +205,7 @@ def with_machine_groups(cluster: Cluster) -> Cluster:
 def _unlike(
     section: tuple[str, ...], key: str, given: Sequence[object], found: Sequence[object]
 ) -> Iterator[Finding]:
-    """Objects whose hosts the reader has understood in another way."""
+    """Yield an error for each object whose hosts are not those that the reader resolves."""
     for number, (item, other) in enumerate(zip(given, found, strict=True)):
         listed, read = getattr(item, key), getattr(other, key)
         if listed is not None and (set(listed) != set(read) or len(listed) != len(read)):
@@ -213,7 +214,7 @@ def _unlike(
 
 
 def _document(cluster: Cluster, poll: Poll) -> d.Document:
-    """The machines as a document has them; nothing of it has to be read."""
+    """Return the machines as a document that need not be parsed."""
     inner: dict[str, list[str]] = {}
     for unit in cluster.units:
         if unit.parent is not None:
@@ -324,7 +325,7 @@ def require_sound(instance: Instance, poll: Poll = never) -> None:
 
 
 def _rank(finding: Finding) -> tuple[int, int]:
-    """Machines first, then the sections in their order; within one by number."""
+    """Return a sort key: machines first, then the sections in order; within one by number."""
     order = ["cluster", "params", *_OF_INSTANCE]
     place = finding.place
     first = order.index(str(place[0])) if place and place[0] in order else -1
@@ -334,7 +335,7 @@ def _rank(finding: Finding) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Survey:
-    """Looks at every object by itself, and leaves an instance of what is right."""
+    """Checks every object by itself, and builds an instance of the valid ones."""
 
     #: Called now and then.
     poll: Poll
@@ -349,7 +350,7 @@ class _Survey:
     sound: set[tuple[FieldRule, type, Any]] = field(default_factory=set)
 
     def instance(self, given: Instance) -> Instance:
-        """The instance without what is broken."""
+        """Return the instance without invalid parts."""
         parts: dict[str, Any] = {
             name: self._objects((name,), getattr(given, name), kind)
             for name, kind in _OF_INSTANCE.items()
@@ -392,7 +393,7 @@ class _Survey:
         return Cluster(**parts)
 
     def _objects(self, place: Location, given: Any, kind: type) -> tuple[Any, ...]:
-        """The objects of a tuple that are right, as far as they are."""
+        """Return the valid objects of a tuple."""
         if not isinstance(given, (tuple, OnDemand)):
             name = kind.__name__
             self._complain(place, f"must be a tuple of {name}, not {type(given).__name__}")
@@ -406,7 +407,7 @@ class _Survey:
         return right
 
     def _object(self, place: Location, item: Any, kind: type[Any]) -> Any:
-        """The object with what is wrong put right, None where that cannot be done."""
+        """Return the object with invalid values replaced, None if that is impossible."""
         if not isinstance(item, kind):
             self._complain(place, f"must be a {kind.__name__}, not {type(item).__name__}")
             return None
@@ -430,7 +431,7 @@ class _Survey:
         return replace(item, **{name: usual[name] for name in wrong}, **more)
 
     def _wrong(self, place: Location, item: Any) -> list[str]:
-        """Names of the fields that hold what they may not."""
+        """Return the names of the fields with invalid values."""
         wrong: list[str] = []
         for rule, message in class_rules(type(item)).wrong(item, self.sound).items():
             self.findings.append(Finding((*place, rule.names[0]), message))
@@ -439,7 +440,9 @@ class _Survey:
         return wrong
 
     def _own(self, place: Location, item: Any) -> dict[str, Any]:
-        """The fields of a cluster or an instance that hold no objects, wrong ones left out."""
+        """Return the fields of a cluster or an instance that are no objects, without invalid
+        ones.
+        """
         wrong = self._wrong(place, item)
         if wrong and place:
             self.defining = True
@@ -451,7 +454,7 @@ class _Survey:
         self.defining |= place[0] in _DEFINING
 
     def _with_slots(self, sound: Instance) -> Instance:
-        """Jobs whose number of slots is gone have the one that a file would give them."""
+        """Return jobs; a job whose number of slots was invalid has the default of a file."""
         gone = {f.place for f in self.findings if f.place[-1:] == ("slots",)}
         if not gone:
             return sound
@@ -482,7 +485,7 @@ class _Survey:
         )
 
     def _original(self, place: Location) -> Location:
-        """The place in the instance as it was given."""
+        """Return the location in the original instance."""
         for n, part in enumerate(place):
             if isinstance(part, int) and place[:n] in self.kept:
                 return (*place[:n], self.kept[place[:n]][part], *place[n + 1 :])
@@ -524,12 +527,12 @@ def instance(
     description: str = "",
     omissions: Iterable[Omission] = (),
 ) -> Instance:
-    """An instance of these parts, checked as a file is; the fields are those of :class:`Instance`.
+    """Return an instance of these parts, checked like a file; fields as in :class:`Instance`.
 
-    cluster: a cluster or its hosts. A mapping is taken for the plain data of an instance file, an
-    Instance is checked and returned as it is; both stand alone. queues: None for the one queue
-    "default". now: seconds from the origin, which is an ISO 8601 stamp or None.
-    Raises InputError with everything that is wrong, each with its path: ``pending[3].slots``.
+    cluster: a cluster or its hosts; a mapping is the plain data of an instance file, and an
+    Instance is checked and returned unchanged; both exclude other parts. queues: None for the one
+    queue "default". now: seconds from the origin, which is an ISO 8601 stamp or None. Raises
+    InputError with every error and its path: ``pending[3].slots``.
     """
     parts: dict[str, Any] = {key: value for key, value in locals().items() if key != "cluster"}
     if isinstance(cluster, (Mapping, Instance)):
@@ -556,7 +559,7 @@ def _is_given(value: Any) -> bool:
 
 
 def _params(params: Any, queues: tuple[Any, ...]) -> Any:
-    """The parameters, with the default queue that they have in a file; what is none stays."""
+    """Return the parameters, with the default queue of a file; an invalid value is kept."""
     sound = isinstance(params, Params) and isinstance(params.default_queue, str)
     if not sound or not all(isinstance(q, Queue) and isinstance(q.name, str) for q in queues):
         return params
@@ -564,7 +567,7 @@ def _params(params: Any, queues: tuple[Any, ...]) -> Any:
 
 
 def _in_queues(params: Any, lists: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """The jobs that name no queue in the one that a file would put them into."""
+    """Return the jobs, with the queue of a file for jobs that name none."""
 
     def placed(item: Any) -> Any:
         if isinstance(item, RunningJob):
@@ -575,7 +578,9 @@ def _in_queues(params: Any, lists: Mapping[str, tuple[Any, ...]]) -> dict[str, t
 
 
 def in_default_queue(job: Job, params: Any, queues: Iterable[Any]) -> Job:
-    """The job in DEFAULT_QUEUE, or the only queue, where it names none and none is its own."""
+    """Return the job in DEFAULT_QUEUE, or in the only queue, if it names none and none is its
+    own.
+    """
     default = getattr(params, "default_queue", job.queue)
     unnamed = isinstance(job.queue, str) and job.queue == Params().default_queue
     if not unnamed or job.queue == default:

@@ -23,7 +23,7 @@ from ..objective import ObjectiveName
 from ..omissions import SCOPE, Change, Omission
 from ..plan import MAX_MARGIN, PLANNED_TIMES, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
 from ..resreq import effective_requirement
-from ..resreq.syntax import Compound
+from ..resreq.syntax import Compound, every
 from .sealed import HEAD, PLAN, digest, refusal, sealed, unsealed
 
 _STATUSES = get_args(Status)
@@ -39,11 +39,11 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
-#: Beside a plan stands the outlook of its instance; whoever reads a plan looks anew.
+#: A saved plan also has the outlook of its instance; a reader of the plan recomputes it.
 _PLAN_KEYS = (*HEAD, "instance", "outlook", *_names(Plan))
 _ENTRY_KEYS = (*_names(PlannedJob), *(f"{name}_time" for name in PLANNED_TIMES))
 _CHANGE_KEYS = (*_names(PlanChange), "moved")
-#: Beyond these the numbers of a plan are a slip of the pen.
+#: Largest numbers of a plan; larger ones are typing errors.
 _MAX_SECONDS, _MAX_SLOTS = 10**15, 10**9
 
 
@@ -244,6 +244,8 @@ class _PlanReader:
             estimate=estimate,
             reserved=self._allocation(entry.get("reserved", {}), f"{place}.reserved"),
             alternative=self._number(entry, "alternative", place, "number") or 0,
+            requirement_alternative=self._number(entry, "requirement_alternative", place, "number")
+            or 0,
             needs_backfill=self._text(entry, "needs_backfill", place),
             terms=self._terms(entry.get("terms", []), f"{place}.terms"),
             exact_fit=self._text(entry, "exact_fit", place),
@@ -275,6 +277,12 @@ class _PlanReader:
             requirement = effective_requirement(self.instance, job).requirement
         except SlotwiseError:
             return  # a job that is refused has no start: the judge says so
+        choices, chosen = every(requirement), found.requirement_alternative
+        if not 0 <= chosen < len(choices):
+            said = f"is {chosen}, but the requirement of job {job.id} has {len(choices)}"
+            self._wrong(f"{said}: 0 to {len(choices) - 1}", f"{place}.requirement_alternative")
+            return
+        requirement = choices[chosen]
         if isinstance(requirement, Compound):
             given = sum(term.count or 0 for term in requirement.terms)
             rest = max(0, job.slots - given)
@@ -361,6 +369,10 @@ class _PlanReader:
             kinds = " or ".join(get_args(Change))
             self._wrong(f"must be {kinds}, not {changes!r}", f"{place}.changes")
             changes = "starts"
+        unplanned = entry.get("unplanned", [])
+        if not _is_texts(unplanned):
+            self._wrong("must be a list of job ids", f"{place}.unplanned")
+            unplanned = []
         return Omission(
             what=self._text(entry, "what", place),
             where=self._text(entry, "where", place),
@@ -368,6 +380,7 @@ class _PlanReader:
             jobs=None if jobs is None else tuple(jobs),
             effect=self._text(entry, "effect", place),
             changes=changes,
+            unplanned=tuple(unplanned),
             **scope,
         )
 

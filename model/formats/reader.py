@@ -26,7 +26,7 @@ _Lines = Callable[[Iterable[Location]], dict[Location, int]]
 
 @dataclass(frozen=True, slots=True)
 class InstanceFile:
-    """The format, for the registry."""
+    """The format of instance files, in the registry."""
 
     #: Name of the format in options.
     name: str = "instance"
@@ -54,7 +54,7 @@ def load(source: str | Path) -> Instance:
 
 
 def loads(text: str, source: str = "", *, format: str | None = None) -> Instance:
-    """Read an instance from text; `format` is "yaml", "json" or None for "look at it"."""
+    """Read an instance from text; `format` is "yaml", "json" or None to detect it."""
     return loads_with_warnings(text, source, format=format)[0]
 
 

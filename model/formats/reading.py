@@ -62,7 +62,7 @@ IsLog = Callable[[bytes], bool]
 
 
 def no_log(_head: bytes) -> bool:
-    """Return the error for a file that is no log, regardless of its first bytes."""
+    """Return False: a test for callers that read no logs."""
     return False
 
 
@@ -86,7 +86,7 @@ def spool(source: Path, target: Path, shown: str, is_log: IsLog) -> None:
 def opened(path: Path, source: str = "", is_log: IsLog | None = None) -> Iterator[BufferedReader]:
     """Return an open stream of a file; messages name it `source`.
 
-    is_log: whether a stream is one; None where the caller bounds what it reads.
+    is_log: whether a stream is one; None if the caller bounds what it reads.
     Raises InputError where it cannot be read, also from the block, or a stream has more bytes than
     are read.
     """

@@ -35,12 +35,12 @@ def of_jobs(
     look: Callable[[Location, Job], Iterable[Finding]],
     poll: Poll = never,
 ) -> list[Finding]:
-    """Return the findings about every job, placed at the job.
+    """Return the findings about every job, located at the job.
 
-    kind: all that the look depends on. One job of each kind is looked at first: of a sound section
-    the others need none.
+    kind: key of everything that the checks depend on. One job of each kind is checked first; if its
+    section is valid, the others need no check.
     """
-    with counting():  # suggestions count where findings are told
+    with counting():  # suggestions count only if findings are reported
         kinds = dict(zip(map(kind, jobs), jobs, strict=True))
         alike = polled(kinds.values(), poll)
         sound = not any(any(True for _ in look((), job)) for job in alike)
@@ -191,12 +191,12 @@ class _RequirementReader:
             yield replace(found, message=message, place=found.place or ("res_req",))
 
     def _refusals(self, job: Job, queue: Queue) -> Iterator[Finding]:
-        """Return findings that are placed at a field of the job."""
+        """Yield findings that are placed at a field of the job."""
         for found in self._merged(job, queue):
             yield found if found.place else replace(found, place=("res_req",))
 
     def _merged(self, job: Job, queue: Queue) -> Iterator[Finding]:
-        """Yield errors of the merged requirement; they have no place yet."""
+        """Yield errors of the merged requirement, not yet located."""
         try:
             merged = self._merging.requirement(job)
         except InputError as error:
@@ -245,7 +245,7 @@ class _RequirementReader:
 
 
 def _disagreement(requirement: Requirement, job: Job) -> Iterator[Finding]:
-    """Return an error if the counts of a compound requirement differ from the slots of the job."""
+    """Yield an error if the counts of a compound requirement differ from the slots of the job."""
     if isinstance(requirement, Compound):
         total = sum(term.count or 0 for term in requirement.terms)
         if total != job.most_slots:

@@ -259,7 +259,7 @@ def _possible(test: StatusTest, total: int) -> bool:
 _NAMES = ("queue", "user", "application", "from_host", "hosts", "service_class")
 #: Returns the names that a job uses.
 _NAMED = attrgetter(*_NAMES)
-#: All that bsub looks at.
+#: All fields that bsub checks.
 _SUBMITTED = attrgetter(
     *_NAMES,
     *("slots", "max_slots", "run_limit", "cpu_limit", "exclusive", "begin", "deadline", "priority"),
@@ -280,7 +280,7 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
         if job.begin is not None and job.deadline is not None and job.deadline <= job.begin:
             yield Finding((*place, "deadline"), "must be later than begin")
         if job.requeued:
-            return  # it was let in before; what its queue takes today is asked when it has a turn
+            return  # accepted earlier; its queue checks it at its dispatch attempt
         queue = references.queues.get(job.queue)
         if queue is not None and queue.users and not references.admits(queue.users, job.user):
             yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
@@ -302,7 +302,10 @@ def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Findi
             continue
         for index, job in enumerate(jobs):
             if job.id in seen:
-                yield Finding((section, index, "id"), f"there is a job {job.id} already")
+                yield Finding(
+                    (section, index, "id"),
+                    f"there is a job {job.id} already: give each job an id of its own",
+                )
             seen.add(job.id)
 
 
@@ -549,7 +552,9 @@ def _names(instance: Instance) -> Iterator[Finding]:
         seen: set[str] = set()
         for index, name in enumerate(given):
             if name in seen:
-                yield Finding((section, index, "name"), f"{name} is already defined")
+                yield Finding(
+                    (section, index, "name"), f"{name} is already defined: give it one entry"
+                )
             seen.add(name)
     yield from _group_limits(instance)
     hosts = {host.name for host in cluster.hosts}

@@ -150,7 +150,7 @@ def unseal_checkpoint(text: str, engine: Engine, source: str = "") -> dict[str, 
 def examine(content: Mapping[str, Any], shape: Any, source: str = "") -> None:
     """Raise InputError if a checkpoint has wrong keys or values of wrong types.
 
-    shape: a dataclass. The sum of such a checkpoint fits: somebody wrote it by hand.
+    shape: a dataclass. The checksum of such a checkpoint is valid, so the file was edited by hand.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -189,9 +189,10 @@ def _lone_key(given: Any, other: Any) -> tuple[str | int, ...]:
 
 @contextmanager
 def taking_over(source: str = "") -> Iterator[None]:
-    """While a state is taken over and goes on: what makes no sense is a damaged checkpoint.
+    """Report errors while a saved state is restored and continued as a damaged checkpoint.
 
-    A fault of slotwise itself is not told from it; to run again without --resume tells.
+    An internal error of slotwise cannot be distinguished from it; a run without --resume shows
+    which it is.
     """
     try:
         yield

@@ -22,6 +22,7 @@ from .build import examine
 from .document import Document, HostEntry, ParamsEntry, QueueEntry, Section
 from .encode import to_document
 from .finding import Finding, Location, section_of
+from .guarantee_text import distribution, share_text
 from .names import expand_range
 from .source_text import plain_data
 
@@ -29,6 +30,8 @@ from .source_text import plain_data
 _NAMES = ("name", "queue", "policy")
 #: Keys whose value is shares by name.
 _SHARES = frozenset({"FAIRSHARE", "USER_SHARES"})
+#: Short names of sections.
+_SHORT = {"pools": "guaranteed_pools"}
 #: Sections that are no configuration: a study compares equal jobs at equal times.
 _WORKLOAD = frozenset({"format", "origin", "now", "running", "pending", "future"})
 _OPENING, _CLOSING = "[({", "])}"
@@ -148,6 +151,7 @@ def _canonical(model: type[BaseModel], key: str) -> str:
 def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[Location]:
     """Return the places of a key in the document; unknown keys are left to the reader."""
     first, dot, rest = key.partition(".")
+    first = _SHORT.get(first, first) if dot else first
     if said := workload_key(key):
         raise SettingError(said)
     sections = [name for name in keys_of(Document) if name not in _WORKLOAD]
@@ -194,7 +198,7 @@ def _of_entries(
         entries = document[section] = _single_hosts(entries, name)
         names = [_name_of(entry) for entry in entries]
     found = _matching(names, name)
-    if not found and issubclass(model, HostEntry):  # hosts given as one range are meant together
+    if not found and issubclass(model, HostEntry):  # hosts given as one range belong together
         wanted = expand_range(name)
         found = [n for n, each in enumerate(names) if each in wanted]
     if not found:
@@ -223,11 +227,14 @@ def _of_parts(
         inside = entries[n].get(key)
         if key in _SHARES and inside is not None and not isinstance(inside, dict):
             entries[n][key] = inside = dict(text.user_shares(inside))
+        if key == "DISTRIBUTION" and isinstance(inside, str):
+            amounts = {i.service_class: share_text(i.share) for i in distribution(inside)}
+            entries[n][key] = inside = amounts
         if isinstance(inside, dict) and (alone or part in inside):
             places.append((section, n, key, part))
     if not places:
         owners = " or ".join(f"{section}.{_name_of(entries[n])}" for n in found[:3])
-        raise SettingError(f"{owners} has no {key} with a part {part!r}")
+        raise SettingError(f"{owners} has no {key} with a part {part!r}: set the whole {key}")
     return places
 
 
@@ -275,7 +282,10 @@ def _put(document: dict[str, Any], place: Location, setting: Setting) -> None:
         inside = inside.setdefault(part, {}) if isinstance(inside, dict) else inside[int(part)]
     value = _value(str(place[-1]), setting.value)
     if not isinstance(inside, dict):
-        raise SettingError(f"{'.'.join(map(str, place[:-1]))} has no keys")
+        raise SettingError(
+            f"{'.'.join(map(str, place[:-1]))} has no keys, so {place[-1]!r} cannot be set: "
+            "set it as a whole"
+        )
     if value is None:
         inside.pop(place[-1], None)
     else:

@@ -12,7 +12,7 @@ from ..confined import is_inside
 from ..errors import InputError, Problem
 from .reading import beginning, is_stream
 
-#: Bytes that are looked at.
+#: Number of bytes that are examined.
 HEAD = 8192
 #: First bytes of a gzip file, and zlib's number for that format with the largest window.
 GZIP, _GZIP_FORMAT = b"\x1f\x8b", 31

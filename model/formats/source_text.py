@@ -94,7 +94,7 @@ _NO_ANCHORS = "anchors and aliases (&x, *x) are not supported: write it out"
 
 #: Values that hold others.
 _NESTED = frozenset({dict, list})
-#: In place of data: the text has to be looked at more closely.
+#: Marks a text that needs a closer examination instead of data.
 _DOUBTFUL = object()
 
 
@@ -347,15 +347,15 @@ def file_content(path: Path) -> tuple[bytes, str | None]:
 
 
 def with_script(entry: Any, folder: Path) -> Any:
-    """A job's entry whose script counts from the folder of the file that it stands in."""
+    """Return a job's entry; a relative script path counts from the folder of the file."""
     name = entry.get("script") if isinstance(entry, dict) else None
     return entry | {"script": str(folder / name)} if isinstance(name, str) and name else entry
 
 
 def plain_data(text: str | bytes, source: str, format: str | None) -> tuple[Any, str]:
-    """The data of a text, and the text; bytes are taken for UTF-8; format: None for "look at it".
+    """Return the data of a text, and the text; bytes must be UTF-8. format: None to detect it.
 
-    Raises InputError for what is no YAML or JSON, or beyond the limits.
+    Raises InputError for invalid YAML or JSON, and beyond the limits.
     """
     check_length(text, source)
     if isinstance(text, bytes):
@@ -376,5 +376,6 @@ def _decoded(data: bytes, source: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        problem = Problem(f"is not UTF-8 text (byte {error.start})", source)
+        wrong = f"is not UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
+        problem = Problem(f"{wrong}; save the file as UTF-8", source)
         raise InputError([problem]) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -50,13 +50,14 @@ class CaseEntry(Section):
     @model_validator(mode="after")
     def _one_kind(self) -> CaseEntry:
         if self.generate is not None and (self.site or self.log or self.hosts):
-            raise ValueError("is generated: it takes no site, log or hosts")
+            given = ", ".join(key for key in ("site", "log", "hosts") if getattr(self, key))
+            raise ValueError(f"has generate and {given}: give generate alone, or leave it out")
         if self.generate is None and not self.site and not self.log:
             raise ValueError("has no workload: give site, log or generate")
         if self.log and self.site and self.hosts is not None:
             raise ValueError(GIVE_HOSTS)
         if self.hosts is not None and not self.log:
-            raise ValueError("has hosts: N, which means something for a log alone")
+            raise ValueError(f"has hosts: {self.hosts} without a log: give log, or leave hosts out")
         return self
 
     @property
@@ -206,10 +207,20 @@ def _disagreeing(study: StudyDocument) -> Iterator[Finding]:
         if said := workload_key(str(at[-1])):
             yield Finding(at, said)
     for key, values in study.parameters.items():
-        if len(set(map(value_text, values))) < len(values):
-            yield Finding(("parameters", key), "gives a value twice")
-    if study.seeds is not None and len(set(study.seeds)) < len(study.seeds):
-        yield Finding(("seeds",), "gives a seed twice")
+        if (again := _repeated(map(value_text, values))) is not None:
+            yield Finding(("parameters", key), f"gives {again!r} twice: give each value once")
+    if (seed := _repeated(study.seeds or ())) is not None:
+        yield Finding(("seeds",), f"gives {seed} twice: give each seed once")
+
+
+def _repeated(values: Iterable[object]) -> object:
+    """Return the first value that repeats an earlier one, None if all differ."""
+    seen: set[object] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def value_text(value: Any) -> str:

@@ -31,15 +31,15 @@ UNNAMED = "user"
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job that a line would submit, and the options of the line that have no say in its start."""
+    """A job that a bsub line would submit, and its options without effect on the start."""
 
     #: Submitted job.
     job: Job
     #: Options that do not affect the start.
     quiet: tuple[str, ...] = ()
-    #: Elements if the line submits an array; `job` then has the id and fields of the array.
+    #: Elements if an array is submitted; `job` then has the id and fields of the array.
     array: ArraySpec | None = None
-    #: Ignored parts of the line, with the reason.
+    #: Ignored options, with the reason.
     notes: tuple[str, ...] = ()
 
     @property
@@ -124,9 +124,9 @@ def _submitted_now(instance: Instance, job: Job) -> Job:
 def _in_a_queue(
     instance: Instance, job: Job, queues: Sequence[str], *, counted: bool
 ) -> tuple[Job, list[str], list[str]]:
-    """The job in the first of the queues that takes it, else in the first; what is wrong; notes.
+    """Return the job in the first queue that accepts it, else in the first; errors; notes.
 
-    counted: whether it says how many slots it asks for.
+    counted: whether the job states its number of slots.
     """
     tried: list[tuple[Job, list[str]]] = []
     for queue in queues or (job.queue,):

@@ -148,8 +148,8 @@ def exclusive(value: object) -> str:
 
 
 def user_shares(value: object) -> tuple[tuple[str, int], ...]:
-    """Pairs of ``USER_SHARES[[user1,10] [group@,3]]``, ``([user1,10])``, ``()``, of a mapping or a
-    list of pairs.
+    """Parse ``USER_SHARES[[user1,10] [group@,3]]``, ``([user1,10])``, ``()``, a mapping or a
+    list to pairs.
     """
     _check_length(value)
     if isinstance(value, str):
@@ -187,7 +187,7 @@ def _positive_shares(pairs: Iterable[tuple[object, object]]) -> tuple[tuple[str,
         if not isinstance(name, (str, int)):
             raise ValueError(f"must give shares to names, not to {name!r}")
         if str(name) in seen:
-            raise ValueError(f"gives shares to {name} twice")
+            raise ValueError(f"gives shares to {name} twice: give each name one number of shares")
         seen[str(name)] = number
     return tuple(seen.items())
 
@@ -280,9 +280,11 @@ def reservation_limits(value: object) -> dict[str, tuple[float, float]]:
     for name, first, second in _BOUND.findall(text):
         low, high = (parse_size(first), parse_size(second)) if second else (0.0, parse_size(first))
         if low > high:
-            raise ValueError(f"the range of {name} in {value!r} runs backwards")
+            raise ValueError(
+                f"the minimum of {name} in {value!r} is above its maximum: write [{name}=min,max]"
+            )
         if name in found:
-            raise ValueError(f"limits {name} twice")
+            raise ValueError(f"limits {name} twice in {value!r}: give each resource one range")
         found[name] = (low, high)
     if not found or _BOUND.sub("", text).strip():
         raise ValueError(f"must be [resource=min,max] or [resource=max], not {value!r}")
@@ -317,7 +319,8 @@ def resource_map(value: str) -> tuple[tuple[float, tuple[str, ...]], ...]:
             break
         if "default" in words:
             raise ValueError(
-                "[default] is an amount on every host alone: give the hosts amounts of their own"
+                f"{value!r} has [default], an amount of every single host: give each host its "
+                "amount under amounts"
             )
         found.append((float(match[1]), words))
     if not found or value[place:].strip():
@@ -354,7 +357,7 @@ def preemption(value: object) -> tuple[tuple[str, ...] | None, tuple[str, ...] |
     found: dict[str, tuple[str, ...]] = {}
     for word, names in _PREEMPTION.findall(text):
         if word in found:
-            raise ValueError(f"says {word} twice")
+            raise ValueError(f"has {word} twice in {value!r}: write all its queues in one list")
         found[word] = tuple(names.replace(",", " ").split()) or ("*",)
     if not found or _PREEMPTION.sub("", text).strip(" ,"):
         raise ValueError(f"must be PREEMPTIVE[queues] or PREEMPTABLE[queues], not {value!r}")
@@ -370,10 +373,10 @@ def unit_types(value: object) -> tuple[tuple[str, ...], str | None]:
     for word in tokens(value):
         name = word.removesuffix("!")
         if name in types:
-            raise ValueError(f"names the type {name} twice")
+            raise ValueError(f"has the type {name} twice in {value!r}: write each type once")
         if word.endswith("!"):
             if default is not None:
-                raise ValueError("marks two default types with '!': mark one")
+                raise ValueError(f"marks two default types with '!' in {value!r}: mark one")
             default = name
         types.append(name)
     return tuple(types), default or (types[0] if types else None)

@@ -14,7 +14,7 @@ from typing import Self
 
 from ..display import DAY, HOUR, MINUTE, WEEK
 
-#: Times beyond this (seconds, over 30,000 years) are taken for a slip of the pen.
+#: Largest time in seconds, over 30,000 years; larger values are typing errors.
 LONGEST = 10**12
 
 _SECONDS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
@@ -32,6 +32,7 @@ _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3}
 class LimitOnHost(int):
     """Seconds that count on a host or host model: ``8:00/hostA``."""
 
+    #: Host or host model whose CPU factor applies to the limit.
     host: str
 
     def __new__(cls, seconds: int, host: str) -> Self:
@@ -53,10 +54,10 @@ def parse_duration(value: object, unit: int = 1) -> int:
     else:
         raise ValueError(_expected_duration(value, unit))
     if abs(seconds) > LONGEST:
-        raise ValueError(f"{value!r} is longer than any job can be")
+        raise ValueError(f"must be at most {LONGEST} seconds, not {value!r}")
     whole = round(seconds)
     if abs(whole - seconds) > 1e-6:
-        raise ValueError(f"{value!r} is not a whole number of seconds")
+        raise ValueError(f"must be a whole number of seconds, not {value!r}")
     return whole
 
 
@@ -109,9 +110,9 @@ def parse_size(value: object, unit: float = 1.0, base: int = 1024) -> float:
     else:
         raise ValueError(f"must be a size such as 4G, 512M or a number of MB, not {value!r}")
     if not math.isfinite(size):
-        raise ValueError(f"{value!r} is no size")
+        raise ValueError(f"must be a finite size such as 4G, not {value!r}")
     if size < 0:
-        raise ValueError(f"must not be negative, not {value!r}")
+        raise ValueError(f"must be 0 or more, not {value!r}")
     return size
 
 
@@ -143,7 +144,7 @@ def parse_stamp(value: object) -> datetime:
     if stamp.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone: write {text}Z or +01:00")
     if stamp.microsecond:
-        raise ValueError(f"{text!r} is not a whole number of seconds")
+        raise ValueError(f"must be a whole number of seconds, not {text!r}")
     return stamp
 
 
@@ -226,12 +227,16 @@ class Clock:
         try:
             moment = now.replace(hour=hour, minute=minute, second=0, **wanted)  # type: ignore[arg-type]
         except ValueError as error:
-            raise ValueError(f"{text!r} is no time: {error}") from None
+            raise ValueError(
+                f"{text!r} is no time ({error}): write [[month:]day:]hour:minute"
+            ) from None
         try:
             if moment < now.replace(second=0):
                 moment = _later(moment, len(rest))
         except OverflowError:
-            raise ValueError(f"{text!r} does not come again") from None
+            raise ValueError(
+                f"{text!r} never comes again: give a day that its month has, such as 2:28:18:00"
+            ) from None
         return self.seconds(moment)
 
 
@@ -245,4 +250,6 @@ def _later(moment: datetime, given: int) -> datetime:
             return moment.replace(year=moment.year + months // 12, month=months % 12 + 1)
         except ValueError:
             continue
-    raise ValueError(f"{moment.day}.{moment.month}. does not come again")
+    raise ValueError(
+        f"day {moment.day} of month {moment.month} never comes again: give a day that its month has"
+    )

@@ -92,7 +92,7 @@ def as_known(instance: Instance, job: Job) -> Job:
 
 
 def _told(instance: Instance) -> Iterator[str]:
-    """Return the amounts (and load) that the instance lists as not given."""
+    """Yield the amounts (and load) that the instance lists as not given."""
     told = {
         name
         for item in instance.omissions

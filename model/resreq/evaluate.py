@@ -1,4 +1,4 @@
-"""Evaluation of selections and orders over all hosts at once (REQ-02 … REQ-07)."""
+"""Evaluation of selections and orders over all hosts as arrays (REQ-02 … REQ-07)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ class Local:
     A value of None is unknown: then a comparison with ``local`` keeps every host.
     """
 
+    #: Host type of the submission host, None if unknown.
     type: str | None = None
+    #: Host model of the submission host, None if unknown.
     model: str | None = None
     #: Whether LSF's default ``type==local`` applies to a selection that names no string or Boolean
     #: resource (REQ-04: bsub, lsrun, lsplace). False is the default of lsload and lshosts:
@@ -67,12 +69,12 @@ def select_mask(
     local_model: str | None = None,
     default_type: bool = True,
 ) -> BoolArray:
-    """Hosts that a selection chooses, shape (hosts,); None chooses by the defaults alone.
+    """Return the hosts that a selection chooses, shape (hosts,); None: chosen by the defaults only.
 
     A host with exclusive resources is chosen only if the selection names one of them (REQ-05). A
     comparison with a resource that a host lacks is false there. The default type is that of the
-    submission host, see :class:`Local`. Raises ResreqError for a name that no host or definition
-    knows, and for arithmetic with strings.
+    submission host, see :class:`Local`. Raises ResreqError for an unknown name, and for arithmetic
+    with strings.
     """
     local = Local(local_type, local_model, default_type)
     mask = np.ones(len(table), dtype=bool)
@@ -166,7 +168,7 @@ def truth(values: FloatArray) -> BoolArray:
 
 
 def value(part: Expression, table: HostTable, local: Local) -> FloatArray:
-    """The value of an expression on every host, shape (hosts,) or () for a constant."""
+    """Return the value of an expression on every host, shape (hosts,) or () for a constant."""
     match part:
         case Number(number):
             return np.asarray(number)
@@ -298,11 +300,12 @@ def _column(key: OrderKey, table: HostTable) -> FloatArray:
 def same_classes(
     names: Sequence[str], table: HostTable, mask: BoolArray | None = None
 ) -> list[IntArray]:
-    """Groupings of hosts for a same section, shape (hosts,) each: a class per host, -1 for none.
+    """Return groupings of hosts for a same section, shape (hosts,) each: class per host, -1 for
+    none.
 
-    A job must lie inside one class of one grouping (PLC-04). Where every host in `mask` has every
-    resource there is one grouping: equal in all. Where hosts lack some, agreement in any one will
-    do: the groupings then are "equal in all" and "equal in this one" for each resource.
+    A job must lie inside one class of one grouping (PLC-04). If every host in `mask` has every
+    resource, there is one grouping: equal in all. If hosts lack some, agreement in any one
+    suffices: the groupings are then "equal in all" and "equal in this one" for each resource.
     """
     candidates = np.ones(len(table), dtype=bool) if mask is None else mask
     columns = [_codes(name, table) for name in names]
@@ -334,9 +337,10 @@ def _labels(columns: Sequence[IntArray]) -> IntArray:
 def reasons(
     expression: Expression | None, table: HostTable, host: int, local: Local, unit: str = "MB"
 ) -> list[str]:
-    """Every condition of a selection that the host at position `host` fails; [] if it is chosen.
+    """Return every condition of a selection that the host at index `host` fails; [] if it is
+    chosen.
 
-    unit: LSF_UNIT_FOR_LIMITS, in which mem and swp are given.
+    unit: LSF_UNIT_FOR_LIMITS, the unit of mem and swp.
     """
     found = [
         f"{print_expression(part, unit)} is false{_facts(part, table, host, unit)}"
@@ -422,7 +426,7 @@ def _range(part: Expression, name: str, table: HostTable, unit: str, *, boolean:
 
 
 def _holding(part: Expression, table: HostTable, local: Local) -> BoolArray:
-    """Hosts on which a condition holds, [hosts]."""
+    """Return the hosts on which a condition holds, [hosts]."""
     with np.errstate(all="ignore"):
         result = truth(value(part, table, local))
     return np.broadcast_to(result, (len(table),))

@@ -584,7 +584,14 @@ class RequirementMerging:
 
     def requirement(self, job: Job) -> Merged:
         """Return the requirement of a job, as :func:`effective_requirement` does."""
-        return self.merged(job, (job.slots, job.most_slots))
+        found, chosen = self.merged(job, (job.slots, job.most_slots)), job.requirement_alternative
+        if chosen is None:
+            return found
+        choices = every(found.requirement)
+        if chosen >= len(choices):
+            text = f"requirement_alternative is {chosen}: the requirement of the job has"
+            raise InputError(f"{text} {len(choices)} alternatives, the first one is 0")
+        return replace(found, requirement=replace(choices[chosen], later=()))
 
     def merged(self, job: Job, slots: tuple[int, int] | None) -> Merged:
         """Return the requirement of a job; slots: minimum and maximum of -n, None if not given."""

@@ -148,7 +148,11 @@ class Builder:
         alternatives = []
         bars = _tokens(tree, "OR")
         if bars and self._in_term:
-            self.fail(bars[0], "a requirement in braces takes no alternatives ('||')")
+            self.fail(
+                bars[0],
+                "a requirement in braces takes no alternatives ('||')",
+                "one usage string in rusage[]",
+            )
         for place, alternative in enumerate(_subtrees(tree)):
             seen: set[str] = set()
             commas = _tokens(alternative, "COMMA")
@@ -585,8 +589,6 @@ _TILING = re.compile(
     r"(?:(?<=:)|^)\s*(?:stripe(?:\s*=\s*[0-9]+)?|gtile\s*=\s*(?:[0-9]+|'!'|\"!\"))\s*(?=:|\Z)"
 )
 _NOT_TILED = "stripe and gtile of span[] are read but not modelled"
-#: Text of the note about alternatives in braces.
-_ONLY_FIRST = "plans use alternative 1 only and name the others, tried in order: {}"
 #: Text of the note about an affinity[] that requests more than a number of processor units.
 _AFFINITY = (
     "of affinity[] plans count the processor units; where they lie, who shares them and what is "
@@ -598,7 +600,9 @@ _AFFINITY = (
 class Parsed:
     """A requirement and notes on what was accepted but has no effect, a sentence each."""
 
+    #: The parsed requirement.
     requirement: Requirement
+    #: Notes on ignored or changed parts, one sentence each.
     notes: tuple[str, ...] = ()
 
 
@@ -667,17 +671,7 @@ def _requirement(text: str, options: Options) -> tuple[Requirement, list[str]]:
     delays = [item.delay for item in found[1:] if item.delay is not None]
     if delays != sorted(delays):
         notes.append("a delay is shorter than the one before it")
-    if len(found) > 1:
-        notes.append(_ONLY_FIRST.format(_delays(found[1:])))
     return replace(found[0].requirement, later=tuple(found[1:])), notes
-
-
-def _delays(later: Sequence[Later]) -> str:
-    """Return the numbers of alternatives and their delays in words."""
-    return ", ".join(
-        f"{number} ({'without a delay' if item.delay is None else f'after {item.delay} min'})"
-        for number, item in enumerate(later, start=2)
-    )
 
 
 def _alone(

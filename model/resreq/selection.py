@@ -63,7 +63,7 @@ class SelectionBuilder:
     def _build(self, tree: Any, depth: int = 0, beside: Expression | None = None) -> Expression:
         """Return the expression of a part.
 
-        beside: the left operand, if the part is the right operand of a comparison.
+        beside: left operand, if the part is the right operand of a comparison.
         """
         rule: str = tree.data
         parts = tree.children
@@ -333,7 +333,7 @@ def _plain(value: float) -> Number:
 
 
 def plain(value: float) -> str:
-    """The shortest decimal text of a number, without an exponent."""
+    """Return the shortest decimal text of a number, without an exponent."""
     if value == int(value):
         return str(int(value))
     return format(Decimal(repr(value)), "f")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -39,6 +39,7 @@ class String:
 class Name:
     """A bare word: a resource, or a string value on one side of a comparison."""
 
+    #: The name as written.
     value: str
 
 
@@ -46,6 +47,7 @@ class Name:
 class Defined:
     """``defined(resource)``."""
 
+    #: Name of the resource.
     resource: str
 
 
@@ -127,6 +129,7 @@ class UsageString:
 
     #: Amounts, one for each resource.
     amounts: tuple[Amount, ...]
+    #: Duration of each phase in seconds, () without durations.
     durations: tuple[int, ...] = ()
     #: Decay of each phase, 0 (none) or 1 (linear).
     decays: tuple[float, ...] = ()
@@ -158,7 +161,7 @@ class Rusage:
         return any(usage.phased for strings in self.alternatives for usage in strings)
 
     def reservations(self, alternative: int = 0) -> tuple[Reservation, ...]:
-        """The reservations of one alternative."""
+        """Return the reservations of one alternative."""
         return tuple(
             item for usage in self.alternatives[alternative] for item in usage.reservations()
         )
@@ -168,6 +171,7 @@ class Rusage:
 class Span:
     """span[]: hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile per type or model (REQ-18)."""
 
+    #: Value of ``hosts=``, None if absent.
     hosts: int | None = None
     #: Default number of slots on each host; None: not set.
     ptile: int | None = None
@@ -183,6 +187,7 @@ class Span:
 class Cu:
     """cu[]: compute units (PLC-05 … PLC-11). type None means the cluster's default type."""
 
+    #: Type of the compute units; None: the default type.
     type: str | None = None
     #: Preference among units: config, maxavail or minavail.
     pref: str = "config"
@@ -225,6 +230,7 @@ class Simple:
     rusage: Rusage | None = None
     #: Distribution of slots over hosts.
     span: Span | None = None
+    #: Resources of same[].
     same: tuple[str, ...] = ()
     #: Compute units of the job.
     cu: Cu | None = None
@@ -232,7 +238,7 @@ class Simple:
     affinity: str = ""
     #: Text of stripe and gtile of span[], which no plan obeys.
     tiling: str = ""
-    #: Alternatives in braces that follow it, which no plan obeys.
+    #: Alternatives in braces that follow it.
     later: tuple[Later, ...] = ()
 
     @property
@@ -257,7 +263,9 @@ class Simple:
 class Term:
     """A term ``count*{requirement}`` of a compound requirement; the last count may be None."""
 
+    #: Number of slots; None: the rest of -n.
     count: int | None
+    #: Requirement of the term.
     requirement: Simple
 
 
@@ -267,7 +275,7 @@ class Compound:
 
     #: The terms in order.
     terms: tuple[Term, ...]
-    #: Alternatives in braces that follow it, which no plan obeys.
+    #: Alternatives in braces that follow it.
     later: tuple[Later, ...] = ()
 
 
@@ -275,6 +283,7 @@ class Compound:
 class Later:
     """An alternative ``|| {requirement}@delay`` after the first one (REQ-21)."""
 
+    #: Requirement of the alternative.
     requirement: Simple | Compound
     #: Minutes of pending time from which it may be used, None: not given.
     delay: int | None = None
@@ -293,6 +302,19 @@ def simples(requirement: Requirement) -> tuple[Simple, ...]:
 def every(requirement: Requirement) -> tuple[Requirement, ...]:
     """Return the first and all later alternatives; a requirement without any is returned alone."""
     return (requirement, *(item.requirement for item in requirement.later))
+
+
+def may_have_alternatives(texts: Iterable[str]) -> bool:
+    """Return whether one of these requirements may have alternatives in braces."""
+    return any("||" in text and "{" in text for text in texts)
+
+
+def openings(requirement: Requirement) -> tuple[int, ...]:
+    """Return the seconds after the submission from which each alternative may be used."""
+    minutes = [0]
+    for item in requirement.later:
+        minutes.append(max(minutes[-1], item.delay or 0))
+    return tuple(60 * each for each in minutes)
 
 
 #: Versions of the requirement language (docs/resreq.md has the differences).

@@ -127,7 +127,7 @@ class Vocabulary:
         return name in INCREASING_INDICES or name in self.increasing
 
     def names(self) -> frozenset[str]:
-        """All names that may be written, aliases included."""
+        """Return all names that may be written, including aliases."""
         return BUILTINS | self.numbers | self.strings | self.booleans | frozenset(ALIASES)
 
 

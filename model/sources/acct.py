@@ -62,7 +62,7 @@ _MULTIPLE = re.compile(r"(\d{1,9})\*(.+)")
 
 @dataclass(frozen=True, slots=True)
 class AcctLog:
-    """The finished jobs of an accounting log, and what was left out of it."""
+    """The finished jobs of an accounting log, and counts of skipped records."""
 
     #: In file order.
     jobs: Sequence[FinishedJob]
@@ -115,10 +115,10 @@ def finished_jobs(
     others: dict[str, int],
     source: str = "",
 ) -> Iterator[FinishedJob]:
-    """The jobs of a log as it is read, never all at once.
+    """Yield the jobs of a log while it is read.
 
-    bad: gets malformed records, and cells of others that cannot be read. others: counts records of
-    other types, and under :data:`SKEWED` those whose times were repaired.
+    bad: collects malformed records and unreadable cells. others: counts records of other types, and
+    under :data:`SKEWED` records with repaired times.
     """
     seen: dict[str, int] = {}
     for _, number, index, job in _records(lines, bad, others, source):
@@ -131,7 +131,7 @@ def _records(
     others: dict[str, int],
     source: str,
 ) -> Iterator[tuple[int, int, int, FinishedJob]]:
-    """Line, job number, array index and job (without its id) of every well-formed record."""
+    """Yield line, job number, array index and job (without its id) of every well-formed record."""
     count = 0
     table: SacctTable | None = None
     for at, line in enumerate(lines, start=1):
@@ -153,7 +153,9 @@ def _records(
                 others[words[0]] = others.get(words[0], 0) + 1
                 continue
             if words[0] != "JOB_FINISH":
-                raise ValueError(f"'{words[0]}' is no record type of lsb.acct")
+                raise ValueError(
+                    f"unknown record type {words[0]!r}: lsb.acct has JOB_FINISH records"
+                )
             fields = Fields(words)
             job_number, index, job, repaired = _finished(fields)
             if repaired:
@@ -169,7 +171,7 @@ def _records(
 
 
 def _table_of(header: str, source: str, at: int) -> SacctTable:
-    """The table of ``sacct -P``; InputError if it lacks a column."""
+    """Return the table of ``sacct -P``; raises InputError if it lacks a column."""
     table = SacctTable(header)
     if table.wrong:
         raise InputError([Problem(table.wrong, source, at)])
@@ -179,7 +181,9 @@ def _table_of(header: str, source: str, at: int) -> SacctTable:
 def _row(
     table: SacctTable, line: str, bad: BadRecords, others: dict[str, int], source: str, at: int
 ) -> tuple[int, int, FinishedJob] | None:
-    """Number, array index and job of a row of ``sacct -P``; None if it holds no finished job."""
+    """Return number, array index and job of a row of ``sacct -P``; None if it has no finished
+    job.
+    """
     try:
         found = table.finished(line)
         if isinstance(found, str):
@@ -197,7 +201,7 @@ def _row(
 
 
 def split(text: str) -> list[str]:
-    """The fields of a record. ValueError where a quote does not end, or ends inside a word."""
+    """Return the fields of a record; raises ValueError for an unclosed or misplaced quote."""
     words = _split_plain(text)
     if words is not None:
         return words
@@ -209,7 +213,9 @@ def split(text: str) -> list[str]:
             continue
         found = _FIELD.match(text, at)
         if found is None:
-            raise ValueError(f"field {len(words) + 1} has a quote that does not close at its end")
+            raise ValueError(
+                f"field {len(words) + 1} has no closing quote at its end: {text[at : at + 40]!r}"
+            )
         quoted = found[1]
         words.append(found[2] if quoted is None else quoted.replace('""', '"'))
         at = found.end()
@@ -229,7 +235,7 @@ def _split_plain(text: str) -> list[str] | None:
         elif part == " " and 0 < place < last:
             continue
         else:
-            # A string begins and ends at a blank, or where the line does.
+            # A string begins and ends at a blank, or at the ends of the record.
             begins = part[:1].isspace() or not place or (place == last and not part)
             ends = part[-1:].isspace() or place == last or (not place and not part)
             if not (begins and ends):
@@ -243,7 +249,7 @@ class Fields:
 
     def __init__(self, words: list[str], last: int | None = None) -> None:
         self._words = words
-        #: Time of the record before, None where there is none.
+        #: Time of the record before, None if there is none.
         self.last = last
         self._at = 1
         #: Names of unreadable fields, treated as not written.
@@ -269,16 +275,16 @@ class Fields:
         """Return the next field as a whole number."""
         word = self.text(name)
         if not _WHOLE.fullmatch(word):
-            raise ValueError(f"{name} '{word}' is not a whole number (field {self._at})")
+            raise ValueError(f"{name} must be a whole number, not {word!r} (field {self._at})")
         return in_range(int(word), name, word)
 
     def time(self, name: str) -> int:
         """Return the next field as seconds since 1970; 0 or -1 if not set."""
         value = self.whole(name)
         if value < -1:
-            raise ValueError(f"{name} {value} is before 1970 (field {self._at})")
+            raise ValueError(f"{name} must be seconds since 1970, not {value} (field {self._at})")
         if value > LAST_SECOND:
-            raise ValueError(f"{name} '{value}' is no time: seconds since 1970 (field {self._at})")
+            raise ValueError(f"{name} must be seconds since 1970, not {value} (field {self._at})")
         return value
 
     def number(self, name: str) -> float:
@@ -287,7 +293,7 @@ class Fields:
         return number_of(word, name, f" (field {self._at})")
 
     def known(self, name: str, read: Callable[[str], T], otherwise: U) -> T | U:
-        """The next field, or where it cannot be read what stands for one that is not set."""
+        """Return the next field; if it cannot be read, the value that means "not set"."""
         before = self._at
         try:
             return read(name)
@@ -308,7 +314,9 @@ class Fields:
 
     def _length(self, name: str, number: int) -> int:
         if not 0 <= number <= len(self._words):
-            raise ValueError(f"{name} {number} is no length of a list in this record")
+            raise ValueError(
+                f"{name} must be the length of a list, 0 to {len(self._words)}, not {number}"
+            )
         return number
 
     def skip(self, *names: str) -> None:
@@ -321,7 +329,7 @@ class Fields:
 
 
 def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
-    """Job number, array index, the job, and whether its times were repaired."""
+    """Return job number, array index, the job, and whether its times were repaired."""
     word = fields.text("version")
     version, lava = _version(word), of_lava(word)
     end = fields.time("eventTime")
@@ -402,7 +410,7 @@ _LISTS = {
 
 
 def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
-    """Application, run limit, charged share account; the rest must be there, and is not kept."""
+    """Read the rest of a record; return application, run limit and charged share account."""
     fields.skip("maxRMem", "maxRSwap", "inFileSpool", "commandSpool", "rsvId", "sla")
     fields.skip("exceptMask", "additionalInfo", "exitInfo", "warningAction", "warningTimePeriod")
     charged = fields.text("chargedSAAP")
@@ -464,10 +472,11 @@ def _in_order(submit: int, start: int, end: int) -> tuple[int, int]:
 
 def _check(number: int, slots: int, submit: int, start: int, end: int) -> None:
     if number < 0 or slots < 0:
-        raise ValueError(f"jobId {number} with {slots} processors; neither may be negative")
+        raise ValueError(f"jobId and processors must be 0 or more, not {number} and {slots}")
     if start and not submit <= start <= end:
         raise ValueError(
-            f"submitted at {submit}, started at {start} and finished at {end}: not in this order"
+            "the job must be submitted, started and finished in this order, not at "
+            f"{submit}, {start} and {end}"
         )
 
 
@@ -482,12 +491,15 @@ def of_lava(version: str) -> bool:
 
 def _version(word: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+(\.\d+)*", word):
-        raise ValueError(f"version '{word}' is no version")
+        raise ValueError(f"version must be numbers such as 10.1, not {word!r}")
     return tuple(int(part) for part in word.split("."))
 
 
 def _id(number: int, index: int, seen: dict[str, int]) -> str:
-    """``7``, ``7[2]`` for an array element, ``7#2`` for the second record of a requeued job."""
+    """Return an id:
+
+    ``7``, ``7[2]`` for an array element, ``7#2`` for the second run after a requeue.
+    """
     name = f"{number}[{index}]" if index > 0 else str(number)
     seen[name] = seen.get(name, 0) + 1
     return name if seen[name] == 1 else f"{name}#{seen[name]}"
@@ -538,7 +550,9 @@ class Requirements:
         self._domains = Domains(self._machines)
 
     def home(self, name: str) -> str:
-        """A submission host as the cluster calls it; "" where it is none of its hosts."""
+        """Return a submission host in the cluster's spelling; "" if it is no host of the
+        cluster.
+        """
         known = self._domains.known(name)
         return known if known in self._machines else ""
 
@@ -648,11 +662,11 @@ class AcctJobs(OnDemand[Job]):
         )
 
     def passed_over(self) -> Iterator[tuple[str, ...]]:
-        """For each job the parts of its requirement that are left out."""
+        """Return for each job the omitted parts of its requirement."""
         return (self._asks(job)[1] for job in self.records())
 
     def recorded_starts(self) -> Mapping[str, int]:
-        """When the jobs really started, in seconds from second 0, by id."""
+        """Return the real start of each job by id, in seconds from second 0."""
         return _Starts(self)
 
     def start_of(self, place: int) -> tuple[str, int]:

@@ -79,9 +79,9 @@ class FinishedJobs(Sequence[FinishedJob]):
         self._occurrence: dict[int, int] | None = None
 
     def add(self, number: int, index: int, job: FinishedJob) -> None:
-        """Append a job; its id is left out of account for the number and array index.
+        """Append a job; its number and array index replace its id.
 
-        Raises ValueError for a number that no record can mean (beyond 64 bits).
+        Raises ValueError for a number of more than 64 bits, which no record has.
         """
         try:
             for host, slots in job.hosts.items():
@@ -91,7 +91,9 @@ class FinishedJobs(Sequence[FinishedJob]):
             row = array("q", [number, index, *(_NO_LIMIT if v is None else v for v in values)])
         except OverflowError:
             del self._hosts[self._first_host[-1] :], self._slots[self._first_host[-1] :]
-            raise ValueError("a number is too large to be one of a record") from None
+            raise ValueError(
+                f"job {number} has a number of more than 64 bits: no record of LSF has one"
+            ) from None
         self._numbers.append(row[0])
         self._indices.append(row[1])
         for name, value in zip(_WHOLE, row[2:], strict=True):
@@ -103,7 +105,7 @@ class FinishedJobs(Sequence[FinishedJob]):
         self._occurrence = None
 
     def _word(self, text: str) -> int:
-        """The place of a text; equal ones are kept once."""
+        """Return the index of a text; equal texts are stored once."""
         place = self._place.setdefault(text, len(self._words))
         if place == len(self._words):
             self._words.append(text)

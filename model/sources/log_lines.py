@@ -24,37 +24,37 @@ _LONGEST = 300
 _ALWAYS = 2**24
 #: Bytes that a line of a packed log counts for at least: empty ones cost time too.
 _LEAST = 64
-#: The range of every number in a record, either side of 0: nobody measured more, and sums of
-#: hundreds still fit into 64 bits.
+#: Largest number in a record, positive or negative: larger than any measurement, while sums of
+#: hundreds of them fit into 64 bits.
 MAX_NUMBER = 2**53
 
 
 def in_range(value: _Number, name: str, word: str) -> _Number:
-    """A number of a record. ValueError where it is beyond what a log can mean."""
+    """Return a number of a record; raises ValueError if it exceeds the range of logs."""
     if not -MAX_NUMBER <= value <= MAX_NUMBER:
-        raise ValueError(f"{name} '{word}' is out of range")
+        raise ValueError(f"{name} must be a number within ±{MAX_NUMBER}, not {word!r}")
     return value
 
 
 def number_of(word: str, name: str, where: str = "") -> float:
-    """The number that a word of a record is; where: behind a complaint, its place in the line.
+    """Return the number of a word of a record; where: end of the message, the position in the line.
 
-    ValueError for what is none.
+    Raises ValueError for a word that is no number.
     """
     try:
         value = float(word)
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in word:
-        raise ValueError(f"{name} '{word}' is not a number{where}")
+        raise ValueError(f"{name} must be a number, not {word!r}{where}")
     return in_range(value, name, word)
 
 
 def log_lines(path: Path) -> Iterator[str]:
-    """The lines of a file as text.
+    """Yield the lines of a file as text.
 
-    Raises InputError if it cannot be read, has a line that is too long, or unpacks to too much: in
-    all, or for its size.
+    Raises InputError if it cannot be read, has a line that is too long, or unpacks to too much, in
+    total or in proportion to its size.
     """
     try:
         with opened(path, is_log=begins_as_log) as file:
@@ -72,7 +72,7 @@ def log_lines(path: Path) -> Iterator[str]:
 
 
 def _decoded(content: IO[bytes], source: str, taken: Callable[[], int] | None) -> Iterator[str]:
-    """taken: of a packed file, how many of its own bytes have been read by now."""
+    """Yield the lines of a stream. taken: number of bytes read from a packed file so far."""
     longest = limits().line
     total = counted = number = 0
     while line := content.readline(longest + 1):
@@ -103,7 +103,7 @@ def _swells(total: int, counted: int, taken: Callable[[], int]) -> str:
 
 
 def _begun(line: bytes, source: str) -> bytes:
-    """The first line without the mark that some editors put in front of UTF-8."""
+    """Return the first line without the UTF-8 mark that some editors add."""
     if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         raise InputError([Problem("is UTF-16: a log is UTF-8 text", source)])
     return line.removeprefix(BOM_UTF8)
@@ -118,17 +118,17 @@ def malformed(error: Exception, source: str, line: int) -> Problem:
 
 
 def refused_records(problems: Iterable[Problem], well_formed: int = 1) -> InputError:
-    """The refusal of a log with malformed records.
+    """Return the error for a log with malformed records.
 
-    well_formed: how many others there are. Where there are any, the refusal names the option that
-    takes them.
+    well_formed: number of other records. If there are any, the error names the option that skips
+    malformed records.
     """
     hint = "--keep-going leaves such records out, counts them and takes the others"
     return InputError(problems, hint if well_formed else "")
 
 
 def check_records(number: int, source: str) -> None:
-    """InputError once a log has more records than are read."""
+    """Raise InputError if a log has more records than allowed."""
     if number > limits().jobs:
         message = f"has more than {limits().jobs:,} records (--max-jobs)"
         raise InputError([Problem(message, source)])
@@ -160,7 +160,7 @@ class BadRecords:
             self.cells.append((what, job))
 
     def told_cells(self) -> list[str]:
-        """A line for each of the first cells that could not be read, and how many there are."""
+        """Return a line for each of the first unreadable cells, and the number of all."""
         lines = [str(problem) for problem, _ in self.cells]
         more = self.cell_count - len(lines)
         return lines + ([f"and {more:,} more cells that cannot be read"] if more else [])

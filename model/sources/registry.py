@@ -12,7 +12,9 @@ INSTANCE = "instance"
 
 
 def file_formats() -> tuple[FileFormat, ...]:
-    """All formats; the first that recognises a file reads it, so the least telling comes last."""
+    """Return all formats; the first that recognises a file reads it, so the least specific is
+    last.
+    """
     from ..formats.reader import InstanceFile
     from .trace import AcctLogFile, PoolSnapshot, SwfLogFile
 
@@ -20,10 +22,9 @@ def file_formats() -> tuple[FileFormat, ...]:
 
 
 def whole_by_itself(path: Path) -> FileFormat | None:
-    """The format of a file that is no instance file but says as much: it needs no options.
+    """Return the format of a file that is no instance file but needs no options either.
 
-    None for instance files, for logs, whose moment or hosts somebody has to say, and for anything
-    else.
+    None for instance files, for logs, which need a moment or hosts, and for anything else.
     """
     if kind_of(path) == INSTANCE:
         return None
@@ -32,6 +33,6 @@ def whole_by_itself(path: Path) -> FileFormat | None:
 
 
 def format_of(path: Path) -> FileFormat:
-    """The format of a file: a text without any mark is taken for the last one, an SWF log."""
+    """Return the format of a file; a text without any mark counts as the last one, an SWF log."""
     formats = file_formats()
     return next((item for item in formats if item.recognises(path)), formats[-1])

@@ -44,9 +44,9 @@ class SacctTable:
         self.wrong = f"has no column {', '.join(missing)}: give them to sacct -o" if missing else ""
 
     def finished(self, line: str) -> tuple[int, int, FinishedJob] | str:
-        """Number, array index and job of a row; or why it holds no finished job.
+        """Return number, array index and job of a row, or why it has no finished job.
 
-        Raises ValueError for a row that cannot be read.
+        Raises ValueError for an unreadable row.
         """
         cells = line.strip("\n").split("|")
         if len(cells) < len(self.names):
@@ -99,13 +99,13 @@ def _time(row: Mapping[str, str], name: str) -> int:
 
 
 def _shared_out(nodes: tuple[str, ...], cpus: int) -> dict[str, int]:
-    """CPUs by node: sacct has their sum, which is shared out evenly."""
+    """Return CPUs by node: sacct has their sum, which is divided evenly."""
     share, rest = divmod(cpus, len(nodes)) if nodes else (0, 0)
     return {name: max(1, share + (place < rest)) for place, name in enumerate(nodes)}
 
 
 def _requirement(held: Mapping[str, float], nodes: int, cpus: int) -> str:
-    """Memory of a node, and CPUs of a node if all have the same number."""
+    """Return the memory of a node, and CPUs of a node if all have the same number."""
     parts = []
     if held.get("mem"):
         parts.append(f"rusage[mem={held['mem'] / max(1, nodes):g}]")

@@ -33,17 +33,17 @@ def blank(value: object) -> bool:
 
 
 def number(value: Any) -> float | None:
-    """A number in any of its forms; None if none is set, infinity for no limit.
+    """Return a number in any of Slurm's forms; None if none is set, infinity for no limit.
 
-    Bare numbers and null (22.05), ``{"set":…, "infinite":…, "number":…}`` (23.02 and later), and
-    texts such as ``"Infinity"`` (+complex) and ``UNLIMITED``.
+    The forms are bare numbers and null (22.05), ``{"set":…, "infinite":…, "number":…}`` (23.02 and
+    later), and texts such as ``"Infinity"`` (+complex) and ``UNLIMITED``.
     """
     if isinstance(value, Mapping):
         if value.get("infinite"):
             return math.inf
         return number(value.get("number")) if value.get("set", "number" in value) else None
     if isinstance(value, bool):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"must be a number such as 4 or UNLIMITED, not {value!r}")
     if isinstance(value, (int, float)):
         if value in _INFINITE_NUMBERS:
             return math.inf
@@ -55,17 +55,19 @@ def number(value: Any) -> float | None:
         return math.inf
     if re.fullmatch(r"-?\d{1,20}(\.\d{1,9})?", word):
         return number(float(word))
-    raise ValueError(f"{word!r} is no number")
+    raise ValueError(f"must be a number such as 4 or UNLIMITED, not {word!r}")
 
 
 def whole(value: Any) -> int | None:
-    """A whole number; None if none is set or there is no limit."""
+    """Return a whole number; None if none is set or there is no limit."""
     found = number(value)
     return None if found is None or math.isinf(found) else int(found)
 
 
 def words(value: Any) -> tuple[str, ...]:
-    """Words in small letters of a list, or of a text with ``+``, ``,`` or ``|`` between them."""
+    """Return the words, in lower case, of a list or of a text with ``+``, ``,`` or ``|`` between
+    them.
+    """
     if blank(value):
         return ()
     parts = value if isinstance(value, list) else re.split(r"[+,|\s]+", str(value))
@@ -73,21 +75,22 @@ def words(value: Any) -> tuple[str, ...]:
 
 
 def text(value: Any) -> str:
-    """A text; a list is written with commas; "" if the value says nothing."""
+    """Return a text; a list is joined by commas; "" if there is no value."""
     if isinstance(value, list):
         return ",".join(map(str, value))
     return "" if blank(value) else str(value).strip()
 
 
 def truth(value: Any) -> bool:
-    """Yes or no in any of their forms."""
+    """Return a truth value in any of Slurm's forms."""
     if isinstance(value, (bool, int)):
         return bool(value)
     return str(value).strip().lower() in ("yes", "true", "1", "y")
 
 
 def seconds(value: Any) -> float | None:
-    """Seconds of ``1-02:03:04``, ``02:03`` or ``90`` (minutes); as :func:`number` otherwise.
+    """Return the seconds of ``1-02:03:04``, ``02:03`` or ``90`` (minutes); otherwise as
+    :func:`number`.
 
     Numbers of JSON are minutes too.
     """
@@ -101,10 +104,22 @@ def seconds(value: Any) -> float | None:
     return None if found is None else found * 60.0
 
 
-def clock_seconds(text: str) -> int:
-    """Seconds of Slurm's forms of a time limit.
+def switches(value: Any, wait: Any = None) -> tuple[int, float | None]:
+    """Leaf switches and the seconds that a job waits for them, of ``1@00:05:00``, or of two
+    numbers; 0 for any number, None if the cluster says how long.
+    """
+    if isinstance(value, str):
+        value, _, wait = value.partition("@")
+        seconds_given = seconds(wait) if wait.strip() else None
+    else:
+        seconds_given = number(wait) or None
+    return whole(value) or 0, seconds_given
 
-    ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``,
+
+def clock_seconds(text: str) -> int:
+    """Return the seconds of Slurm's forms of a time limit.
+
+    The forms are ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``,
     ``days-hours:minutes`` and ``days-hours:minutes:seconds``.
     """
     word = text.strip()
@@ -122,9 +137,9 @@ def clock_seconds(text: str) -> int:
 
 
 def stamp(value: Any, zone: tzinfo | None) -> int | None:
-    """Seconds since 1970 of an instant; None if there is none.
+    """Return the seconds since 1970 of an instant; None if there is none.
 
-    A number, or ``2026-11-26T23:53:29`` in the zone of the cluster (None: UTC).
+    The value is a number, or ``2026-11-26T23:53:29`` in the zone of the cluster (None: UTC).
     """
     if isinstance(value, str) and not blank(value) and not value.strip().isdigit():
         word = value.strip()
@@ -141,7 +156,9 @@ def stamp(value: Any, zone: tzinfo | None) -> int | None:
 
 
 def megabytes(value: Any) -> float | None:
-    """MB of ``100M``, ``4G`` or a number of MB; None if none is set, infinity for no limit."""
+    """Return the MB of ``100M``, ``4G`` or a number of MB; None if none is set, infinity for no
+    limit.
+    """
     if isinstance(value, str) and not blank(value):
         word = value.strip()
         if word.lower() in _INFINITE:
@@ -162,10 +179,10 @@ def amount_of(value: Any) -> float | None:
 
 
 def tres(value: Any) -> dict[str, float]:
-    """``cpu=8,mem=100M,node=1,gres/gpu:a100=2`` as amounts, mem in MB.
+    """Return ``cpu=8,mem=100M,node=1,gres/gpu:a100=2`` as amounts, mem in MB.
 
-    JSON lists of ``{"type", "name", "count"}`` and usages ``cpu=N(8)`` are read too; what has no
-    limit is not there.
+    JSON lists of ``{"type", "name", "count"}`` and usages ``cpu=N(8)`` are read too; unlimited
+    resources are missing from the result.
     """
     found: dict[str, float] = {}
     if isinstance(value, list):
@@ -187,7 +204,7 @@ def tres(value: Any) -> dict[str, float]:
 
 
 def _count(amount: str) -> float:
-    """A number of things: ``2K`` is 2048 of them."""
+    """Return a count; ``2K`` is 2048."""
     found = _SIZE.fullmatch(amount)
     assert found is not None
     factor = _UNITS[found[2].upper()] * (1024.0 if found[2] else 1.0)
@@ -195,9 +212,9 @@ def _count(amount: str) -> float:
 
 
 def gres(value: Any) -> dict[str, int]:
-    """``gpu:a100:4(S:0-1),gpu:2,license:1`` as counts by ``gpu:a100`` and ``gpu``.
+    """Return ``gpu:a100:4(S:0-1),gpu:2,license:1`` as counts by ``gpu:a100`` and ``gpu``.
 
-    ``gres/gpu:2``, ``gres:gpu:2`` and ``gpu=2`` are the same in requests.
+    Requests may also have ``gres/gpu:2``, ``gres:gpu:2`` and ``gpu=2``.
     """
     found: dict[str, int] = {}
     for part in re.split(r",(?![^()]*\))", text(value)):
@@ -215,7 +232,7 @@ def gres(value: Any) -> dict[str, int]:
 
 
 def host_list(value: Any) -> tuple[str, ...]:
-    """Names of ``n[1-3,07],login``, zeros in front and several brackets kept."""
+    """Return the names of ``n[1-3,07],login``; leading zeros and several brackets are kept."""
     if isinstance(value, list):
         return tuple(name for part in value for name in host_list(part))
     found: list[str] = []
@@ -238,12 +255,12 @@ def host_list(value: Any) -> tuple[str, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """Parts between commas that are not in brackets."""
+    """Return the parts between commas that are not in brackets."""
     return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
 
 
 def _numbers(listed: str, part: str) -> Iterable[str]:
-    """The numbers of ``1-3,07`` with their zeros."""
+    """Yield the numbers of ``1-3,07`` with their zeros."""
     for piece in listed.split(","):
         found = re.fullmatch(r"\s*(\d{1,12})(?:-(\d{1,12}))?\s*", piece)
         if found is None:

@@ -66,7 +66,7 @@ _SIZE = re.compile(r"\d{1,3}(?:[,' _]\d{3})+(?!\d)|\d{1,15}")
 _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
 #: ``Queue: 1 batch``, ``Queue: 2 [fque:2]``: a number and a name.
 _QUEUE = re.compile(r"(\d{1,9})\W+([A-Za-z][\w.-]*)")
-#: So many queues of a header are read.
+#: Maximum number of queues read from a header.
 _MAX_QUEUES = 1000
 ROUNDED = "a fraction of a second rounded up"
 TITLES = "a title row ignored"
@@ -119,7 +119,7 @@ class SwfLog:
 
     @property
     def waits(self) -> dict[int, int]:
-        """Recorded waits by job number, of the jobs that have one."""
+        """Return the recorded waits by job number, for jobs that have one."""
         known = self.wait >= 0
         jobs, waits = self.workload.job[known], self.wait[known]
         return dict(zip(jobs.tolist(), waits.tolist(), strict=True))
@@ -249,9 +249,10 @@ class _SwfLines:
         return SwfLog(workload, tuple(bad.report()), wait, self._queues)
 
     def _parts(self, table: dict[str, Ints]) -> Ints:
-        """Places of lines that are parts of a job which another line stands for.
+        """Return indices of lines that are parts of a job which another line represents.
 
-        Where no line is of the whole job, its first part stands for it, with all their run times.
+        If no line is for the whole job, its first part represents it, with the sum of the run
+        times.
         """
         partial = table["partial"] > 0
         if not partial.any():
@@ -276,10 +277,12 @@ class _SwfLines:
         return np.array(sorted(gone), dtype=np.int64)
 
     def _never_submitted(self, table: dict[str, Ints], places: Iterable[int]) -> list[int]:
-        """Places of jobs of which no part says when they were submitted, which are malformed."""
+        """Return indices of jobs without any recorded submission, which are malformed."""
         found = [place for place in places if table["submit"][place] == _LATER_BURST]
         for place in found:
-            error = ValueError("submit time -1; no line of this job says when it was submitted")
+            error = ValueError(
+                "submit time -1 on every line of this job: one line must have a time of 0 or more"
+            )
             self._bad.add(malformed(error, self._source, self._at_line[place]))
         return found
 
@@ -289,7 +292,7 @@ def _array(column: array[int]) -> Ints:
 
 
 def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Problem]]:
-    """Places of records whose job number an earlier one has, what is wrong with the first ones."""
+    """Return indices of records whose job number an earlier one has, and the first errors."""
     order = np.argsort(numbers, kind="stable")
     again = order[1:][np.diff(numbers[order]) == 0]
     shown = np.sort(again)[: limits().errors + 1]
@@ -307,12 +310,12 @@ def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Pro
 
 
 def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
-    """The columns that are read, as ints, and whether one was rounded.
+    """Return the columns that are read, as ints, and whether one was rounded.
 
-    ValueError says in a sentence what is malformed.
+    Raises ValueError with a sentence for a malformed record.
     """
     if len(words) < COLUMNS:
-        raise ValueError(f"{len(words)} columns; a record has {COLUMNS}")
+        raise ValueError(f"a record must have {COLUMNS} columns, not {len(words)}")
     record = tuple(
         _whole(words[position], name, up=position in _TIMES) for position, name in _READ.items()
     )
@@ -320,13 +323,13 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
         if position not in _READ:
             number_of(words[position], f"column {position + 1}")
     if record[0] < 0:
-        raise ValueError(f"job number {record[0]}; it must not be negative")
+        raise ValueError(f"job number must be 0 or more, not {record[0]}")
     partial = float(words[_STATUS]) in _PARTIAL
     if record[1] < 0 and not (partial and record[1] == _LATER_BURST):
-        raise ValueError(f"submit time {record[1]}; it must not be negative")
+        raise ValueError(f"submit time must be 0 or more, not {record[1]}")
     for value, name in zip(record[2:5], tuple(_READ.values())[2:5], strict=True):
         if value < -1:
-            raise ValueError(f"{name} {value}; it must be positive, or -1 for unknown")
+            raise ValueError(f"{name} must be 0 or more, or -1 for unknown, not {value}")
     if record[3] < 1:  # the log has only the allocated number for these jobs
         record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
     wait = _wait(words[2], words[1], record[1])
@@ -339,13 +342,13 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
 
 
 def _positive(word: str) -> int:
-    """A positive whole number, or -1 for unknown."""
+    """Return a positive whole number, or -1 for unknown."""
     number = float(word)
     return int(number) if number.is_integer() and number > 0 else -1
 
 
 def _wait(word: str, submit: str, rounded_submit: int) -> int:
-    """Whole seconds from the submission as rounded to the start, rounded up; -1 for unknown."""
+    """Return whole seconds from the rounded submission to the start, rounded up; -1 for unknown."""
     wait = float(word)
     if wait < 0 or "." not in word + submit:
         return max(-1, int(wait))
@@ -358,7 +361,7 @@ def _whole(word: str, name: str, *, up: bool) -> int:
     except ValueError:
         number = number_of(word, name)
         if not number.is_integer() and not up:
-            raise ValueError(f"{name} '{word}'; it must be a whole number") from None
+            raise ValueError(f"{name} must be a whole number, not {word!r}") from None
         return ceil(number)
     return in_range(value, name, word)
 
@@ -377,7 +380,7 @@ def _is_title(words: list[str]) -> bool:
 
 
 def _max_procs(header: dict[str, str]) -> int | None:
-    """The machine's size as the header states it: MaxProcs, or MaxNodes where that is missing."""
+    """Return the machine's size in the header: MaxProcs, or MaxNodes if that is missing."""
     for name in ("MaxProcs", "MaxNodes"):
         found = _SIZE.match(header.get(name, ""))
         if found and (size := int(re.sub(r"\D", "", found[0]))) > 0:
@@ -407,7 +410,7 @@ class SwfJobs(OnDemand[Job]):
         )
         self._columns = tuple(map(narrow, columns))
         self._queues, self._default = dict(queues), default
-        #: Number of the job that each follows, and its think time; None where none does.
+        #: Number of the job that each follows, and its think time; None if none does.
         self._follows: tuple[Ints, Ints] | None = None
         if log.preceding is not None and log.think is not None:
             self._follows = narrow(log.preceding), narrow(log.think)
@@ -432,7 +435,9 @@ class SwfJobs(OnDemand[Job]):
         )
 
     def _condition(self, place: int) -> dict[str, Any]:
-        """A job may start once another has ended, however, and its user has thought (DEP-06)."""
+        """Return the condition that a job starts after another one ended and its user has waited
+        (DEP-06).
+        """
         if self._follows is None or self._follows[0][place] < 0:
             return {}
         number, think = (int(column[place]) for column in self._follows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ NO_HOSTS = (
 
 @dataclass(frozen=True, slots=True)
 class SwfLogFile:
-    """SWF on hosts, for the registry."""
+    """The format of SWF logs on hosts, in the registry."""
 
     name: str = "swf"
     kind: str = "an SWF log, plain or gzipped"
@@ -71,7 +72,7 @@ class SwfLogFile:
 
 @dataclass(frozen=True, slots=True)
 class AcctLogFile:
-    """lsb.acct, for the registry."""
+    """The format of lsb.acct, in the registry."""
 
     name: str = "acct"
     kind: str = "lsb.acct, plain or gzipped"
@@ -95,13 +96,13 @@ def _left_out(counts: Mapping[str, int]) -> Iterator[str]:
 
 
 def remarks_on(log: Workload) -> tuple[str, ...]:
-    """What was repaired, filled in and left out of a log, a line each."""
+    """Return what was repaired, filled in and skipped in a log, a line each."""
     notes = (f"{count} × {note}" for note, count in log.notes.items())
     return (*notes, *_left_out(log.left_out))
 
 
 def nothing_to_replay(log: Workload) -> InputError:
-    """The refusal of a log of which no job can be replayed, with what would help."""
+    """Return the error for a log without a job that can be replayed, with a remedy."""
     why = "; ".join(_left_out(log.left_out)) or "it holds none"
     if NO_REQUEST in log.left_out:
         why += "; --default-limit 12h (or 2x, twice the run time) stands in for requested times"
@@ -117,12 +118,12 @@ def hosts_of_slots(count: int, slots: int) -> tuple[Host, ...]:
 def from_swf(
     workload: Workload, *, hosts: int | None = None, cluster: Instance | None = None
 ) -> Instance:
-    """An SWF log as jobs to come: slots are the processors, run limits the requested times.
+    """Return an SWF log as future jobs: slots are the processors, run limits the requested times.
 
-    hosts: over how many equal hosts the log's processors are spread. cluster: an instance whose
-    hosts, queues and parameters to take instead; its own jobs are left out. Records that no such
-    cluster can run are left out and counted as :func:`slotwise.model.workload.canonical` does.
-    Raises InputError if neither is given, or the log does not say how many processors there are.
+    hosts: number of equal hosts among which the log's processors are divided. cluster: an instance
+    whose hosts, queues and parameters to use instead; its jobs are ignored. Records that no such
+    cluster can run are skipped and counted as :func:`slotwise.model.workload.canonical` does.
+    Raises InputError if neither is given, or if the log has no number of processors.
     """
     base = _base_of_swf(workload, hosts, cluster)
     return _with_jobs(base, canonical(workload, _slots(base)), None)[0]
@@ -137,10 +138,10 @@ def _slots(instance: Instance) -> int:
 
 
 def _with_jobs(base: Instance, log: Workload, file: SwfLog | None) -> tuple[Instance, list[str]]:
-    """The jobs of a log to come in their queues, and what is to be said of these.
+    """Return the jobs of a log as future jobs in their queues, with notes.
 
-    A queue of the log is the site's of the name that the header gives its number, or of that
-    number; jobs of others are in the default queue.
+    A queue of the log is the site's queue with the name that the header gives its number, or with
+    that number as name; other jobs are in the default queue.
     """
     default = base.params.default_queue
     if default not in {item.name for item in base.queues}:
@@ -168,9 +169,9 @@ def _with_jobs(base: Instance, log: Workload, file: SwfLog | None) -> tuple[Inst
 
 
 def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
-    """`procs` processors spread over `hosts` hosts with one queue that allows backfill.
+    """Return `procs` processors divided among `hosts` hosts with one queue that allows backfill.
 
-    Raises InputError where one is missing, or there are more hosts than processors.
+    Raises InputError if one is missing, or if there are more hosts than processors.
     """
     if hosts is None or procs is None:
         raise InputError(NO_HOSTS)
@@ -202,12 +203,11 @@ class AcctReplay:
 
 
 def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -> AcctReplay:
-    """Finished jobs of lsb.acct as jobs to come; second 0 is the first submission.
+    """Return finished jobs of lsb.acct as future jobs; second 0 is the first submission.
 
-    cluster: an instance whose hosts, queues and parameters to take. Without it the hosts are those
-    on which the jobs ran, each with as many slots as were ever in use there at once; of
-    requirements that part is kept which such hosts can meet (:func:`.hostless`).
-    Raises InputError where no job ever started.
+    cluster: an instance whose hosts, queues and parameters to use. Without it, the hosts are those
+    on which the jobs ran, each with the maximum of slots ever in use; requirements keep the parts
+    that such hosts can meet (:func:`.hostless`). Raises InputError if no job ever started.
     """
     log = AcctJobs.of(jobs, cluster=cluster)
     if not log:
@@ -235,7 +235,7 @@ def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -
 
 
 def _zone(cluster: Instance | None) -> tzinfo:
-    """The zone of the cluster's own stamps, whose windows open by it; UTC where it has none."""
+    """Return the zone of the cluster's stamps, in which its windows open; UTC if it has none."""
     if cluster is None or cluster.origin is None:
         return UTC
     offset = datetime.fromisoformat(cluster.origin).utcoffset()
@@ -243,7 +243,7 @@ def _zone(cluster: Instance | None) -> tzinfo:
 
 
 def _seen(jobs: Iterable[FinishedJob]) -> Instance:
-    """Hosts as the records show them: slots by the most that were in use at once."""
+    """Return hosts as the records show them: slots are the maximum in use."""
     changes: dict[str, tuple[array[int], array[int]]] = {}
     for job in jobs:
         for host, slots in job.hosts.items():
@@ -353,18 +353,18 @@ def _description(data: Mapping[str, Any], processors: int, running: int, pending
 
 @dataclass(frozen=True, slots=True)
 class PoolSnapshot:
-    """The format, for the registry."""
+    """The format of snapshots of a pool, in the registry."""
 
     name: str = "pool"
     kind: str = "a queue snapshot of a pool of identical processors, JSON"
     takes: frozenset[str] = frozenset()
 
     def recognises(self, path: Path) -> bool:
-        """A JSON object that says its processors and no format."""
+        """Return whether the data are a JSON object with processors and without a format."""
         return kind_of(path) == "pool"
 
     def read(self, path: Path, options: ReadOptions) -> Contents:
-        """The processors as one host with as many slots."""
+        """Return the processors as one host with as many slots."""
         return Contents(load_pool(path))
 
 
@@ -380,7 +380,7 @@ class _PoolReader:
         self._problems.append(Problem(message, self._source, path=path))
 
     def snapshot(self, data: Mapping[str, Any]) -> None:
-        """InputError for data that is no snapshot at all."""
+        """Check that data are a snapshot; raises InputError."""
         if "format" in data and "hosts" in data:
             self._problem("", "is an instance already, no snapshot: use it as it is")
         else:
@@ -406,7 +406,9 @@ class _PoolReader:
             self._problem(f"{place}.id", f"must be a job's id, not {value!r}")
             return place
         if str(value) in self._seen:
-            self._problem(f"{place}.id", f"there is a job {value} already")
+            self._problem(
+                f"{place}.id", f"there is a job {value} already: give each job an id of its own"
+            )
         self._seen.add(str(value))
         return str(value)
 
@@ -414,7 +416,7 @@ class _PoolReader:
         """Return the objects of a list with their places."""
         value = data.get(key)
         if not isinstance(value, list):
-            self._problem(key, "must be a list of jobs")
+            self._problem(key, f"must be a list of jobs, not {reprlib.repr(value)}")
             return []
         found: list[tuple[str, Mapping[str, Any]]] = []
         for index, entry in enumerate(value):
@@ -425,18 +427,22 @@ class _PoolReader:
         return found
 
     def capacity(self, data: Mapping[str, Any], processors: int, used: int) -> None:
-        """Running jobs and free processors make up the machine, if they could be read."""
+        """Check that running jobs and free processors add up to the machine, if they could be
+        read.
+        """
         if self._problems:
             return
         free = data.get("free", processors - used)
         if used > processors:
-            self._problem("running", f"uses {used} of {processors} processors")
+            self._problem(
+                "running", f"must use at most {processors} processors (procs), not {used}"
+            )
         elif free != processors - used:
             self._problem(
                 "free", f"must be {processors - used}, what the running jobs leave, not {free!r}"
             )
 
     def finish(self) -> None:
-        """InputError if anything was wrong."""
+        """Raise InputError if anything was invalid."""
         if self._problems:
             raise InputError(self._problems)

@@ -46,12 +46,12 @@ from .suggestions import (
 )
 from .what_if import Method, StartAnswer, WhatIfPlanner, stated_by
 
-#: Combinations of listed alternatives that are planned at the most.
+#: Maximum number of combinations of listed alternatives.
 MAX_ALTERNATIVES = 1000
-#: The options that may vary, in the order of the columns.
+#: Options that may vary, in the order of the table columns.
 OPTIONS = ("slots", "ptile", "limit", "cu", "queue", "gpu")
 _MORE = ("start", "waits for")
-#: Written for "without it".
+#: Word for "without this option".
 NONE = "none"
 
 
@@ -59,30 +59,37 @@ NONE = "none"
 class Choice:
     """One set of submission options: the changed ones, and the start they give."""
 
-    #: Option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as text.
+    #: Changed options: option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as
+    #: text.
     changed: Mapping[str, str]
     #: All options of the choice as text, for a table.
     shown: Mapping[str, str]
+    #: Start with these options.
     answer: StartAnswer
-    #: Why the queue would not take it, or "".
+    #: Reason why the queue would reject the job, "" if it accepts it.
     refused: str = ""
-    #: Forecast of the choice, None if not requested.
+    #: Forecast start of the choice, None if not requested.
     likely: StartQuantiles | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The requested line and its alternatives, the earliest start first."""
+    """The start of the requested line and of its alternatives, the earliest alternative first."""
 
+    #: The requested line.
     line: Choice
+    #: Alternatives with their starts.
     alternatives: tuple[Choice, ...]
+    #: Method of the starts, such as "configured".
     method: str
-    #: How many alternatives were planned; under `explore` only those that start sooner than the
-    #: line are kept.
+    #: Number of alternatives planned. With `explore`, only those that start earlier are kept.
     tried: int
+    #: Whether alternatives were chosen by the search (`explore`).
     explored: bool = False
 
+    #: The instance's now in seconds from its origin.
     now: int = 0
+    #: ISO date of second 0, None if the instance has none.
     origin: str | None = None
     #: Whether a history was given.
     forecast: bool = False
@@ -90,33 +97,35 @@ class Answer:
     remarks: tuple[str, ...] = ()
     #: Name of the simulation for the forecasts.
     run_by: str = ""
-    #: Options of the line without influence on its start.
+    #: Options of the bsub line without influence on its start.
     passed_over: tuple[str, ...] = ()
     #: Conditions of the job's requirement that hold on some hosts only.
     requirement: tuple[str, ...] = ()
-    #: Hosts that are down or closed that would start it sooner.
+    #: Suggestions to reopen closed or failed hosts that would start the job earlier.
     suggestions: tuple[Suggestion, ...] = ()
-    #: A limit or Ctrl-C came before all was tried.
+    #: Whether a limit or Ctrl-C stopped the search before everything was tried.
     refrained: bool = False
-    #: If the line is a job array, its elements with a start; the line and the alternatives are then
-    #: those of the first element.
+    #: Elements with a start if the line is a job array, else None; the line and its alternatives
+    #: then describe the first element.
     array: PlannedArray | None = None
-    #: How many it has, 1 for any other job.
+    #: Number of elements of the array, 1 for any other job.
     elements: int = 1
-    #: Parts of the line that have no effect, and why.
+    #: Parts of the bsub line that have no effect, with the reason.
     notes: tuple[str, ...] = ()
-    #: Starts as configured, by LSF's estimate and possible; for a job array, that of its
-    #: first element.
+    #: The three starts of the line: as configured, LSF's estimate and possible; for an array, of
+    #: the first element.
     outlook: JobOutlook | None = None
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options that a table shows: GPUs where the line asks for some."""
+        """Return the options of the table; GPUs only if the line requests some."""
         return OPTIONS if self.line.shown["gpu"] else OPTIONS[:-1]
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
-        """The rules not considered for the line, and its options that do not affect the start."""
+        """Return the rules that the start omits, and the options of the line without influence
+        on it.
+        """
         what = f"{', '.join(self.passed_over)} (does not affect the start)"
         quiet = (Omission(what, jobs=()),) if self.passed_over else ()
         notes = (Omission(note, jobs=()) for note in self.notes)
@@ -124,14 +133,18 @@ class Answer:
 
     @property
     def cut(self) -> bool:
-        """Whether a limit or Ctrl-C kept a plan of the answer from looking at every job."""
+        """Return whether a limit or Ctrl-C stopped a plan of the answer before it examined every
+        job.
+        """
         return self.refrained or any(
             choice.answer.cut or (choice.likely is not None and choice.likely.cut)
             for choice in (self.line, *self.alternatives)
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
+        """Return the answer as a JSON object; times in seconds from the origin, also as ISO
+        stamps.
+        """
         return {
             "now": self.now,
             "origin": self.origin,
@@ -176,7 +189,7 @@ class Answer:
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest", *TIMES))
 
     def _repr_html_(self) -> str:
-        """The answer as a notebook shows it, the line first; starts from now on."""
+        """Return the answer as an HTML table for notebooks, the line first; starts from now."""
         rows = []
         for item in (self.line, *self.alternatives):
             start = item.answer.start
@@ -188,27 +201,28 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Alternatives to try, every combination of them; an empty tuple keeps what the line says."""
+    """Alternatives to try, in all combinations; an empty tuple keeps the option of the line."""
 
-    #: -n.
+    #: Values of -n.
     slots: Sequence[int] = ()
-    #: Slots per host, None without a span.
+    #: Slots per host, None: no span.
     ptile: Sequence[int | None] = ()
-    #: -W in seconds.
+    #: Values of -W in seconds.
     limit: Sequence[int] = ()
-    #: Contents of cu[], None if absent.
+    #: Contents of cu[], None: no section.
     cu: Sequence[str | None] = ()
-    #: -q.
+    #: Values of -q.
     queue: Sequence[str] = ()
-    #: -gpu.
+    #: Values of -gpu.
     gpu: Sequence[str] = ()
 
     @classmethod
     def read(cls, **texts: str | Sequence[str]) -> Choices:
-        """From comma lists as they are typed: ``slots="4,8"``, ``limit="1:00,2:00"``.
+        """Return the choices of comma lists as typed, such as ``slots="4,8"`` or
+        ``limit="1:00,2:00"``.
 
-        Contents of cu[] keep their colons; ``none`` stands for "without it". Raises InputError
-        with everything that cannot be read.
+        Contents of cu[] keep their colons; ``none`` means without the option. Raises InputError
+        with every invalid value.
         """
         found: dict[str, list[Any]] = {}
         problems: list[Problem] = []
@@ -243,15 +257,15 @@ def ask(
     script: str | None = None,
     script_name: str = "",
 ) -> Answer:
-    """When the job of a bsub or sbatch line, or a job, would start, submitted now as the last.
+    """Return when the job of a bsub or sbatch line, or a Job, would start if submitted now.
 
-    Jobs before it keep what the method plans for them; jobs of queues with less priority come
-    after it. choices: alternatives to try, all combinations; explore: choose them. user: who
-    submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
-    margin, cancel, on_progress: as in :func:`slotwise.explain`. history: ended jobs, or a log of
-    them, for when the line and each alternative will likely start, drawn as `drawing` says. script:
-    the text of the job script (``bsub < job.lsf``); script_name: its name in messages.
-    Raises InputError for a line that would be refused and for a history that cannot be read.
+    Earlier jobs keep the starts that the method plans for them; jobs of queues with lower priority
+    come after the new job. choices: alternatives to try, in all combinations. explore: search for
+    alternatives. user: submitting user. from_host: submission host, for ``type==local``. method,
+    time_limit, effort, margin, cancel, on_progress: as in :func:`slotwise.explain`. history:
+    finished jobs, or a log of them, for forecast starts. drawing: their settings. script: text of
+    the job script (``bsub < job.lsf``). script_name: its name in messages. Raises InputError for a
+    line that LSF would reject and for an unreadable history.
     """
     names = {"user": user, "from_host": from_host, "script_name": script_name}
     submitted = _submission(instance, line, script, **names)
@@ -302,6 +316,8 @@ def _submission(
 ) -> Submission:
     """Return the jobs that a bsub or sbatch line, a script or a job submits."""
     text = line if isinstance(line, str) else ""
+    if isinstance(line, str) and not text.strip():  # a script alone may be of either scheduler
+        text = script or ""
     if text and is_sbatch(text):
         user, script_name = names["user"], names["script_name"]
         return sbatch_submission(instance, text, user=user, script=script, script_name=script_name)
@@ -309,7 +325,7 @@ def _submission(
 
 
 def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, ...]:
-    """Hosts that are down or closed that would start the line sooner."""
+    """Return suggestions to reopen closed or failed hosts that would start the job earlier."""
     now = asker.instance.now
     if asked.start == now or asked.cut:
         return ()
@@ -318,7 +334,7 @@ def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, .
 
 
 def _tried(bench: _OptionSearch, choices: Choices | None, explore: bool) -> _OptionSearch:
-    """Return the answer with all requested alternatives, or as many as the time allows."""
+    """Return the search after all requested alternatives, or after those that the time allows."""
     if choices is not None:
         bench.try_all(choices)
     if explore and not bench.forecast.stopped():
@@ -369,7 +385,7 @@ class _OptionSearch:
         ]
 
     def try_all(self, choices: Choices) -> None:
-        """Every combination of the listed values."""
+        """Try every combination of the listed values; raises InputError for too many."""
         lists = [[(name, value) for value in getattr(choices, name)] for name in OPTIONS]
         used = [values for values in lists if values]
         count = 1
@@ -382,7 +398,9 @@ class _OptionSearch:
             self._try(dict(combination), keep=True)
 
     def explore(self) -> None:
-        """Changes of one option, then pairs of them that beat both; sooner than the line only."""
+        """Try changes of one option, then pairs of changes; keep those that start earlier than
+        the line.
+        """
         singles = [
             {name: value} for name, values in self._candidate_values().items() for value in values
         ]
@@ -409,7 +427,7 @@ class _OptionSearch:
         )
 
     def without_repeats(self) -> Iterator[Choice]:
-        """Return one choice for each set of changed options and start: the nearest to the line."""
+        """Yield one choice for each set of changed options and start: the nearest to the line."""
         seen = set()
         for item in self.ranked():
             sight = (tuple(item.changed), item.answer.start)
@@ -418,7 +436,7 @@ class _OptionSearch:
                 yield item
 
     def _try(self, change: Mapping[str, Any], *, keep: bool = False) -> Choice | None:
-        """Plan one alternative; None if it is the line itself."""
+        """Plan one alternative and return it; None if it equals the line."""
         instance = self.forecast.instance
         job = self.job
         for name, value in change.items():
@@ -451,7 +469,7 @@ class _OptionSearch:
         return self.forecast.answer_if_earlier(job, start)
 
     def _candidate_values(self) -> dict[str, list[Any]]:
-        """Values worth a try for each option."""
+        """Return the values to try for each option."""
         instance, job = self.forecast.instance, self.job
         found: dict[str, list[Any]] = {"limit": self._limits()}
         if not is_compound(job):
@@ -469,7 +487,9 @@ class _OptionSearch:
         return {name: found[name] for name in OPTIONS if name in found}
 
     def _limits(self) -> list[int]:
-        """Half and a quarter of the run limit, and the longest one that starts as soon as any."""
+        """Return run limits to try: half, a quarter, and the longest limits with the earliest
+        starts.
+        """
         view = self.forecast.view(self.job)
         demand = self.forecast.demand(view, self.job)
         own = expected_duration(self.forecast.instance, self.job)
@@ -479,8 +499,7 @@ class _OptionSearch:
             limit = FOREVER if start is None else start
             longest = Trials(self.forecast, view, demand, limit).limits()
             limits = [minutes * MINUTE for minutes, _ in longest]
-            # Changes that keep little of the line are kept only if no other change of their kind
-            # helps.
+            # A limit that changes the line strongly is used only if no milder one helps.
             found += [n for n in limits if own is None or is_useful(n, own)] or limits
         if own is not None:
             found += [own // part // MINUTE * MINUTE for part in (2, 4)]
@@ -496,7 +515,7 @@ def _key(changed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _able(job: Job, choices: Choices) -> None:
-    """A compound requirement has its own counts and spans."""
+    """Raise InputError for alternatives to -n, span and cu of a job with a compound requirement."""
     if is_compound(job) and (choices.slots or choices.ptile or choices.cu):
         raise InputError(
             "a compound requirement ties -n, span and cu together: give only --limit and --queue"
@@ -504,7 +523,9 @@ def _able(job: Job, choices: Choices) -> None:
 
 
 def _with_tile(job: Job, tile: int | None) -> Job:
-    """ptile, or no span at all; hosts=-1 also puts aside what the queue says."""
+    """Return the job with this ptile, or without a span; hosts=-1 also overrides the queue's
+    span.
+    """
     return with_section(job, "span", "hosts=-1" if tile is None else f"ptile={tile}")
 
 
@@ -519,7 +540,7 @@ _APPLY: dict[str, Callable[[Job, Any], Job]] = {
 
 
 def _shown(instance: Instance, job: Job) -> dict[str, str]:
-    """The options of a job as text; what queue and application add counts."""
+    """Return the options of a job as text, with the effects of queue and application."""
     shown = {
         "slots": str(job.slots) if job.max_slots is None else f"{job.slots},{job.max_slots}",
         "ptile": "",

@@ -1,4 +1,6 @@
-"""The outlook of every pending job, with the estimate and simulated start of each method."""
+"""Comparison of the starts of every pending job: as configured, estimated, possible, and by
+method.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ from .comparison import ComparedJob, Comparison
 from .likely import USUAL, Drawing, Forecaster, StartQuantiles
 from .sentences import configuration_of
 
-#: More pending jobs than this are not simulated by methods that are not in force.
+#: Maximum number of pending jobs for simulations with methods other than the configured one.
 MAX_SIMULATED = 100
-#: Share of the seconds left that each step of a comparison may take, in their order; the
-#: simulations by other methods have all that they leave.
+#: Shares of the remaining seconds for the steps of a comparison, in their order; simulations by
+#: other methods have the rest.
 CONFIGURED_SHARE, FORECAST_SHARE, OPTIMAL_SHARE = 0.3, 0.3, 0.6
-#: Pending jobs planned by greedy and by time-based reservation, if requested.
+#: Shares of the remaining seconds for the plans by greedy and time-based reservation.
 GREEDY_SHARE, TIME_BASED_SHARE = 0.2, 0.3
 
 
@@ -45,14 +47,14 @@ def compare(
     history: History | str | Path | None = None,
     drawing: Drawing = USUAL,
 ) -> Comparison:
-    """Starts of every pending job as configured, estimated and possible; options as in `plan`.
+    """Return the starts of every pending job as configured, estimated and possible.
 
-    methods: the starts by each reservation method too: as a plan has them and, where at most
-    :data:`MAX_SIMULATED` jobs wait, as the simulated scheduler reaches them. time_limit: wall
-    seconds of everything together; without it the optimal plan alone has its usual one. margin: of
-    each plan; the scheduler has none. cancel: set it to stop; what was not examined by then is said
-    to be so. history: ended jobs, or a log of them, for when each job will likely start, drawn as
-    `drawing` says. Raises InputError for a history that cannot be read.
+    methods: also compute starts by each reservation method: in its plan and, if at most
+    :data:`MAX_SIMULATED` jobs wait, in a simulation. objective, effort, workers, as_lsf: as in
+    `plan`. time_limit: wall seconds of the whole comparison; None: only the optimal plan has its
+    default limit. margin: of each plan, in seconds; simulations have none. cancel: set it to stop;
+    jobs not examined by then are marked. history: finished jobs, or a log of them, for forecast
+    starts. drawing: their settings. Raises InputError for an unreadable history.
     """
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
     cancel = cancel or threading.Event()
@@ -93,15 +95,16 @@ def compare(
 
 
 def _no_time(whole: Budget, took: float) -> bool:
-    """Whether a plan like work that took so many seconds is no longer worth beginning.
+    """Return whether too little time is left for another plan.
 
-    Of the clusters on which even a lesser answer takes longer than a grace.
+    took: seconds that a similar computation took. On large clusters, even a small plan exceeds the
+    grace period.
     """
     return whole.late() or (took > GRACE and whole.left() < took)
 
 
 def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Plan]:
-    """The plans by greedy and time-based reservation, each in its share."""
+    """Return the plans by greedy and time-based reservation, each within its share of the time."""
 
     def planned(method: Method, share: float, took: float = 0.0) -> Plan:
         if _no_time(whole, took):
@@ -127,7 +130,7 @@ def _moving(
     loop: Mapping[str, Mapping[str, PlannedJob]],
     whole: Budget,
 ) -> tuple[Omission, ...]:
-    """Why the scheduler starts jobs otherwise than the optimal plan, as far as rules say it."""
+    """Return the rules by which the scheduler starts jobs at other times than the optimal plan."""
     if "optimal" not in loop or whole.stopped() or optimal.cut:
         return ()
     planned = {item.job: item.start for item in optimal}
@@ -142,7 +145,7 @@ def _simulated(instance: Instance, objective: ObjectiveName) -> tuple[str, ...]:
     """Return the methods to simulate in addition to the configured one."""
     if len(instance.pending) > MAX_SIMULATED:
         return ("greedy",)
-    # A cycle plans in priority order, regardless of the objective.
+    # A dispatch cycle plans in dispatch order, with any objective.
     in_order = objective_named(objective).in_order
     return ("greedy", "time-based", "optimal") if in_order else ("greedy", "time-based")
 
@@ -168,7 +171,7 @@ def _rows(
     time_based: Plan | None,
     loop: Mapping[str, Mapping[str, PlannedJob]],
 ) -> tuple[ComparedJob, ...]:
-    """The jobs in priority order."""
+    """Return the compared jobs in dispatch order."""
     rows = []
     for base in outlook:
         best = None if outlook.plan is None else outlook.plan.get(base.job)

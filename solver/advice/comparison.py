@@ -22,8 +22,8 @@ from .sentences import outlook_sentences
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: The starts of a job by each method: the one that a plan by it has now (`_estimate`), and the one
-#: that the simulated scheduler reaches if it reserves by it (`_simulated`).
+#: Fields with the starts of a job by each method: in its plan (`_estimate`), and in a simulation
+#: that reserves by it (`_simulated`).
 METHOD_STARTS = (
     "greedy_estimate",
     "greedy_simulated",
@@ -32,32 +32,33 @@ METHOD_STARTS = (
     "optimal_estimate",
     "optimal_simulated",
 )
-#: The times of a compared job.
+#: Fields of a compared job that are times.
 TIMES = (*OUTLOOK_TIMES, *METHOD_STARTS, "time_based_no_sooner")
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedJob(JobOutlook):
-    """The outlook of a job, and its starts by each method; times in seconds from the origin."""
+    """Outlook of a job with its starts by each method; times in seconds from the origin."""
 
-    #: Why a lesser method answered, "" for none.
+    #: Reason why a simpler method gave the possible start, "" if none did.
     fallback: str = ""
-    #: The queue without BACKFILL in which the scheduler would not give it the possible start, ""
-    #: for none.
+    #: Name of the queue without BACKFILL that prevents the possible start, "" if none does.
     needs_backfill: str = ""
     #: Reason why the possible start depends on an exact fit, "" if it does not.
     exact_fit: str = ""
-    #: Greedy estimate: "no sooner than" (GRD-04); None: no estimate, or not requested.
+    #: Earliest instant by greedy reservation, a lower bound (GRD-04); None without an estimate or
+    #: if not requested.
     greedy_estimate: int | None = None
     #: Simulated start under greedy reservation; None if it has none.
     greedy_simulated: int | None = None
     #: Start in the time-based plan; None if it has none.
     time_based_estimate: int | None = None
-    #: "no sooner than" of a job for which time-based reservation fell back to greedy.
+    #: Earliest instant, a lower bound, of a job for which time-based reservation fell back to
+    #: greedy; None for other jobs.
     time_based_no_sooner: int | None = None
     #: Simulated start under time-based reservation; None if it has none.
     time_based_simulated: int | None = None
-    #: The start in the optimal plan, which is the possible one.
+    #: Start in the optimal plan, which is the possible start.
     optimal_estimate: int | None = None
     #: Simulated start under optimal reservation; None if it has none.
     optimal_simulated: int | None = None
@@ -72,16 +73,16 @@ class ComparedJob(JobOutlook):
 
     @property
     def allocation(self) -> Mapping[str, int]:
-        """Host to slots of the possible start."""
+        """Return the slots by host of the possible start."""
         return self.possible_on
 
     @property
     def slot_hours(self) -> float | None:
-        """The slots of the job times the time by which the possible start is earlier, in hours."""
+        """Return slots times the difference of start as configured and possible start, in hours."""
         return None if self.sooner_by is None else self.sooner_by * self.slots / HOUR
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Plain data as of an outlook, and what stands beside it."""
+        """Return the fields as a JSON object; with an origin also ISO stamps."""
         record = JobOutlook.to_dict(self)
         record |= {name: getattr(self, name) for name in (*_OF_THE_PLAN, *_BY_METHOD)}
         record["slot_hours"] = self.slot_hours
@@ -89,11 +90,11 @@ class ComparedJob(JobOutlook):
 
 
 def _without(row: JobOutlook) -> str:
-    """The word for a job that a plan has no start for, though it looked at all there is."""
+    """Return the word for a job without a start although a method examined everything."""
     return row.state if row.state != "starts" else "no start"
 
 
-#: The fields of an outlook, which come first in a row of a comparison too.
+#: Returns the fields of an outlook, which are the first fields of a compared job.
 _OUTLOOK = attrgetter(*(each.name for each in fields(JobOutlook)))
 _BY_METHOD = (*METHOD_STARTS, "time_based_no_sooner")
 _OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit")
@@ -106,15 +107,15 @@ _KEEPS = "what keeps the scheduler from it: "
 class Cautions:
     """Sentences about estimates, with marks in the table."""
 
-    #: Marks of a start (``[1]`` or ``[1][2]``), by method (also "configured") and job.
+    #: Marks of a start (``[1]`` or ``[1][2]``) by method (or "configured") and job id.
     marks: Mapping[tuple[str, str], str]
-    #: A sentence each, the first ones with these numbers.
+    #: Sentences with these numbers, one each.
     lines: tuple[str, ...]
-    #: Sentences of no single job.
+    #: Sentences that concern no single job.
     rest: tuple[str, ...]
 
     def lines_of(self, jobs: Collection[str] | None) -> tuple[str, ...]:
-        """The numbered sentences that concern these jobs; None: all jobs."""
+        """Return the numbered sentences that concern these jobs; None: all jobs."""
         if jobs is None:
             return self.lines
         used = "".join(mark for (_, job), mark in self.marks.items() if job in jobs)
@@ -124,10 +125,11 @@ class Cautions:
 def cautions_of(
     plans: Sequence[Plan], moving: Sequence[Omission] = (), unheeded: Sequence[Omission] = ()
 ) -> Cautions:
-    """The omissions and notes of plans, each sentence once, with the methods that it is of.
+    """Return the omissions and notes of plans, each sentence once, with the methods concerned.
 
-    moving: what makes the loop by the last method start jobs otherwise than its plan. unheeded:
-    what touches starts as configured as well, of which other sentences of a name are left out.
+    moving: rules by which a simulation of the last plan's method starts jobs at other times.
+    unheeded: omissions that also affect starts as configured; they replace those of plans with
+    equal names.
     """
     touched: dict[str, tuple[list[str], dict[str, None]]] = {}
     plain: dict[str, list[str]] = {}
@@ -167,7 +169,7 @@ def cautions_of(
 
 
 def _named(methods: Sequence[str], plans: Sequence[Plan]) -> str:
-    """The methods in front of a sentence, none where it is of all plans."""
+    """Return the methods as the beginning of a sentence; "" if it concerns all plans."""
     found = list(dict.fromkeys(methods))
     if len(found) >= len(plans):
         return ""
@@ -176,23 +178,27 @@ def _named(methods: Sequence[str], plans: Sequence[Plan]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Every pending job in priority order, and the plans and runs behind the rows."""
+    """Comparison of every pending job, in dispatch order, with the plans and simulations behind
+    it.
+    """
 
+    #: The compared jobs in dispatch order.
     jobs: tuple[ComparedJob, ...]
+    #: The outlook with the plan of the possible starts.
     outlook: Outlook
-    #: How the cluster reserves as configured, in words.
+    #: Reservation of the cluster as configured, in words.
     configuration: str = ""
-    #: Plans by greedy and time-based reservation, if these methods were requested.
+    #: Plan by greedy reservation, None if the methods were not requested.
     greedy: Plan | None = None
-    #: Plan by time-based reservation, if the methods were requested.
+    #: Plan by time-based reservation, None if the methods were not requested.
     time_based: Plan | None = None
     #: Start and hosts of each job by each simulated reservation method.
     loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
-    #: Rules by which the scheduler starts jobs otherwise than the optimal plan.
+    #: Rules by which the scheduler starts jobs at other times than the optimal plan.
     moving: tuple[Omission, ...] = ()
-    #: A limit or Ctrl-C came before all was examined, so that a missing start is not known.
+    #: Whether a limit or Ctrl-C stopped the comparison, so that a missing start is unknown.
     cut: bool = False
-    #: When each job will likely start, None if no history was given.
+    #: Forecast start of each job by id, None without a history.
     forecast: Mapping[str, StartQuantiles] | None = None
     #: Remarks on unexpected content of the history.
     remarks: tuple[str, ...] = ()
@@ -201,45 +207,45 @@ class Comparison:
 
     @property
     def now(self) -> int:
-        """Seconds from the origin."""
+        """Return the instance's now in seconds from the origin."""
         return self.outlook.now
 
     @property
     def origin(self) -> str | None:
-        """The ISO date of second 0, None if it has none."""
+        """Return the ISO date of second 0, None if the instance has none."""
         return self.outlook.origin
 
     @property
     def optimal(self) -> Plan:
-        """The plan by the optimal method."""
+        """Return the plan by the optimal method."""
         assert self.outlook.plan is not None
         return self.outlook.plan
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """The plans that were made, the optimal one last."""
+        """Return the plans in this comparison, the optimal one last."""
         return tuple(p for p in (self.greedy, self.time_based, self.optimal) if p is not None)
 
     @property
     def by_methods(self) -> bool:
-        """Whether the other methods were requested."""
+        """Return whether starts by the other methods were requested."""
         return self.greedy is not None
 
     @property
     def simulated(self) -> tuple[str, ...]:
-        """The methods by which the scheduler was simulated."""
+        """Return the names of the simulated methods."""
         return tuple(self.loop)
 
     @property
     def refused(self) -> bool:
-        """Whether the judge objects to one of the plans."""
+        """Return whether the validator rejects one of the plans."""
         return any(plan.refused for plan in self.plans)
 
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
 
     def __getitem__(self, job: str) -> ComparedJob:
-        """The row of a job; UnknownNameError (a KeyError) where there is none."""
+        """Return the row of a job; raises UnknownNameError (a KeyError) for an unknown job."""
         found = next((row for row in self.jobs if row.job == job), None)
         if found is None:
             raise UnknownNameError.among("job", job, [row.job for row in self.jobs])
@@ -250,11 +256,11 @@ class Comparison:
         return len(self.jobs)
 
     def __bool__(self) -> bool:
-        """A comparison is one even where no job is pending."""
+        """Return True, even without pending jobs."""
         return True
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Plain data, one dictionary a job; ISO stamps beside times where there is an origin."""
+        """Return a JSON object for each job; with an origin also ISO stamps."""
         records = []
         for row in self.jobs:
             record = self._shown(row.to_dict(self.origin))
@@ -265,7 +271,7 @@ class Comparison:
         return records
 
     def columns(self) -> list[str]:
-        """The keys of a record, in order."""
+        """Return the keys of a record in order."""
         empty = ComparedJob("", 0, "not examined", None).to_dict(self.origin)
         likely = {} if self.forecast is None else dict.fromkeys(LIKELY)
         return list(self._shown(empty) | with_stamps(likely, self.origin, tuple(LIKELY)))
@@ -278,7 +284,7 @@ class Comparison:
         return {key: value for key, value in record.items() if key not in left}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON."""
+        """Return the comparison as a JSON object."""
         return {
             "now": self.now,
             "origin": self.origin,
@@ -294,17 +300,17 @@ class Comparison:
         }
 
     def summary(self) -> tuple[str, ...]:
-        """The result of the comparison, in sentences."""
+        """Return the result of the comparison in sentences."""
         return outlook_sentences(self.jobs, self.optimal, self.configuration)
 
     def cautions(self) -> Cautions:
-        """The rules that the plans omit, with the jobs that they affect."""
+        """Return the rules that the plans omit, with the jobs that they affect."""
         return cautions_of(self.plans, self.moving, self.outlook.unheeded())
 
     def missing_starts(self, text: Callable[[int], str] = str) -> dict[str, dict[str, str]]:
-        """By the times of a row: the jobs without that time, each with the word for it.
+        """Return, by field of a time, the jobs without this time, each with the word for it.
 
-        text: how a time is written (seconds).
+        text: function that formats a time in seconds.
         """
         found: dict[str, dict[str, str]] = {
             "as_configured": {row.job: row.state for row in self if row.as_configured is None},
@@ -328,7 +334,7 @@ class Comparison:
         return found
 
     def _without_possible(self) -> dict[str, str]:
-        """The jobs without a possible start, by the word for that."""
+        """Return the jobs without a possible start, each with the word for it."""
         words = words_of(self.optimal, self._states())
         return {row.job: words.get(row.job, "not examined") for row in self if row.possible is None}
 
@@ -352,7 +358,7 @@ class Comparison:
         return "not examined" if self.cut else _without(row)
 
     def notes(self) -> tuple[str, ...]:
-        """Further notes on the plans, each sentence once."""
+        """Return further notes on the plans, each sentence once."""
         estimates: dict[str, list[str]] = {}
         for plan in self.plans[:-1]:
             for note in plan.notes:
@@ -361,13 +367,13 @@ class Comparison:
         return (*of_estimates, *self.optimal.notes)
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame (pandas comes with OR-tools)."""
+        """Return a pandas data frame with one row per job."""
         import pandas
 
         return pandas.DataFrame(self.to_records(), columns=self.columns())
 
     def _repr_html_(self) -> str:
-        """The comparison as a notebook shows it; times from now on."""
+        """Return the comparison as an HTML table for notebooks; times from now."""
 
         def after(time: int | None) -> str | None:
             return None if time is None else duration_text(time - self.now)

@@ -23,6 +23,7 @@ from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
+from ...model.omissions import no_pending_job
 from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
@@ -85,11 +86,12 @@ _INFINITE = float("inf")
 def critical_path(
     instance: Instance, job: Job, times: Mapping[str, tuple[int, int | None]]
 ) -> tuple[ChainLink, ...]:
-    """The jobs that decide when `job` may start, the first one first; () if it waits for none.
+    """Return the chain of pending jobs that decides when `job` may start, its first job first.
 
-    times: start and end (seconds) of pending jobs, as planned. Of several jobs that a condition
-    names it is the one that lets it hold. The path ends at a job that waits for nothing, or that
-    starts later than its condition lets it: what it waits for is something else.
+    times: planned start and end (seconds) of pending jobs. If a condition names several jobs, the
+    chain follows the job that satisfies it last. It ends at a job without a condition, and at a job
+    that starts later than its condition allows, because that job waits for resources. The result is
+    () if `job` has no condition.
     """
     pending = {other.id: other for other in (*instance.pending, job)}
     known = {
@@ -189,16 +191,20 @@ class LostContest:
 
     #: Path of the level, ``normal/`` or ``Partition1/group2/``.
     path: str
+    #: Name of the pending job's account.
     account: str
+    #: Dynamic priority of the account.
     priority: float
+    #: Name of the account that precedes it.
     rival: str
+    #: Dynamic priority of that account.
     rival_priority: float
     #: The first second (from the origin) at which the account will have the higher priority, None:
     #: not within 30 days.
     ahead_from: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the fields as a JSON object."""
         return {
             "level": self.path,
             "account": self.account,
@@ -225,7 +231,7 @@ def lost_contests(moment: Snapshot, job: Job) -> tuple[LostContest, ...]:
 
 
 def _contenders(moment: Snapshot, policy: str) -> list[Job]:
-    """Pending jobs that a queue set or a host partition has to order."""
+    """Return the pending jobs that a queue set or a host partition has to order."""
     instance = moment.instance
     for queues in queue_sets(instance):
         if queues.master == policy:
@@ -266,9 +272,10 @@ def _ahead(tree: ShareTree, own: Account, rival: Account, time: int) -> float:
 
 
 def overtakes(tree: ShareTree, own: Account, rival: Account, now: int) -> int | None:
-    """The first second at which `own`, behind now, has the higher priority; None: not in sight.
+    """Return the first second at which `own`, now behind, has the higher priority; None if not
+    found.
 
-    A lead shorter than a step of :data:`STEPS` may go unseen.
+    A lead that lasts less than a step of :data:`STEPS` may be missed.
     """
     last = now
     for span, step in STEPS:
@@ -281,7 +288,9 @@ def overtakes(tree: ShareTree, own: Account, rival: Account, now: int) -> int | 
 
 
 def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high: int) -> int:
-    """Bisected between a second at which `own` is not ahead and one at which it is."""
+    """Return by bisection the first second at which `own` is ahead; it is not ahead at the first
+    bound.
+    """
     while high - low > 1:
         middle = (low + high) // 2
         if _ahead(tree, own, rival, middle) > 0:
@@ -291,12 +300,13 @@ def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high:
     return high
 
 
-#: A job may fit where a running one gives memory back; time-based reservation does not look there.
+#: A job may fit at an instant at which a running job releases memory; time-based reservation does
+#: not examine such instants.
 BETWEEN_ENDS = Reason.of(
     Pending.POSTPONED,
     "it fits, but time-based reservation starts jobs only now and when other jobs end",
 )
-#: The same of the scheduler as configured.
+#: Starts that the scheduler as configured examines.
 BETWEEN_CYCLES = Reason.of(
     Pending.POSTPONED,
     "it fits, but what is free is kept for jobs before it or no dispatch cycle comes",
@@ -321,8 +331,9 @@ class Obstacle:
     first: int
     #: End of the obstacle (seconds), None if it never ends.
     until: int | None
+    #: Reason why the job could not start then, in words.
     reason: str
-    #: How many instants were looked at; nothing that counts changes between them.
+    #: Number of instants examined; free resources do not change between them.
     instants: int
 
 
@@ -330,6 +341,7 @@ class Obstacle:
 class BlockedInstant:
     """The reason at one instant."""
 
+    #: Instant in seconds from the origin.
     time: int
     #: Whether only planned jobs block the start then.
     planned: bool
@@ -343,9 +355,9 @@ def find_obstacles(
     method: str,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Obstacle]:
-    """The time before the start, put together where the reason is the same.
+    """Yield the time before the start, divided by the reason why the job could not start.
 
-    Raises OutOfTime once `should_stop` says yes.
+    Raises OutOfTime when `should_stop` returns True.
     """
     now = view.problem.instance.now
     if demand.earliest > now:
@@ -378,10 +390,10 @@ def find_obstacles(
 
 
 def _instants(view: PlanView, demand: Demand) -> list[int]:
-    """Every instant at which what the job finds over its window may change.
+    """Return every instant at which the free resources in the job's window may change.
 
-    That is where something starts or ends, and where the window, or a phase of what the job asks
-    for, begins to reach over a later start.
+    These are starts and ends of jobs, and instants at which the window, or a phase of the request,
+    begins to cover a later start.
     """
     profile, base = view.profile, view.problem.base
     lengths = {
@@ -405,7 +417,7 @@ def _instants(view: PlanView, demand: Demand) -> list[int]:
 
 
 def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
-    """From when on a window of the job is closed, or too short for it."""
+    """Yield the instants from which a window of the job is closed, or too short for the job."""
     if demand.calendar is not None:
         for time in times:
             yield from demand.calendar.closings(time, demand.duration)
@@ -442,7 +454,7 @@ class BlockingReservations:
     _without: dict[str, Profile] = field(default_factory=dict)
 
     def parts(self, alike: list[BlockedInstant]) -> Iterator[tuple[list[BlockedInstant], str]]:
-        """Findings of one kind in stretches in which the same jobs are in the way, as words."""
+        """Yield the reasons of one kind as text, divided by the jobs that block the start."""
         if not alike[0].planned:
             yield alike, ""
             return
@@ -475,7 +487,7 @@ class BlockingReservations:
         return end, f" (reserved for {shown}{' together' if len(named) > 1 else ''})"
 
     def _overlapping(self, time: int) -> list[str]:
-        """Planned jobs that hold something within the window from `time`."""
+        """Return planned jobs that use resources within the window from `time`."""
         length = self.demand.duration
         end = FOREVER if length is None else time + length
         return [
@@ -497,15 +509,20 @@ class Explanation:
     help.
     """
 
+    #: Start of the job and its proof.
     answer: StartAnswer
+    #: Method of the start.
     method: str
+    #: Reasons before the start, in order of time.
     obstacles: tuple[Obstacle, ...]
+    #: Changes by which the job would start earlier.
     suggestions: tuple[Suggestion, ...]
     #: How many changes were tried for the suggestions, the best of which come first.
     tried: int
 
     #: Seconds from the origin, the ISO date of second 0 (None: it has none).
     now: int = 0
+    #: ISO date of second 0, None if the instance has none.
     origin: str | None = None
     #: Pending reasons of the job after this cycle, as bjobs prints them.
     reasons: tuple[Reason, ...] = ()
@@ -517,7 +534,7 @@ class Explanation:
     requirement: tuple[str, ...] = ()
     #: LSF's own statements on the job, None if the instance has none.
     lsf: SaidByLsf | None = None
-    #: A limit or Ctrl-C came before everything had been looked at.
+    #: Whether a limit or Ctrl-C came before everything was examined.
     cut: bool = False
     #: The jobs that decide when its dependency condition (-w) holds, the first one first.
     chain: tuple[ChainLink, ...] = ()
@@ -530,7 +547,9 @@ class Explanation:
     outlook: JobOutlook | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
+        """Return the explanation as a JSON object; times in seconds from the origin, also as ISO
+        stamps.
+        """
         found = {
             "now": self.now,
             "origin": self.origin,
@@ -585,7 +604,7 @@ class Explanation:
         return [with_stamps(i.to_dict(), self.origin, ("start", "finish")) for i in self.chain]
 
     def _repr_html_(self) -> str:
-        """The explanation as a notebook shows it; times from now on."""
+        """Return the explanation as an HTML table for notebooks; times from now."""
         start = self.answer.start
         begin = "has no start" if start is None else f"starts in {duration_text(start - self.now)}"
         rows = [
@@ -692,7 +711,7 @@ def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Expla
 def _obstacles(
     forecast: WhatIfPlanner, view: PlanView, demand: Demand, found: Explanation
 ) -> Iterator[Obstacle]:
-    """Return the obstacles before the start; as configured, also the use of slots that were
+    """Yield the obstacles before the start; as configured, also the use of slots that were
     free.
     """
     start, stop = found.answer.start, forecast.cancel.is_set
@@ -714,7 +733,7 @@ def _obstacles(
 
 
 def _opening(instance: Instance, demand: Demand, first: int, last: int) -> int:
-    """The first instant between these at which the windows of its queue let a job start."""
+    """Return the first instant between these at which the windows of its queue allow a start."""
     calendar = Calendar.of(instance, instance.queue(demand.job.queue))
     at = first
     while calendar is not None and at < last and not calendar.allows(at, demand.duration):
@@ -723,7 +742,7 @@ def _opening(instance: Instance, demand: Demand, first: int, last: int) -> int:
 
 
 def not_kept(instance: Instance, job: Job, fits: int) -> str:
-    """Why the slots of a job are not kept for it until they are free together, at `fits`."""
+    """Return why the slots of a job are not reserved until all of them are free, at `fits`."""
     queue = instance.queue(job.queue)
     if queue.reserve_cycles is None:
         setting = f"queue {queue.name} has no SLOT_RESERVE"
@@ -751,7 +770,7 @@ def _with_diagnosis(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> 
 
 
 def _array(instance: Instance, job: str) -> tuple[str, ...] | None:
-    """The pending elements where an id is that of an array, None for any other."""
+    """Return the pending elements of an array id, None for any other id."""
     if any(item.id == job for item in instance.pending):
         return None
     return tuple(item.id for item in instance.pending if item.array_id == job) or None
@@ -772,4 +791,4 @@ def _pending(instance: Instance, job: str) -> Job:
     if any(item.id == job for item in instance.future):
         raise InputError(f"job {job} is not submitted yet: only pending jobs wait for a start")
     hint = nearest(job, [item.id for item in instance.pending])
-    raise UnknownNameError(f"there is no pending job {job!r}{hint}")
+    raise UnknownNameError(no_pending_job(instance.omissions, job, hint))

@@ -32,10 +32,13 @@ TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "one_in_ten_by": "1
 
 @dataclass(frozen=True, slots=True)
 class StartQuantiles:
-    """P50, P90 and P10 of a job's start (seconds), None for no start."""
+    """P50, P90 and P10 of a job's start (seconds), None if no start."""
 
+    #: Median start (P50) in seconds, None if the job never starts.
     likely: int | None
+    #: P90 of the start in seconds, None if never.
     nine_in_ten_by: int | None
+    #: P10 of the start in seconds, None if never.
     one_in_ten_by: int | None
     #: Whether there are fewer samples than requested.
     cut: bool = False
@@ -55,9 +58,13 @@ UNKNOWN = StartQuantiles(None, None, None, cut=True)
 class Drawing:
     """Settings of the forecasts: samples, seed, processes, factors of the bounds."""
 
+    #: Number of samples of each forecast.
     samples: int = SAMPLES
+    #: Seed of the random numbers.
     seed: int = 0
+    #: Number of processes.
     workers: int = 1
+    #: Factors of P10 and P90.
     calibration: Calibration = UNCALIBRATED
 
     def __post_init__(self) -> None:
@@ -91,9 +98,9 @@ class Forecaster:
         time_limit: float | None,
         cancel: threading.Event | None,
     ) -> Forecaster | None:
-        """Reads the history where it is a file; None if there is none.
+        """Return a forecaster for a history, which is read if it is a file; None without a history.
 
-        Raises InputError where it cannot be read.
+        Raises InputError for an unreadable file.
         """
         if history is None:
             return None
@@ -125,11 +132,11 @@ class Forecaster:
         return dict(zip(found.names, _quantiles(found), strict=True))
 
     def of_others(self, jobs: Sequence[Job]) -> list[StartQuantiles]:
-        """Of jobs that are submitted now, each as one more: it alone is waited for, comes but once.
+        """Return the forecast start of each of these jobs, each submitted now as one more job.
 
-        Jobs of other requests but the same id have the same luck, and so has everybody else: what
-        their times differ by comes from what they ask for. Where one of them is too much for a
-        pool, all run on hosts.
+        Requests with equal ids have equal random numbers, and so have all other jobs, so that
+        differences come from the requests only. If one of the jobs does not fit into a pool, all
+        are simulated on hosts.
         """
         beside = [replace(self.instance, pending=(*self._without(job), job)) for job in jobs]
         pools = [pool_world(instance, self.history) for instance in beside]
@@ -188,7 +195,7 @@ def times_of(item: StartQuantiles | None) -> Mapping[str, int | None]:
     return (item or UNKNOWN).record()
 
 
-#: Instants at which the free amounts are looked at, at most; evenly chosen among the changes.
+#: Maximum number of instants at which free amounts are shown; evenly chosen among the changes.
 MAX_TIMES = 600
 
 
@@ -198,16 +205,19 @@ class FreeOverTime:
 
     #: Seconds, the first is the instance's now. Hosts that take no jobs count for nothing.
     times: tuple[int, ...]
+    #: Free slots at each instant.
     slots: tuple[int, ...]
+    #: Free MB at each instant, None if no host has memory.
     memory: tuple[int, ...] | None
 
 
 def free_over_time_of_each(
     instance: Instance, plans: Iterable[Iterable[PlannedJob]]
 ) -> tuple[FreeOverTime, ...]:
-    """What running jobs, advance reservations and the jobs of each of several plans leave free.
+    """Return the resources that running jobs, advance reservations and the jobs of each plan leave
+    free.
 
-    A planned job that can never start holds nothing; what runs is entered once.
+    A planned job that never starts uses nothing. Running jobs are entered once for all plans.
     """
     drawn = [[item for item in plan if item.start is not None] for plan in plans]
     names = {item.job for plan in drawn for item in plan}  # only these jobs need a demand

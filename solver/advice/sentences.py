@@ -11,21 +11,21 @@ from ...model.plan import Plan
 from ..outlook.records import JobOutlook, State
 from ..pending_reasons import counted
 
-#: Jobs, or runs of jobs, that a sentence names; more are counted.
+#: Maximum number of jobs, or runs of jobs, that a sentence names; more are counted.
 MAX_NAMED = 4
-#: Runs of at least this many jobs with consecutive numbers are named by the first and the last.
+#: Minimum length of a run of jobs with consecutive numbers that is named by its first and last job.
 _RUN = 3
-#: Meaning of the value of the objective that minimises every start in turn.
+#: Meaning of the value of the objective that minimises all starts in order.
 _VALUE_IN_ORDER = "sum of the seconds from now to each start"
 
 
 def outlook_sentences(
     rows: Sequence[JobOutlook], optimal: Plan, configuration: str
 ) -> tuple[str, ...]:
-    """An outlook: what is proved, whose start as configured is later than the possible one, and
-    who does not start.
+    """Return sentences about an outlook: proofs, later starts than possible, and jobs without a
+    start.
 
-    rows: in priority order. configuration: how the cluster reserves, as `configuration_of` says.
+    rows: in dispatch order. configuration: text of :func:`configuration_of`.
     """
     if not rows:
         return ("Nothing is pending.",)
@@ -55,7 +55,7 @@ def state_sentences(rows: Sequence[JobOutlook]) -> tuple[str, ...]:
 
 
 def _stated(states: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return these sentences for jobs with their states."""
+    """Return one sentence for each state of jobs without a start."""
     found = []
     for state, (one, several) in _OF_STATE.items():
         jobs = [job for job, found_state in states if found_state == state]
@@ -66,9 +66,9 @@ def _stated(states: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def plan_sentences(plan: Plan, words: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """A plan: how many jobs have a start, what is proved, and the value of its objective.
+    """Return sentences about a plan: jobs with a start, proofs, and the value of its objective.
 
-    words: of the jobs without a start, their states or the words of the plan, which are usual.
+    words: state of each job without a start; None: the words of the plan.
     """
     without = _unplaced(plan.missing_starts() if words is None else words)
     if plan.method == "greedy":
@@ -146,7 +146,7 @@ def _unplaced(words: Mapping[str, str]) -> list[str]:
 
 
 def _changes(rows: Sequence[JobOutlook], *, in_order: bool) -> str:
-    """Whose start as configured is later than the possible one, and whose is earlier."""
+    """Return a clause about the jobs that start later, or earlier, than in the optimal plan."""
     later = [row for row in rows if (row.sooner_by or 0) > 0]
     sooner = [row for row in rows if (row.sooner_by or 0) < 0]
     parts = []
@@ -163,7 +163,9 @@ def _changes(rows: Sequence[JobOutlook], *, in_order: bool) -> str:
 
 
 def named(names: Sequence[str]) -> str:
-    """``job 110``, ``jobs 113 to 116``, ``110x and 112y``, ``14 jobs``."""
+    """Return names of jobs such as ``job 110``, ``jobs 113 to 116``, ``110x and 112y`` or ``14
+    jobs``.
+    """
     shown = names_text(names)
     if names[0][:1].isdigit() and shown[:1].isdigit() and not shown.endswith(" jobs"):
         return f"job{'s' * (len(names) > 1)} {shown}"
@@ -171,7 +173,7 @@ def named(names: Sequence[str]) -> str:
 
 
 def names_text(names: Sequence[str]) -> str:
-    """``110``, ``110 and 112``, ``113 to 116``; of many how many there are."""
+    """Return names such as ``110``, ``110 and 112`` or ``113 to 116``; for many, their number."""
     parts: list[list[str]] = []
     for name in names:
         if parts and _follows(parts[-1][-1], name):
@@ -199,7 +201,9 @@ def _range(rows: Sequence[JobOutlook]) -> str:
 
 
 def _totals(rows: Sequence[JobOutlook]) -> list[str]:
-    """The sum of the differences, and of the differences times the slots."""
+    """Return a sentence with the sum of the differences, also multiplied by slots; () if all are
+    0.
+    """
     seconds = sum(row.sooner_by or 0 for row in rows)
     slot_hours = sum((row.sooner_by or 0) * row.slots / HOUR for row in rows)
     if not any(row.sooner_by for row in rows):
@@ -214,9 +218,9 @@ def _less(saved: float) -> str:
 
 
 def configuration_of(instance: Instance, method: str) -> str:
-    """How a cluster reserves as configured: the method, and which queues reserve and backfill.
+    """Return a clause about the configured method and the queues that reserve and backfill.
 
-    method: the reservation method in force.
+    method: the configured reservation method.
     """
     queues = instance.queues
     reserving = [queue.name for queue in queues if queue.reserve_cycles is not None]
@@ -228,7 +232,9 @@ def configuration_of(instance: Instance, method: str) -> str:
 
 
 def _queues_with(names: Sequence[str], total: int, what: str) -> str:
-    """``BACKFILL in queue normal``, ``BACKFILL in 2 of 5 queues``, ``no BACKFILL``."""
+    """Return text such as ``BACKFILL in queue normal``, ``BACKFILL in 2 of 5 queues``, ``no
+    BACKFILL``.
+    """
     if not names:
         return f"no {what}"
     if len(names) == total:

@@ -35,9 +35,9 @@ FEW = 16
 
 
 def fewer(number: int) -> list[int]:
-    """Smaller values in falling order: all where they are few, else by about a tenth.
+    """Return smaller values, falling: all if they are few, else in steps of about a tenth.
 
-    For numbers of which a smaller one may also be worse, as slots with a shape.
+    For numbers of which a smaller one may be worse, such as slots with a shape.
     """
     found: list[int] = []
     while number > 1:
@@ -47,7 +47,9 @@ def fewer(number: int) -> list[int]:
 
 
 def more(number: int, most: int) -> list[int]:
-    """Larger values up to `most` in rising order: all where they are few, else by about a tenth."""
+    """Return larger values up to `most`, rising: all if they are few, else in steps of about a
+    tenth.
+    """
     found: list[int] = []
     while number < most:
         number = number + 1 if number < FEW else min(most, number + number // 10)
@@ -56,7 +58,7 @@ def more(number: int, most: int) -> list[int]:
 
 
 def ladder(number: int) -> list[int]:
-    """A few smaller values in falling order, for numbers of which a smaller one is never worse."""
+    """Return a few smaller values, falling, for numbers of which a smaller one is never worse."""
     halves = (number >> power for power in range(1, number.bit_length()))
     useful = -(-number // round(1 / USEFUL))
     return sorted({number - 1, number * 3 // 4, useful, *halves} - {0, number}, reverse=True)
@@ -70,11 +72,12 @@ def is_useful(value: int, asked: int) -> bool:
 def smallest_changes(
     asked: int, values: Sequence[int], answer_of: Callable[[int], StartAnswer], limit: int
 ) -> Iterator[tuple[int, StartAnswer]]:
-    """For the best starts before `limit` (seconds) the value nearest to `asked` that gives each.
+    """Return, for the best starts before `limit` (seconds), the value nearest to `asked` with that
+    start.
 
-    values: to be tried, from the nearest to the farthest. answer_of: what the method says of a
-    value. Between the last value that does not give a start and the first that does, the edge is
-    found by bisection: the next value on the way to `asked` does not give it.
+    values: values to try, from the nearest to the farthest. answer_of: start by the method for a
+    value. The limit between a value without a start and the first value with it is found by
+    bisection.
     """
     known = {value: _start(answer_of(value), limit) for value in values}
     useful = sorted({start for value, start in known.items() if is_useful(value, asked)})
@@ -113,7 +116,9 @@ def is_compound(job: Job) -> bool:
 
 
 def with_section(job: Job, name: str, content: str | None) -> Job:
-    """The job with a section replaced, None for left out; the rest of the text stays as it is."""
+    """Return the job with a section replaced, or removed for None; the rest of the text is
+    unchanged.
+    """
     cut = [re.sub(rf"\b{name}\[[^\]]*\]", " ", text) for text in job.res_req]
     kept = [" ".join(text.split()) for text in cut]
     if content is not None:
@@ -137,9 +142,10 @@ def with_queue(job: Job, queue: str) -> Job:
 
 
 def memory_edit(job: Job, unit: float) -> tuple[int, Callable[[int], Job]] | None:
-    """Its memory in MB (rounded up) and the job with another amount; None without one amount.
+    """Return the memory of a job in MB (rounded up) and a function that changes it; None without
+    one amount.
 
-    unit: what a number in its rusage means, in MB.
+    unit: MB of a number in rusage.
     """
     rusage = section(job, "rusage")
     found = re.search(r"\bmem\s*=\s*(\d+(?:\.\d+)?)(?![\w.])", rusage or "")
@@ -154,7 +160,7 @@ def memory_edit(job: Job, unit: float) -> tuple[int, Callable[[int], Job]] | Non
 
 
 def limit_text(seconds: int) -> str:
-    """A run limit as -W takes it: ``h:mm``."""
+    """Return a run limit in the form of -W: ``h:mm``."""
     minutes = -(-seconds // 60)
     return f"{minutes // 60}:{minutes % 60:02d}"
 
@@ -184,7 +190,7 @@ def _times(seconds: int | None, slots: int) -> int | None:
 
 
 def gpu_edits(job: Job) -> Iterator[tuple[str, str]]:
-    """Less of its -gpu, with what that is: fewer GPUs, or without what it says of their kind."""
+    """Yield smaller -gpu requests with their description: fewer GPUs, or GPUs of any kind."""
     if not job.gpu:
         return
     try:
@@ -223,13 +229,16 @@ class Suggestion:
 
     #: Change to make.
     change: str
+    #: Start with the change, in seconds from the origin.
     start: int
     #: Seconds sooner, None if it never started.
     gain: int | None
     allocation: dict[str, int]
 
     def to_dict(self, origin: str | None) -> dict[str, Any]:
-        """Plain data, the start in seconds, an ISO stamp beside it where there is an origin."""
+        """Return the fields as a JSON object, start in seconds; with an origin also an ISO
+        stamp.
+        """
         found = {"change": self.change, "start": self.start, "gain": self.gain}
         return with_stamps({**found, "allocation": self.allocation}, origin, ("start",))
 
@@ -238,8 +247,11 @@ class Suggestion:
 class Idea:
     """A change and its gain."""
 
+    #: Kind of the change.
     kind: str
+    #: The change in words.
     change: str
+    #: Start with the change.
     answer: StartAnswer
     #: Whether it keeps enough of the request.
     useful: bool = True
@@ -261,9 +273,10 @@ class Trials:
         self.tried += 1
 
     def answer(self, edited: Job) -> StartAnswer:
-        """The start of the job asked for in another way, none where it is refused or cut short.
+        """Return the start of the job with a changed request, without a start if it is rejected or
+        killed early.
 
-        An exact plan is left out where the job could not start before the limit even alone.
+        No exact plan is made if the job alone could not start before the limit.
         """
         forecast = self.forecast
         self.count()
@@ -283,7 +296,7 @@ class Trials:
     def numbers(
         self, asked: int, values: Sequence[int], edit: Callable[[int], Job]
     ) -> list[tuple[int, StartAnswer]]:
-        """The smallest changes of a number, for the best starts."""
+        """Return the smallest changes of a number for the best starts."""
         known: dict[int, StartAnswer] = {}
 
         def answer_of(value: int) -> StartAnswer:
@@ -295,7 +308,9 @@ class Trials:
         return [] if self.forecast.refrained else found
 
     def limits(self) -> list[tuple[int, StartAnswer]]:
-        """The longest run limits (minutes, shorter than its own) with which it starts sooner."""
+        """Return the longest run limits (minutes, shorter than its own) with which the job
+        starts earlier.
+        """
         job, instance = self.demand.job, self.view.problem.instance
         own, now = granted_run_limit(instance, job), instance.now
         # Without a limit of its own: nothing changes any more behind the last event.
@@ -305,16 +320,16 @@ class Trials:
 
 
 def job_text(job: str) -> str:
-    """``job 17``, or the name alone where it is one."""
+    """Return ``job 17``, or the name alone if it says that it is a job."""
     return f"job {job}" if job[:1].isdigit() else job
 
 
 def suggest(
     forecast: WhatIfPlanner, view: PlanView, demand: Demand, now_planned: StartAnswer
 ) -> tuple[tuple[Suggestion, ...], int]:
-    """The changes that start the job sooner, the largest gain first, and how many were tried.
+    """Return changes by which the job starts earlier, largest gain first, and the number tried.
 
-    Changes that leave little of what was asked come last.
+    Changes that strongly reduce the request come last.
     """
     limit = FOREVER if now_planned.start is None else now_planned.start
     trials = Trials(forecast, view, demand, limit)
@@ -370,7 +385,7 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
 
 
 def _numbers(trials: Trials) -> Iterator[Idea]:
-    """Fewer slots, another ptile, less memory: the smallest change for each start."""
+    """Yield fewer slots, another ptile, less memory: the smallest change for each start."""
     instance, job = trials.forecast.instance, trials.demand.job
     slots = trials.numbers(job.slots, fewer(job.slots), lambda n: with_slots(job, n))
     for count, answer in slots:
@@ -388,7 +403,9 @@ def _numbers(trials: Trials) -> Iterator[Idea]:
 
 
 def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
-    """Fewer and more slots a host, the nearest first; all values where there is none of its own."""
+    """Yield fewer and more slots per host, the nearest first; all values if the job has no
+    ptile.
+    """
     instance, job = trials.forecast.instance, trials.demand.job
     most = min(max((host.slots for host in instance.cluster.hosts), default=0), job.slots)
     start = most + 1 if own is None else min(own, most + 1)
@@ -433,9 +450,9 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
 
 
 def other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
-    """(section, what is changed, the job) for less of span, cu, same and select.
+    """Yield (section, description, job) for relaxed span, cu, same and select sections.
 
-    Of a job with a requirement that is not compound.
+    The job must not have a compound requirement.
     """
     requirement = effective_requirement(instance, job).requirement
     assert isinstance(requirement, Simple)
@@ -454,7 +471,7 @@ def other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]
 def _other_units(
     instance: Instance, job: Job, requirement: Simple
 ) -> Iterator[tuple[str, str, Job]]:
-    """Less of cu[], the smallest change first: of those with one start it is the one shown."""
+    """Yield relaxed cu[] sections, the smallest change for each start."""
     cu = section(job, "cu")
     if cu is None:
         return
@@ -473,7 +490,7 @@ def _other_units(
 def _coarser_units(
     instance: Instance, job: Job, requirement: Simple
 ) -> Iterator[tuple[str, str, Job]]:
-    """Return a requirement of one coarser unit instead of few finer ones; hosts stay near each
+    """Yield a requirement of one coarser unit instead of few finer ones; hosts stay near each
     other.
     """
     types, cu = instance.cluster.unit_types, requirement.cu
@@ -486,13 +503,16 @@ def _coarser_units(
 
 
 def tiles(instance: Instance, job: Job) -> list[int]:
-    """ptile values worth a try: divisors of -n that fit on some host, the largest first."""
+    """Return ptile values to try: divisors of -n that fit on a host, the largest first."""
     most = max((host.slots for host in instance.cluster.hosts), default=0)
     return [n for n in range(min(most, job.slots), 0, -1) if job.slots % n == 0]
 
 
 def _other_jobs(trials: Trials) -> Iterator[Idea]:
-    """Running jobs that end now, pending jobs that are not there; the jobs before it move too."""
+    """Yield running jobs that would end now and pending jobs that would be removed.
+
+    Jobs before the job move too.
+    """
     forecast, view, limit = trials.forecast, trials.view, trials.limit
     instance, job = forecast.instance, trials.demand.job
     if forecast.stopped():
@@ -516,9 +536,9 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
 
 
 def _before_it(ahead: Sequence[Job], view: PlanView, limit: int) -> list[str]:
-    """Pending jobs before it: those that start before it would, the largest first, then the others.
+    """Return the pending jobs before the job: those that start earlier, largest first, then others.
 
-    One that starts later, or has no start, may still keep slots that its window would reach into.
+    A job that starts later, or never, may still reserve slots within the window of the job.
     """
     sooner = {other.demand.job.id for other in view.planned if other.start.time < limit}
     ordered = sorted(ahead, key=lambda other: (other.id not in sooner, -other.slots))
@@ -526,9 +546,9 @@ def _before_it(ahead: Sequence[Job], view: PlanView, limit: int) -> list[str]:
 
 
 def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) -> list[str]:
-    """Running jobs: those that end at its start, then on hosts that it may use, then the largest.
+    """Return running jobs: those that end at its start, then on its hosts, then the largest.
 
-    On other hosts one may hold what the job waits for too: a licence, a limit, a whole unit.
+    A job on other hosts may still use a licence, a limit or a unit that the job waits for.
     """
     hosts = instance.cluster.hosts
     usable = {hosts[int(host)].name for term in demand.terms for host in term.candidates}
@@ -544,9 +564,10 @@ def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) 
 def closed_hosts(
     forecast: WhatIfPlanner, job: Job, limit: int, count: Callable[[], None] = lambda: None
 ) -> Iterator[Idea]:
-    """Hosts that are down or closed, opened: all of them, and single ones where that helps.
+    """Yield closed and failed hosts reopened: all of them, and single ones that help.
 
-    count: called for each that is tried. All of them together only where that beats single ones.
+    count: called for each suggestion tried. All hosts together are suggested only if that is better
+    than any single one.
     """
     instance = forecast.instance
     closed = [host for host in instance.cluster.hosts if not host.takes_jobs]
@@ -580,7 +601,7 @@ def _opened(instance: Instance, hosts: Sequence[Host]) -> Instance:
 
 
 def _if_back(hosts: Sequence[Host]) -> str:
-    """``if n2 came back (it is unavail)``; of many hosts their number."""
+    """Return ``if n2 came back (it is unavail)``; for many hosts their number."""
     if len(hosts) > 1:
         return f"if all {len(hosts)} hosts that are down or closed took jobs again"
     host = hosts[0]

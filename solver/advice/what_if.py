@@ -18,7 +18,7 @@ from typing import Any, Literal
 from ...model.absolute_priority import StatedPriority
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
-from ...model.job import Job, array_of
+from ...model.job import Job, array_of, running_limits
 from ...model.omissions import Omission
 from ...model.plan import (
     NOT_EXAMINED,
@@ -65,25 +65,29 @@ MANY = 200
 
 @dataclass(frozen=True, slots=True)
 class StartAnswer:
-    """Start of one job; times in seconds from the origin, None for no start at all."""
+    """Start of one job; times in seconds from the origin, None if no start at all."""
 
     job: Job
+    #: Start in seconds from the origin, None if the job has none.
     start: int | None
+    #: Expected finish in seconds, None if unknown.
     finish: int | None = None
+    #: Slots by host.
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: The constraint that binds, or why there is no start.
     waits_for: str = ""
+    #: Whether no earlier start is possible.
     proved: bool = False
     #: Reason of a missing start; "no place" until the cause is found.
     missing: MissingStart | State = "no place"
-    #: A limit or Ctrl-C came before every job of the plan had been looked at.
+    #: Whether a limit or Ctrl-C came before every job of the plan was examined.
     cut: bool = False
     #: Reason why the start depends on an exact fit, "" if it does not.
     exact_fit: str = ""
     #: If a limit left no start: when the job fits, given running jobs and the starts planned so
     #: far.
     earliest_known: int | None = None
-    #: Rules not considered that may change the start.
+    #: Omitted rules that may change the start.
     omissions: tuple[Omission, ...] = ()
     #: The jobs that must start where planned for the start to be proved.
     proved_if: tuple[str, ...] = ()
@@ -95,7 +99,9 @@ class StartAnswer:
 
     @property
     def at_the_earliest(self) -> int | None:
-        """The name of :attr:`earliest_known` until 0.2; it goes after the next release."""
+        """Return :attr:`earliest_known` under its name until 0.2, which the next release
+        removes.
+        """
         return self.earliest_known
 
     def unknown(self) -> dict[str, Any]:
@@ -112,7 +118,7 @@ class StartAnswer:
 
 
 def stated_by(outlook: JobOutlook, answer: StartAnswer) -> StartAnswer:
-    """The answer, of a job that has no start with the state that its outlook says it is in."""
+    """Return the answer, with the state of the outlook if the job has no start."""
     if answer.start is not None or answer.missing != "no place" or outlook.state == "starts":
         return answer
     return replace(answer, missing=outlook.state, waits_for=outlook.condition)
@@ -163,7 +169,7 @@ class PlanView:
 
     @classmethod
     def of(cls, problem: PlanningProblem, found: Plan, *, without: str = "") -> PlanView:
-        """Everything that `found` starts, but for one job."""
+        """Return the allocations of a plan without those of one job."""
         starts = warm_starts(problem, found)
         planned = tuple(
             Planned(demand, found[demand.job.id], starts[demand.job.id])
@@ -174,7 +180,7 @@ class PlanView:
 
     @classmethod
     def of_cycle(cls, cycle: NextCycle, *, guarded: bool, without: str = "") -> PlanView:
-        """Everything that a cycle starts or foresees, but for one job."""
+        """Return the starts and future allocations of a cycle without those of one job."""
         said = {item.job: item for item in cycle.results()}
         planned = tuple(
             Planned(demand, item, start, cycle.held.get(demand.job.id))
@@ -239,15 +245,15 @@ class WhatIfPlanner:
         cancel: threading.Event | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """time_limit: wall seconds of all questions together, also beside other instances; effort,
-        margin: of each plan, as in :func:`slotwise.plan`.
+        """Initialise the planner.
 
-        on_progress: called before each question.
+        time_limit: wall seconds of all questions together. effort, margin: of each plan, as in
+        :func:`slotwise.plan`. on_progress: called before each question.
         """
         if method not in METHODS:
             raise UnknownNameError.among("method", method, METHODS)
         check_margin(margin)
-        self.instance = instance
+        self.instance = _with_array_limits(instance)
         self.method = method
         self.margin = margin
         self.effort = effort
@@ -294,7 +300,7 @@ class WhatIfPlanner:
         return self.refrained
 
     def _left(self) -> float | None:
-        """Wall seconds of the next exact plan."""
+        """Return the wall seconds of the next exact plan."""
         if self._limited:
             return max(MIN_LIMIT, self.cancel.left())
         return TIME_LIMIT if self.effort is None else None
@@ -306,13 +312,14 @@ class WhatIfPlanner:
         """
         ordered = priority_order(replace(self.instance, pending=self._with(job)))
         if self.method != "optimal" and job.dependency:
-            # A cycle looks at it behind all that wait for nothing; only those that wait for it do.
+            # A cycle examines the job after all jobs without a condition; only jobs that depend on
+            # it follow.
             behind = self._following(job)
             return tuple(other for other in ordered if other.id not in behind)
         return tuple(takewhile(lambda other: other.id != job.id, ordered))
 
     def prerequisites(self, job: Job) -> tuple[Job, ...]:
-        """The pending jobs that a job waits for (-w), and those that they wait for, in order."""
+        """Return the pending jobs on which a job depends (-w), directly or not, in order."""
         waits_for = Precedence.of(replace(self.instance, pending=self._with(job))).waits_for()
         found, new = set[str](), {job.id}
         while new:
@@ -321,7 +328,7 @@ class WhatIfPlanner:
         return tuple(other for other in self.jobs_ahead(job) if other.id in found)
 
     def _following(self, job: Job) -> set[str]:
-        """The job itself and the pending jobs that wait for it, and for those."""
+        """Return the job and the pending jobs that depend on it, directly or not."""
         waits_for = Precedence.of(replace(self.instance, pending=self._with(job))).waits_for()
         found, grown = {job.id}, True
         while grown:
@@ -330,9 +337,9 @@ class WhatIfPlanner:
         return found
 
     def answer(self, job: Job, *, first: bool = False) -> StartAnswer:
-        """The start of `job`; first: as if it were the first of all pending jobs.
+        """Return the start of `job`; first: treat it as the first of all pending jobs.
 
-        Of a time-based one, without what was not considered: :meth:`answer_with_omissions`.
+        A time-based answer has no omissions; see :meth:`answer_with_omissions`.
         """
         self._count()
         if self._asked > 1 and self.stopped():
@@ -354,9 +361,9 @@ class WhatIfPlanner:
     def _simulated(
         self, job: Job, *, first: bool = False, unless_later: int | None = None
     ) -> StartAnswer:
-        """The start that the scheduler reaches as the cluster is configured.
+        """Return the start that the scheduler reaches as configured.
 
-        unless_later: a second after which the start is of no interest.
+        unless_later: second after which the start is not needed.
         """
         run = self._run(job, first=first, unless_later=unless_later)
         found = run.starts.get(job.id)
@@ -369,9 +376,9 @@ class WhatIfPlanner:
     def _run(
         self, job: Job, *, first: bool = False, unless_later: int | None = None
     ) -> ConfiguredRun:
-        """The scheduler run on as configured until a job starts.
+        """Return the simulation of the scheduler as configured until a job starts.
 
-        The first run, which is of the job that is asked about, and the last one are kept.
+        The first simulation, which is that of the requested job, and the last one are cached.
         """
         pending = self._with_first(job) if first else self._with(job)
         for known in (self._first, self._last):
@@ -397,10 +404,9 @@ class WhatIfPlanner:
         return run
 
     def outlook(self, job: Job) -> JobOutlook:
-        """The outlook of `job`: as configured, LSF's estimate, possible, and its cautions.
+        """Return the outlook of `job`: as configured, LSF's estimate, possible, and its cautions.
 
-        Where very much runs and waits and no time limit was given, the possible start is not
-        examined.
+        In very large instances without a time limit, the possible start is not examined.
         """
         run = self._run(job)
         world = replace(self.instance, pending=self._with(job))
@@ -409,7 +415,7 @@ class WhatIfPlanner:
         return outlook_of_job(world, job, run, best, part, self.budget())
 
     def stated(self, answer: StartAnswer) -> StartAnswer:
-        """The answer, of a job that has no start with the state that it is in, and why."""
+        """Return the answer, with its state and the reason if the job has no start."""
         if answer.start is not None or answer.missing != "no place":
             return answer
         job = answer.job
@@ -444,7 +450,9 @@ class WhatIfPlanner:
         return Reasons(world, problem, run.starts, run.waiting).awaits(job)
 
     def in_turn(self, job: Job) -> int | None:
-        """The start of a job in its turn, by time-based reservation; None for none."""
+        """Return the start of a job in dispatch order by time-based reservation, None if it has
+        none.
+        """
         try:
             return self._of_cycle(job, first=False)[0].start
         except OutOfTime:
@@ -455,9 +463,9 @@ class WhatIfPlanner:
         return not self.stopped() and (self._limited or self.effort is not None or not large)
 
     def elements(self, array: str, jobs: Sequence[Job] = ()) -> PlannedArray | None:
-        """The elements of an array with their starts, None if none has one.
+        """Return the elements of an array with their starts, None if none has one.
 
-        jobs: the elements where they are submitted last, after all that are pending.
+        jobs: the elements, submitted after all pending jobs.
         """
         self._count()
         self._elements = tuple(jobs)
@@ -482,7 +490,7 @@ class WhatIfPlanner:
         )
 
     def answer_with_omissions(self, job: Job) -> StartAnswer:
-        """Return the start of `job`, with the rules not considered that may change it."""
+        """Return the start of `job`, with the omitted rules that may change it."""
         if self.method == "optimal":
             return self.answer(job)
         if self.method == CONFIGURED:
@@ -517,9 +525,9 @@ class WhatIfPlanner:
         return () if any(text in found.waits_for for text in told) else told
 
     def answer_if_earlier(self, job: Job, limit: int) -> StartAnswer:
-        """The start of `job` where it is before `limit`; else perhaps only a guess at it.
+        """Return the start of `job` if it is before `limit`; otherwise the result may be a bound.
 
-        Where much runs, a whole cycle is run only for what the jobs before it leave a chance.
+        In large instances, a whole cycle is simulated only if the jobs before it leave a chance.
         """
         many = len(self.instance.running) > MANY and self.method != "optimal"
         many = many and not self._some_come_later
@@ -537,7 +545,7 @@ class WhatIfPlanner:
         return self._simulated(job, unless_later=limit)
 
     def view(self, job: Job) -> PlanView:
-        """The world that `job` sees, with the jobs before it where the method puts them."""
+        """Return the availability for `job`, with the jobs before it as the method places them."""
         ahead = self.jobs_ahead(job)
         if self.method != "optimal":
             guarded = not self.instance.queue(job.queue).backfill
@@ -551,7 +559,7 @@ class WhatIfPlanner:
         return PlanView.of(problem, self._plan(part), without=job.id)
 
     def demand(self, view: PlanView, job: Job) -> Demand:
-        """The demand of a job in a view; the exact method places its terms together."""
+        """Return the demand of a job in a view; the exact method places its terms together."""
         demand = view.released(view.problem.demand_of(job))
         if self.method != "optimal" or len(demand.terms) == 1:
             return demand
@@ -559,7 +567,9 @@ class WhatIfPlanner:
         return replace(demand, joint_placer=TermsTogether(budget))
 
     def _before(self, job: Job, ahead: tuple[Job, ...] | None = None) -> Instance:
-        """The instance with a job and those before it alone; ahead: others in their place."""
+        """Return the instance with a job and the jobs before it only; ahead: jobs to use instead
+        of these.
+        """
         world = replace(self.instance, pending=self._with(job))
         jobs = (*(self.jobs_ahead(job) if ahead is None else ahead), job)
         return with_jobs_named(world, Resolver.of(world), jobs)
@@ -575,7 +585,7 @@ class WhatIfPlanner:
         )
 
     def _cycle(self, pending: tuple[Job, ...]) -> NextCycle:
-        """The next cycle with these jobs only; kept, since many questions are about the same."""
+        """Return the next cycle with these jobs only; cached for repeated questions."""
         key = tuple(job.id for job in pending)
         if key not in self._cycles:
             world = replace(self.instance, pending=pending)
@@ -596,19 +606,21 @@ class WhatIfPlanner:
         return found, cycle
 
     def _next_cycle(self, instance: Instance, wanted: str | None = None) -> NextCycle:
-        """wanted: the only job that the cycle will be asked about."""
+        """Return the next cycle. wanted: the only job whose start is needed."""
         budget, margin = self.budget(), self.margin
         cycle = NextCycle(instance, "time-based", budget=budget, margin=margin, wanted=wanted)
         self._took = max(self._took, budget.elapsed())
         return cycle
 
     def budget(self) -> Budget:
-        """The budget of one cycle; unlimited unless requested."""
+        """Return the budget of one cycle; unlimited unless requested."""
         return Budget(self._left() if self._limited else None, cancel=self.cancel)
 
     @cached_property
     def _some_come_later(self) -> bool:
-        """Whether some jobs hold nothing yet, whatever comes behind them (-w, -b)."""
+        """Return whether some jobs reserve nothing yet, so that jobs after them come first (-w,
+        -b).
+        """
         instance = self.instance
         return any(
             job.dependency or job.reservation or (job.begin or 0) > instance.now
@@ -617,11 +629,12 @@ class WhatIfPlanner:
 
     @cached_property
     def _behind_count(self) -> bool:
-        """Whether jobs behind the one in question may have a say in its start.
+        """Return whether jobs after a job may affect its start.
 
-        They have under a policy; where jobs backfill, which happens when every job has had its
-        turn; and where a job begins later (-b) or memory comes free between the ends of jobs: a job
-        behind that starts now makes one more end at which jobs before it are looked at (TBR-02).
+        They do so under a policy, and if jobs backfill, because backfill follows all dispatch
+        attempts. They also do so if a job begins later (-b) or if memory is released between the
+        ends of jobs: a job that starts now then adds an end at which the jobs before it are
+        examined (TBR-02).
         """
         instance = self.instance
         if has_policy(instance) or instance.backfills:
@@ -641,9 +654,9 @@ class WhatIfPlanner:
         return bool(self._elements) and job is self._elements[0]
 
     def _with_first(self, job: Job) -> tuple[Job, ...]:
-        """The pending jobs with `job` in front, or `job` alone where others still come before it.
+        """Return the pending jobs with `job` first, or `job` alone if others still precede it.
 
-        That is where their queues or shares put them there, whatever the job's own priority.
+        Others precede it if queues or shares require it, with any priority of the job.
         """
         others = [other for other in self.instance.pending if other.id != job.id]
         top = max([job, *others], key=lambda other: other.priority).priority + 1
@@ -655,14 +668,32 @@ class WhatIfPlanner:
         return pending if order[0].id == job.id else (*self.prerequisites(job), job)
 
     def _with(self, job: Job) -> tuple[Job, ...]:
-        """The pending jobs with `job` in the place of the one of its id, or as the last.
+        """Return the pending jobs with `job` in place of the one with its id, or as the last.
 
-        The first element of an array that is submitted has the others behind it.
+        The first element of a new array is followed by the other elements.
         """
         pending = self.instance.pending
         if all(other.id != job.id for other in pending):
             return (*pending, *(self._elements if self._is_array(job) else (job,)))
         return tuple(job if other.id == job.id else other for other in pending)
+
+
+def _with_array_limits(instance: Instance) -> Instance:
+    """Return the instance with the limit of each array at its running elements too.
+
+    A part of the instance without the pending elements of an array keeps the limit so.
+    """
+    running = [item.job for item in instance.running]
+    limits = running_limits((*instance.pending, *running))
+    if all(job.array_limit == limits.get(job.array_id or "") for job in running):
+        return instance
+    return replace(
+        instance,
+        running=tuple(
+            replace(item, job=replace(item.job, array_limit=limits.get(item.job.array_id or "")))
+            for item in instance.running
+        ),
+    )
 
 
 def answer_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> StartAnswer:
@@ -676,7 +707,10 @@ def answer_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) ->
 def _answer(
     job: Job, found: PlannedJob | Unplaced | None, *, finished: bool, cut: bool
 ) -> StartAnswer:
-    """finished: whether whoever found it looked at all there is; cut: as of a plan."""
+    """Return the answer for one job.
+
+    finished: whether everything was examined; cut: as in a plan.
+    """
     if isinstance(found, PlannedJob) and found.start is not None:
         return StartAnswer(
             *(job, found.start, found.finish, found.allocation, found.waits_for, found.proved),

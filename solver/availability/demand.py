@@ -44,11 +44,11 @@ class Windows:
         return bool(open_periods(self.text, self.origin, time, time + 1))
 
     def openings(self, time: int) -> list[int]:
-        """The first instant of each open period from `time` on, over a week."""
+        """Return the first instant of each open period from `time` on, over a week."""
         return [first for first, _ in open_periods(self.text, self.origin, time, time + WEEK)]
 
     def closings(self, time: int) -> list[int]:
-        """The end of each open period from `time` on, over a week."""
+        """Return the end of each open period from `time` on, over a week."""
         return [last for _, last in open_periods(self.text, self.origin, time, time + WEEK)]
 
     def open_until(self, time: int) -> int | None:
@@ -103,15 +103,15 @@ class Calendar:
         return until is None or (duration is not None and start + duration <= until)
 
     def closed_hosts(self, start: int) -> BoolArray | None:
-        """Hosts that take no job at `start`, [H]; None where all are open."""
+        """Return the hosts that accept no job at `start`, [H]; None if all are open."""
         closed = [mask for mask, windows in self.hosts if not windows.is_open(start)]
         closed += [mask for mask, until in self.closed_until if start < until]
         return np.logical_or.reduce(closed) if closed else None
 
     def openings(self, time: int) -> set[int]:
-        """The instants from `time` on at which one of the windows opens, over a week.
+        """Return the instants from `time` on at which one of the windows opens, over a week.
 
-        All windows repeat every week, so what never opens together in it never does.
+        All windows repeat every week, so a week shows every combination of open windows.
         """
         all_windows = [w for w in (self.dispatch, self.run) if w is not None]
         all_windows += [windows for _, windows in self.hosts]
@@ -121,13 +121,16 @@ class Calendar:
         return found | {until for _, until in self.closed_until if until >= time}
 
     def ends_run(self, start: int) -> int | None:
-        """When the end of its advance reservation kills a job that starts then, None if never."""
+        """Return when the end of its advance reservation kills a job that starts then, None if
+        never.
+        """
         return None if self.reserved is None else self.reserved.ends_run(start)
 
     def closings(self, time: int, duration: int | None) -> set[int]:
-        """From when on a window that opens by a week from `time` is shut to a start of the job.
+        """Return the instants from which a window that opens within a week accepts no start of the
+        job.
 
-        duration: seconds that the job runs, which have to end before a run window does.
+        duration: run time of the job in seconds; the run must end before a run window closes.
         """
         plain = [windows for _, windows in self.hosts]
         found = {end for windows in plain for end in windows.closings(time)}
@@ -155,7 +158,7 @@ NEVER_ACCEPTED = -(1 << 60)
 
 
 def last_starts(instance: Instance) -> IntArray:
-    """When the last of its running jobs started on each host, [H]."""
+    """Return when the last running job of each host started, [H]."""
     index = instance.cluster.host_index()
     found = np.full(len(index), NEVER_ACCEPTED, dtype=np.int64)
     for running in instance.running:
@@ -179,7 +182,7 @@ class Accepted:
     __slots__ = ("_hosts", "_intervals", "_last", "_longest", "_starts")
 
     def __init__(self, last: IntArray) -> None:
-        """last: when each host took its last job, [H]."""
+        """Initialise the table; last: when each host accepted its last job, [H]."""
         self._last = last
         self._starts: list[int] = []
         self._intervals: list[int] = []
@@ -219,12 +222,12 @@ class Accepted:
         return mask if mask.any() else None
 
     def openings(self, interval: int) -> set[int]:
-        """The instants at which some host may take a job of such a queue again."""
+        """Return the instants at which a host may accept a job of such a queue again."""
         ends = np.unique(self._last + interval).tolist() if interval else []
         return {*ends, *(start + interval for start in self._starts)}
 
     def closings(self) -> set[int]:
-        """The instants from which on a start would come too close to one that is planned."""
+        """Return the instants from which a start would be too close before a planned one."""
         pairs = zip(self._starts, self._intervals, strict=True)
         return {*self._starts, *(start - interval + 1 for start, interval in pairs)}
 
@@ -233,6 +236,7 @@ class Accepted:
 class UnitDemand:
     """cu[] resolved: `unit_of[h]` is the unit of host h, -1 for none; in configuration order."""
 
+    #: Unit of each host, -1 for none, [H].
     unit_of: IntArray
     #: Names of the units.
     names: tuple[str, ...]
@@ -329,6 +333,7 @@ class Demand:
     impossible: str = ""
     #: Windows that apply to it, None if there are none.
     calendar: Calendar | None = None
+    #: Notes on the request, one sentence each.
     notes: tuple[str, ...] = field(default=())
     #: Function that places the terms of a compound requirement jointly if they do not fit one after
     #: another. None: only in order (REQ-14).
@@ -350,14 +355,14 @@ class Demand:
 
     @property
     def kind(self) -> Hashable:
-        """Equal for jobs that may trade places, as the elements of an array may."""
+        """Return a key that is equal for interchangeable jobs, such as the elements of an array."""
         return tuple(
             value if isinstance(value, _VALUES) else Same(value) for value in _OF_KIND(self)
         )
 
     @property
     def runs(self) -> int | None:
-        """Seconds the job itself is expected to run, None when unknown."""
+        """Return the seconds that the job is expected to run, None if unknown."""
         return None if self.duration is None else self.duration - self.margin
 
     @property
@@ -369,7 +374,9 @@ class Demand:
         return self.killed is not None or (of_reservation is not None and not of_reservation.open)
 
     def duration_from(self, start: int) -> int | None:
-        """The duration from a start at this second: -t or its reservation may end it sooner."""
+        """Return the duration from a start at this second; -t or its reservation may end the job
+        earlier.
+        """
         closes = None if self.calendar is None else self.calendar.ends_run(start)
         end = min((time for time in (self.killed, closes) if time is not None), default=None)
         if end is None:
@@ -378,7 +385,7 @@ class Demand:
         return left if self.duration is None else min(left, self.duration)
 
     def end_of_run(self, start: int) -> int | None:
-        """When the job itself is expected to end after a start at this second, None for unknown."""
+        """Return when the job is expected to end after a start at this second, None if unknown."""
         duration = self.duration_from(start)
         return None if duration is None else start + duration - self.margin
 
@@ -399,7 +406,7 @@ def runs_at(demand: Demand, start: int, time: int) -> bool:
 
 
 def known_kills(demand: Demand) -> set[int]:
-    """The seconds at which -t or the end of a period of its reservation may end a job."""
+    """Return the seconds at which -t or the end of a period of its reservation may kill a job."""
     reserved = None if demand.calendar is None else demand.calendar.reserved
     ends = set() if demand.killed is None else {demand.killed}
     if reserved is not None and not reserved.open:
@@ -456,7 +463,9 @@ def keeps_order(demands: Iterable[Demand], starts: Mapping[str, int]) -> bool:
 
 
 def in_waiting_order(order: Sequence[Demand]) -> list[Demand]:
-    """The order in which every job comes behind those it waits for, otherwise as it was."""
+    """Return the jobs with each job after the jobs that it depends on, otherwise in the given
+    order.
+    """
     if all(demand.after is None for demand in order):
         return list(order)
     by_id = {demand.job.id: demand for demand in order}
@@ -521,19 +530,21 @@ class Availability(Protocol):
 
     @property
     def later_starts(self) -> tuple[int, ...]:
-        """Instants after now at which something starts, so that less is free."""
+        """Return the instants after now at which a planned job starts, so that free resources
+        fall.
+        """
 
     def free(self, index: int, time: int) -> FloatArray:
-        """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""
+        """Return the free amount of a host resource at `time`, [H]; negative if overcommitted."""
 
     def free_in_pool(self, index: int, time: int) -> float:
-        """Free amount of a pool at `time`."""
+        """Return the free amount of a pool at `time`."""
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """The least of a host resource that is free at any of `points`, [H]."""
+        """Return the minimum free amount of a host resource over `points`, [H]."""
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
-        """The least of a pool that is free at any of `points`."""
+        """Return the minimum free amount of a pool over `points`."""
 
     def open_for(self, demand: Demand, time: int) -> bool:
         """Return whether the job may start at `time` by the windows that this availability
@@ -541,7 +552,9 @@ class Availability(Protocol):
         """
 
     def just_accepted(self, demand: Demand, time: int) -> BoolArray | None:
-        """Hosts that JOB_ACCEPT_INTERVAL closes to a start at `time`, [H]; None for none."""
+        """Return the hosts that JOB_ACCEPT_INTERVAL closes to a start at `time`, [H]; None if
+        none is.
+        """
 
     def capacity(
         self, demand: Demand, term: TermDemand, alternative: Alternative, start: int

@@ -62,7 +62,7 @@ class MeasuredPool:
 
 
 def measured(instance: Instance) -> tuple[MeasuredPool, ...]:
-    """The guaranteed pools; a host is in the first pool of hosts that takes it."""
+    """Return the guaranteed pools; a host is in the first pool that takes it."""
     found: list[MeasuredPool] = []
     taken = np.zeros(len(instance.cluster.hosts), dtype=bool)
     for pool in instance.guaranteed_pools:
@@ -117,7 +117,9 @@ def packages_of(pool: GuaranteedPool, slots: float, amounts: Mapping[str, float]
 class Packages:
     """Packages that a job takes on each of its hosts and with each of its slots, at most."""
 
+    #: Packages on each host.
     by_host: int
+    #: Packages for each slot.
     by_slot: int
     #: Whether it takes exactly these packages, with all their resources.
     exact: bool
@@ -237,7 +239,7 @@ class GuaranteeRows:
         return bool(hosts)
 
     def whose(self, job: Job) -> tuple[str, tuple[bool, ...]]:
-        """The class of a job, and which pools may give it a loan."""
+        """Return the service class of a job, and the pools with loans for it."""
         loans = tuple(self.loan_of(number, job) for number in range(len(self.pools)))
         return self.members.of(job), loans
 
@@ -283,7 +285,7 @@ def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[G
 
 
 def _loan_rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[GuaranteeRow]:
-    """Return the limit of loans; none without RETAIN and IDLE_BUFFER."""
+    """Yield the limit of loans; none without RETAIN and IDLE_BUFFER."""
     policy, name = pool.pool.loans, pool.pool.name
     if policy is None or (policy.retain is None and policy.idle_buffer is None):
         return

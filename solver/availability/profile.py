@@ -218,7 +218,7 @@ def _caps_of_hosts(
 
 
 def constant_amount(use: Use) -> float | None:
-    """The amount that a use holds as long as the job runs, None if it changes."""
+    """Return the amount of a use if it is constant during the run, None if it changes."""
     phases = use.reservation.phases
     constant = len(phases) == 1 and phases[0].end is None and not phases[0].start
     return phases[0].amount if constant else None
@@ -246,7 +246,7 @@ def stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int
 
 
 def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> FloatArray:
-    """Slots that a use allows on each host, [H]."""
+    """Return the slots that a use allows on each host, [H]."""
     free = free + SLACK
     if use.per is Per.SLOT:
         if held != 1.0:
@@ -272,7 +272,7 @@ def _pool_times(availability: Availability, use: Use, points: Sequence[int]) -> 
 
 
 def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[GroupCap]) -> None:
-    """Shrink `caps` or append to `groups` what a pool leaves."""
+    """Reduce `caps`, or append to `groups`, by the free amount of a pool."""
     if times >= UNBOUND:
         return
     left = max(0, int(times))
@@ -285,7 +285,7 @@ def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[G
 
 
 def _idle(availability: Availability, alternative: Alternative, points: Sequence[int]) -> BoolArray:
-    """Hosts on which no other job holds a slot at any of `points`, [H]; nor a reservation."""
+    """Return the hosts on which no other job or reservation has a slot at any of `points`, [H]."""
     capacity = availability.table.host_resources[SLOTS].capacity
     found = np.ones(len(capacity), dtype=bool)
     for index in _slots_taken(availability.table, alternative):
@@ -294,7 +294,7 @@ def _idle(availability: Availability, alternative: Alternative, points: Sequence
 
 
 def _slots_taken(table: ResourceTable, alternative: Alternative) -> list[int]:
-    """The host resources among what a job takes that are the slots of hosts."""
+    """Return the host resources used by a job that are the slots of hosts."""
     taken = {use.index for use in alternative.host_uses}
     return [index for index in table.slot_indices if index in taken]
 
@@ -324,7 +324,7 @@ class Profile:
         self.accepted: Accepted | None = None
 
     def copy(self) -> Profile:
-        """An independent copy that shares the table."""
+        """Return an independent copy that shares the table."""
         twin = Profile(self.table, self.now)
         twin._host_usage = {index: usage.copy() for index, usage in self._host_usage.items()}
         twin._pool_usage = {index: usage.copy() for index, usage in self._pool_usage.items()}
@@ -453,12 +453,14 @@ class Profile:
             _insert(self._finishes, end)
 
     def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
-        """Take amounts of a host resource or a pool; that they end frees nothing for anybody."""
+        """Take amounts of a host resource or a pool; their end is no release at which jobs could
+        start.
+        """
         (self._pool(index) if pool else self._usage(index)).add_rows(rows)
         self._starts = sorted({*self._starts, *(time for time in rows.begin if time > self.now)})
 
     def hold_reported(self, index: int, away: FloatArray) -> None:
-        """Take what hosts report to be gone of an amount, [H], until they report anew (RSV-01)."""
+        """Take amounts that hosts report as used, [H], until the next report (RSV-01)."""
         hosts = np.flatnonzero(away)
         if hosts.size:
             self._usage(index).add_constant(hosts, self.now, FOREVER, away[hosts])
@@ -470,7 +472,9 @@ class Profile:
         return demand.calendar is None or demand.calendar.allows(time, demand.duration_from(time))
 
     def with_openings(self, demand: Demand, times: list[int]) -> list[int]:
-        """Candidate times with those at which a window of the job, or a host for it, opens."""
+        """Return candidate times together with the instants at which a window of the job or a
+        host opens.
+        """
         if not times or (demand.calendar is None and not self.has_accept_interval(demand)):
             return times
         openings: set[int] = set()
@@ -490,17 +494,19 @@ class Profile:
             self.accepted.add(start, demand.interval, hosts)
 
     def just_accepted(self, demand: Demand, time: int) -> BoolArray | None:
-        """Hosts that JOB_ACCEPT_INTERVAL closes to a start at `time`, [H]; None for none."""
+        """Return the hosts that JOB_ACCEPT_INTERVAL closes to a start at `time`, [H]; None if
+        none is.
+        """
         if demand.interval is None or self.accepted is None:
             return None
         return self.accepted.closed(demand.interval, time)
 
     def free(self, index: int, time: int) -> FloatArray:
-        """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""
+        """Return the free amount of a host resource at `time`, [H]; negative if overcommitted."""
         return self.min_free(index, [time])
 
     def free_in_pool(self, index: int, time: int) -> float:
-        """Free amount of a pool at `time`."""
+        """Return the free amount of a pool at `time`."""
         return self.min_free_in_pool(index, [time])
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
@@ -515,7 +521,7 @@ class Profile:
         return capacity - usage.most(points[0], points[-1], self.now)
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
-        """:meth:`min_free` of a pool."""
+        """Return the minimum free amount of a pool over `points`."""
         pool, usage = self.table.pools[index], self._pool_usage.get(index)
         if not pool.is_fixed:
             each = ((self._of_pool(index, at), partial(self._of_pool, at=at)) for at in points)
@@ -525,7 +531,7 @@ class Profile:
         return pool.capacity - float(usage.most(points[0], points[-1], self.now)[0])
 
     def _of_pool(self, index: int, at: int) -> float:
-        """The available part of the capacity of a pool at an instant."""
+        """Return the available part of the capacity of a pool at an instant."""
         usage = self._pool_usage.get(index)
         capacity = self.table.pools[index].capacity
         return capacity if usage is None else capacity - float(usage.at(at)[0])
@@ -538,33 +544,34 @@ class Profile:
         )
 
     def times(self) -> tuple[list[int], list[int], list[int]]:
-        """Instants after now at which something starts, is freed, and at which jobs finish."""
+        """Return three tuples of instants after now: starts, releases, and finishes of jobs."""
         return self._starts, self._ends, self._finishes
 
     def checkpoints(self, start: int, duration: int | None) -> list[int]:
-        """`start` and every later start of another job inside the window."""
+        """Return `start` and every later start of another job inside the window."""
         first = bisect.bisect_right(self._starts, start)
         if duration is None:
             return [start, *self._starts[first:]]
         return [start, *self._starts[first : bisect.bisect_left(self._starts, start + duration)]]
 
     def candidate_times(self, earliest: int, *, finishes_only: bool = False) -> list[int]:
-        """Instants at which a job may first fit: `earliest`, then every instant something is freed.
+        """Return the instants at which a job may first fit: `earliest` and every release of
+        resources.
 
-        finishes_only: only the finish times of jobs, as TBR-02 has it; else the ends of memory
-        phases too. Demand that never rises only starts to fit when availability rises, so the
-        first of these instants at which a job fits is its earliest start.
+        finishes_only: only finish times of jobs, as in TBR-02, without the ends of memory phases.
+        If the demand never rises, a job can begin to fit only when availability rises, so the first
+        of these instants at which it fits is its earliest start.
         """
         times = self._finishes if finishes_only else self._ends
         return [earliest, *times[bisect.bisect_right(times, earliest) :]]
 
     @property
     def later_starts(self) -> tuple[int, ...]:
-        """Instants after now at which something in the profile starts."""
+        """Return the instants after now at which an entry of the profile starts."""
         return tuple(self._starts)
 
     def changes(self) -> list[int]:
-        """Every instant from now on at which availability may change, ascending."""
+        """Return every instant from now on at which availability may change, rising."""
         return sorted({self.now, *self._starts, *self._ends})
 
     def stretches(
@@ -593,7 +600,7 @@ class Profile:
 
     @property
     def only_grows(self) -> bool:
-        """True while no future start is in the profile: availability then never falls."""
+        """Return whether availability never falls, because no future start is in the profile."""
         return not self._starts
 
     def capacity(
@@ -634,7 +641,7 @@ class ReservationView(Profile):
         self.accepted = base.accepted
 
     def copy(self) -> ReservationView:
-        """An independent copy that shares the table."""
+        """Return an independent copy that shares the table."""
         base, firm = self._plain.copy(), self._firm
         if firm is not None:
             firm = base if firm is self._plain else firm.copy()
@@ -684,7 +691,7 @@ class ReservationView(Profile):
         return np.minimum(found, firm.min_free(SLOTS, firm.checkpoints(begin, None)) - held)
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
-        """:meth:`min_free` of a pool."""
+        """Return the minimum free amount of a pool over `points`."""
         base, cut = self._plain, bisect.bisect_left(points, self._until)
         if not cut:
             return base.min_free_in_pool(index, points)
@@ -716,11 +723,11 @@ def max_advance_reserved(
     duration: int | None,
     freed: tuple[IntArray, IntArray, FloatArray] | None = None,
 ) -> FloatArray:
-    """Slots free now that advance reservations need at most over a run from now on, [H].
+    """Return the slots free now that advance reservations need during a run that starts now, [H].
 
-    duration: of the run, None for one whose end is unknown. freed: ends, hosts and slots of what
-    runs now outside reservations, ascending: what comes free by the beginning of one is there for
-    it.
+    duration: of the run, None if its end is unknown. freed: ends, hosts and slots of running jobs
+    outside reservations, rising; slots that are released by the start of a reservation are
+    available to it.
     """
     ours = [
         item

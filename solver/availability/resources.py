@@ -59,7 +59,9 @@ class Per(Enum):
 class Use:
     """A use of one host resource or pool, by index into the profile's lists."""
 
+    #: Index of the host resource or pool.
     index: int
+    #: Multiplicity of the amount.
     per: Per
     #: Amounts over the life of the job, counted once per `per`.
     reservation: Reservation
@@ -120,6 +122,7 @@ class LoanLimit:
     idle: float
     #: Guarantees of classes without a count, and RETAIN of these.
     uncounted: float = 0.0
+    #: Amount kept of these guarantees (RETAIN).
     kept: float = 0.0
 
 
@@ -151,7 +154,7 @@ class Pool:
         return not self.unused and self.loans is None
 
     def left(self, free: float, free_of: Callable[[int], float]) -> float:
-        """Its availability. free: of its capacity; free_of: likewise of another pool."""
+        """Return the available part of a limit for loans."""
         if self.is_fixed:
             return free
         unused = [max(0.0, free_of(index) - beyond) for index, beyond in self.unused]
@@ -169,8 +172,10 @@ class LimitRow:
 
     #: The Limit section.
     limit: Limit
+    #: Name of the limited resource.
     resource: str
     index: int
+    #: Whether the limit applies to each host.
     on_hosts: bool
     #: User that it counts, "" if the section counts all users together.
     user: str = ""
@@ -291,7 +296,7 @@ class ResourceTable:
             self._methods[usage.resource] = methods[usage.method]
 
     def _add_gpus(self) -> None:
-        """The GPUs of hosts: one resource under all its names, however a job asks for them."""
+        """Add the GPUs of hosts as one resource, under all the names by which jobs request them."""
         counts = [host.gpu_count for host in self.instance.cluster.hosts]
         if any(count is not None for count in counts):
             capacity = np.array([-1.0 if count is None else count for count in counts])
@@ -317,7 +322,7 @@ class ResourceTable:
 
     @property
     def slot_indices(self) -> tuple[int, ...]:
-        """Host resources that are the slots of hosts: an exclusive job has them whole."""
+        """Return the host resources that are slots of hosts; an exclusive job takes them whole."""
         return (SLOTS,) if self.unreserved == SLOTS else (SLOTS, self.unreserved)
 
     def is_slots(self, index: int) -> bool:
@@ -330,7 +335,9 @@ class ResourceTable:
         return self.slot_indices if reserved is None else (SLOTS, reserved)
 
     def _reserved_slots(self, job: Job) -> int | None:
-        """The slots of the advance reservation in which a job runs, None if it runs in none."""
+        """Return the slots of the advance reservation in which a job runs, None if it runs in
+        none.
+        """
         item = self.instance.advance_reservation(job.reservation) if job.reservation else None
         if item is None or self.unreserved == SLOTS:
             return None
@@ -434,7 +441,9 @@ class ResourceTable:
         return Per.JOB if resource in self._pool_index else Per.HOST
 
     def _access(self, reservations: Iterable[Reservation]) -> BoolArray:
-        """Hosts that have every resource of `reservations`, [H] (defined and reachable)."""
+        """Return the hosts that have every resource of `reservations`, [H] (defined and
+        reachable).
+        """
         mask = np.ones(len(self.instance.cluster.hosts), dtype=bool)
         for item in reservations:
             if item.resource in self._host_index:
@@ -489,7 +498,10 @@ class ResourceTable:
         )
 
     def _array_pool(self, array: str, job: Job) -> int:
-        """The pool of the elements of an array that run: ``%4`` of bsub -J (ARR-01)."""
+        """Return the pool of the running elements of an array with a limit:
+
+        ``%4`` of bsub -J (ARR-01).
+        """
         name = f"array {array}"
         if name not in self._pool_index:
             most = self._arrays.get(array, job.array_limit or 0)
@@ -499,7 +511,7 @@ class ResourceTable:
         return self._pool_index[name][0]
 
     def _group_pools(self, name: str) -> Iterator[int]:
-        """The pools of a job group and of those above it that have a limit (GRP-01)."""
+        """Yield the pools of a job group and its ancestors that have a limit (GRP-01)."""
         limits = {group.name: group.limit for group in self.instance.job_groups}
         for group in job_groups_of(name):
             if (most := limits.get(group)) is None:
@@ -512,7 +524,7 @@ class ResourceTable:
             yield self._pool_index[key][0]
 
     def _guarantee_slots_per_host(self, job: Job) -> Iterator[Use]:
-        """SLOTS_PER_HOST of pools that guarantee the class of a job something (GUA-01)."""
+        """Yield SLOTS_PER_HOST of pools with a guarantee for the class of a job (GUA-01)."""
         assert self.guarantees is not None
         own = self.guarantees.members.of(job)
         for item in self.guarantees.pools:
@@ -550,7 +562,7 @@ class ResourceTable:
                 yield Use(index, Per.SLOT, flat("slots", 1.0))
 
     def pool_use(self, number: int, free_of: Callable[[int], float]) -> GuaranteedUse:
-        """The use of a guaranteed pool. free_of: availability of the capacity of a pool."""
+        """Return the use of a guaranteed pool. free_of: availability of the capacity of a pool."""
         assert self.guarantees is not None
         pool = self.guarantees.pools[number]
         used: dict[str, float] = {}
@@ -565,7 +577,7 @@ class ResourceTable:
         return GuaranteedUse(pool, used, others)
 
     def guarantee_limits(self, number: int) -> Iterator[int]:
-        """Return the indices of the pools that keep a part of a guaranteed pool free."""
+        """Yield the indices of the pools that keep a part of a guaranteed pool free."""
         assert self.guarantees is not None
         name = self.guarantees.pools[number].pool.name
         for index, pool in enumerate(self.pools):
@@ -660,7 +672,7 @@ class ResourceTable:
         return index
 
     def _of_hosts(self, resource: str, amount: float) -> FloatArray:
-        """A limit that hosts have by their processors, or as percent of a resource, [H]."""
+        """Return a limit of hosts by processors, or as a percentage of a resource, [H]."""
         if resource == "slots":
             return np.ceil(amount * self._processors - 1e-9)
         capacity = self.host_resources[self._host_index[resource]].capacity
@@ -668,7 +680,9 @@ class ResourceTable:
         return np.where(capacity < 0, np.inf, np.floor(capacity * amount / 100 + 0.5))
 
     def _queue_and_user_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
-        """(index, on each host) of the queue's, hosts' and users' own slot limits (TBR-10)."""
+        """Return the slot limits of the queue, of hosts and of users: index, and amount per host
+        (TBR-10).
+        """
         key = (queue.name, job.user)
         if key not in self._own_limits:
             self._own_limits[key] = self._find_own_limits(job, queue)
@@ -719,7 +733,9 @@ class ResourceTable:
         return found
 
     def _entries_of(self, user: str) -> Iterator[tuple[User, str, bool]]:
-        """Entries of lsb.users that bind a user, whose limit each is, and whether a group's."""
+        """Yield the entries of lsb.users that apply to a user: owner of the limit, and whether
+        a group.
+        """
         listed = any(user == entry.name for entry in self.instance.users)
         for entry in self.instance.users:
             name = entry.name.rstrip("@")
@@ -729,7 +745,10 @@ class ResourceTable:
                 yield entry, f"{entry.name} {user}" if alone else name, not alone and name != user
 
     def _limit_key(self, limit: Limit, job: Job) -> str | None:
-        """Which row of a Limit section counts `job`: None if none, "" if all share one."""
+        """Return the row of a Limit section that counts `job`:
+
+        None if none, "" if all jobs share one.
+        """
         parts: list[str] = []
         for scope, value in _scopes_of(limit, job):
             if scope is None:
@@ -795,7 +814,7 @@ class ResourceTable:
 
 
 def _memory(held: Mapping[str, tuple[Reservation, Per]]) -> tuple[float, float]:
-    """Memory that a job reserves on each of its hosts, and for each of its slots."""
+    """Return the memory that a job reserves on each of its hosts, and for each of its slots."""
     if "mem" not in held:
         return 0.0, 0.0
     item, per = held["mem"]
@@ -810,7 +829,7 @@ def _loan_limit(row: GuaranteeRow) -> LoanLimit:
 
 
 def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
-    """Whom a Limit section binds, but for hosts, each with what a job is there."""
+    """Yield the scopes of a Limit section other than hosts, each with the job's own value."""
     yield limit.users, job.user
     yield limit.queues, job.queue
     yield limit.projects, job.project

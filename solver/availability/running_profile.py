@@ -35,6 +35,7 @@ from .usage import FOREVER, OFF, RunningUsage, Usage
 class HeldPart:
     """Use of one host resource (hosts, times: [k]) or of one pool (times: [1]) by a job."""
 
+    #: Whether the part is of a pool, not of hosts.
     pool: bool
     #: Index of the resource or pool.
     index: int
@@ -113,7 +114,7 @@ class FreeNow:
         self._pools[index] -= amount
 
     def give(self, parts: Iterable[HeldPart]) -> None:
-        """Give back all that the parts hold."""
+        """Release the amounts of these parts."""
         for part in parts:
             self.change(part, 0.0)
 
@@ -294,7 +295,7 @@ class Residual:
     def _at(self, time: int) -> None:
         """Raise an error for any instant other than now."""
         if time != self.now:
-            raise ValueError(f"what is free at {time} s is not known at {self.now} s")
+            raise ValueError(f"the residual is of second {self.now} only, not of second {time}")
 
     def free(self, index: int, time: int) -> FloatArray:
         """Return the free amount of a host resource less reservations, [H].
@@ -311,7 +312,7 @@ class Residual:
         return amounts
 
     def most_slots(self) -> float:
-        """Slots that are free on all hosts together; no job can have more."""
+        """Return the slots that are free on all hosts together, an upper bound for any job."""
         free = self.free(SLOTS, self.now)
         # Half a slot covers any rounding error.
         return float(np.maximum(free, 0).sum()) + 0.5
@@ -323,17 +324,17 @@ class Residual:
         return max(left, self.loans[index]) if index in self.loans else left
 
     def free_of_capacity(self, index: int) -> float:
-        """The available part of the capacity of a pool."""
+        """Return the available part of the capacity of a pool."""
         return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """The least of a host resource that is free at `points`: now is the only one."""
+        """Return the free amount of a host resource at `points`, which must be now."""
         for point in points:
             self._at(point)
         return self.free(index, self.now)
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
-        """The least of a pool that is free at `points`: now is the only one."""
+        """Return the free amount of a pool at `points`, which must be now."""
         for point in points:
             self._at(point)
         return self.free_in_pool(index, self.now)
@@ -362,7 +363,7 @@ class Residual:
         return capacity
 
     def copy(self) -> Residual:
-        """A copy in which terms of one job can be put down."""
+        """Return a copy to which terms of one job can be added."""
         twin = Residual(self.free_now.copy(), self.now, self.held)
         twin.closed, twin.blocked, twin.loans = self.closed, self.blocked, self.loans
         return twin
@@ -430,7 +431,9 @@ class RunningProfile(Profile):
         self._enter(job, holds, start, finish)
 
     def list_parts(self, job: int, holds: Sequence[Hold]) -> None:
-        """List what a job holds whose rows were entered all at once: the same until it ends."""
+        """Store the parts of a job whose rows were entered in bulk; they are constant until its
+        end.
+        """
         parts = [part for hold in holds for part in parts_of(self.table, *hold)]
         for part in parts:
             part.amount = part.reservation.at(0)
@@ -489,7 +492,9 @@ class RunningProfile(Profile):
         self.falls.bring_to(now, self.free_now)
 
     def slots_of(self, job: int) -> Allocation:
-        """Slots that a job keeps from others while it runs, by host: all of its own hosts (-x)."""
+        """Return the slots that a running job makes unavailable, by host: all of its hosts with
+        -x.
+        """
         found: Allocation = {}
         for part in self.parts.get(job, ()):
             if not part.pool and part.index == SLOTS:
@@ -543,7 +548,7 @@ class RunningProfile(Profile):
         self.finish.pop(job, None)
 
     def copy(self, without: Collection[int] = ()) -> Profile:
-        """A profile of what runs now, to plan in; without: jobs that are taken to be gone."""
+        """Return a profile of the running jobs for planning; without: jobs to be ignored."""
         hosts, pools = (
             {index: _running(usage).copy(without) for index, usage in of.items()}
             for of in (self._host_usage, self._pool_usage)
@@ -571,9 +576,9 @@ class RunningProfile(Profile):
         return found
 
     def twin(self, now: int) -> RunningProfile:
-        """An independent copy that jobs may join and leave, at another instant.
+        """Return an independent copy at another instant, which jobs may join and leave.
 
-        For jobs that were entered all at once and hold the same all along.
+        Jobs entered in bulk must have constant use.
         """
         twin = RunningProfile(self.table, now)
         twin.free_now = self.free_now.copy()
@@ -614,7 +619,7 @@ class RunningProfile(Profile):
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
 
     def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """(finish, host, slots) of the running jobs with a known end, ascending by finish."""
+        """Return (finish, host, slots) of the running jobs with a known end, by rising finish."""
         return self._ascending(SLOTS)
 
     def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -622,9 +627,9 @@ class RunningProfile(Profile):
         return self._ascending(self.table.unreserved)
 
     def when_freed(self, index: int, host: int, amount: float, now: int) -> int | None:
-        """The first instant by which so much of a host resource has come free since now.
+        """Return the first instant by which an amount of a host resource was released since now.
 
-        At the ends of jobs and phases, and at every step of a decay. None for never.
+        The instants are the ends of jobs and phases, and every step of a decay. None if never.
         """
         usage = self._host_usage.get(index)
         if usage is None:
@@ -689,7 +694,7 @@ class RunningProfile(Profile):
         return usage
 
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
-        """The times are read off the rows when a copy is taken."""
+        """Do nothing: the instants are read from the rows when a copy is made."""
 
 
 def _running(usage: Usage) -> RunningUsage:

@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 class Block:
-    """Rows as columns, for arithmetic over all of them at once."""
+    """Rows as columns, for array arithmetic."""
 
     __slots__ = ("amount", "begin", "decaying", "end", "where")
 
@@ -174,7 +174,7 @@ class Rises:
         self._used: FloatArray = np.zeros(0)
 
     def counting(self, block: Block, size: int) -> Rises:
-        """With rows that were not there before. size: number of hosts."""
+        """Return the rises with rows that were not there before. size: number of hosts."""
         twin = Rises()
         twin._begin, twin._where, twin._used = self._begin, self._where, self._used.copy()
         steady = np.ones(len(block.where), dtype=bool)
@@ -302,7 +302,7 @@ class Usage:
         self._added, self._known = [], {}
 
     def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]; not to be changed."""
+        """Return the amount in use at `time`, [size]; callers must not change it."""
         total = self._shared(time)
         for block in self._later():
             total = total + block.at(time, self.size)
@@ -460,7 +460,7 @@ class RunningUsage(Usage):
         self._ascending: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
-        """Add the phases of one use for the owner of the moment."""
+        """Add the phases of one use for the current owner."""
         super().add(where, start, finish, use, times)
         for row in self.recent:
             self._append(row)
@@ -487,7 +487,7 @@ class RunningUsage(Usage):
         end: IntArray,
         amounts: FloatArray,
     ) -> None:
-        """Rows of many owners, ascending by owner."""
+        """Add rows of many owners, by rising owner."""
         held = (amounts > 0) & (begin < end)
         columns = (where[held], begin[held], end[held], amounts[held])
         first, after = self._count, self._count + int(held.sum())
@@ -523,7 +523,7 @@ class RunningUsage(Usage):
         return range(int(self._edges[place]), int(self._edges[place + 1]))
 
     def _listed(self, owner: int) -> list[int]:
-        """The rows of one owner, to add others."""
+        """Return the list of rows of one owner, to which rows can be added."""
         if owner not in self._rows_of:
             self._rows_of[owner] = list(self._of(owner))
             self._entered.pop(owner, None)
@@ -605,7 +605,9 @@ class RunningUsage(Usage):
         self._ordered, self._ascending = _OrderedRows(), None
 
     def by_end(self) -> Block:
-        """The rows in the order of their ends; of equal ones as they came. Not to be changed."""
+        """Return the rows by rising end, equal ends in order of entry; callers must not change
+        them.
+        """
         if self._ascending is None:
             ordered = self._ordered
             ordered.bring_to(self._columns, self._count)
@@ -623,13 +625,13 @@ class RunningUsage(Usage):
         return self._ascending
 
     def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Ends, places and amounts of rows with a known end, ascending; equal ones as they came."""
+        """Return ends, positions and amounts of the rows with a known end, by rising end."""
         block = self.by_end()
         known = int(np.searchsorted(block.end, FOREVER))
         return block.end[:known], block.where[:known], block.amount[:known]
 
     def block(self, without: Collection[int] = ()) -> Block:
-        """The rows as they are now; without: owners whose rows are left out."""
+        """Return the current rows as columns; without: owners whose rows are ignored."""
         where, begin, end, amount = (column[: self._count] for column in self._columns)
         gone = {row for owner in without for row in self._of(owner)}
         falling = sorted(self._falling.keys() - gone)
@@ -658,7 +660,7 @@ class RunningUsage(Usage):
         return twin
 
     def renumber(self, owner: int, number: int) -> None:
-        """The rows of one owner are another's, which has none."""
+        """Assign the rows of one owner to another owner without rows."""
         rows = self._known_rows().pop(owner, None)
         if rows is not None:
             self._rows_of[number] = rows
@@ -694,10 +696,10 @@ class RunningUsage(Usage):
         return np.bincount(where, amount, minlength=self.size).astype(float, copy=False)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
-        """A usage that starts from the rows as they are now."""
+        """Return a usage that starts from the current rows."""
         return Usage.over(self.size, self.block(without) if without else self.by_end())
 
 
 def _columns(size: int) -> list[Any]:
-    """Empty columns: where, begin, end, amount."""
+    """Return empty columns: where, begin, end, amount."""
     return [np.zeros(size, np.int64) for _ in range(3)] + [np.zeros(size, float)]

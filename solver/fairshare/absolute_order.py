@@ -41,7 +41,9 @@ class AbsoluteValue:
     key: tuple[bool, float] = (True, 0.0)
 
     def __str__(self) -> str:
-        """``109.00``, of a system priority ``(10)``, as bjobs -aps prints it."""
+        """Return text such as ``109.00``, or ``(10)`` for a system priority, as bjobs -aps
+        prints it.
+        """
         return f"{self.value:.2f}" if self.system is None else f"({self.system:g})"
 
     @property
@@ -75,7 +77,7 @@ class AbsoluteOrder:
         return self.tree is not None and "FS" in self.group.formula.metrics
 
     def account(self, job: Job, now: float) -> Account | None:
-        """The share account that counts for a job: that with the highest priority."""
+        """Return the share account that counts for a job: that with the highest priority."""
         found = () if self.tree is None else self.tree.accounts(job.user, job.group)
         if self.tree is None or len(found) < 2:
             return found[0] if found else None
@@ -105,7 +107,7 @@ class AbsoluteOrder:
         return AbsoluteValue(value, system, terms, key)
 
     def _metrics(self, job: Job, now: int) -> dict[str, float]:
-        """The values of a job that the formula weighs, by name."""
+        """Return the values of a job that the formula weighs, by name."""
         known = self._fixed.get(job.id)
         if known is None or known[0] is not job:
             known = self._fixed[job.id] = job, self._fixed_metrics(job)
@@ -124,10 +126,9 @@ class AbsoluteOrder:
     def ordered(
         self, ranks: Iterable[Rank], jobs: Mapping[Rank, Job], now: int
     ) -> dict[Rank, AbsoluteValue]:
-        """The ranks in the order of their jobs, without those who have no share, and their values.
+        """Return the ranks in dispatch order with their values, without jobs that have no share.
 
-        Of equal values the one that was submitted first comes first; then, as ranks end, by the
-        number in the name and the arrival.
+        Equal values are ordered by submission, then by the number in the job id and the arrival.
         """
         self._priorities.clear()
         values = {
@@ -140,12 +141,14 @@ class AbsoluteOrder:
         return {rank: values[rank] for rank in places}
 
     def standings(self, jobs: Iterable[Job], now: int) -> list[tuple[Job, AbsoluteValue]]:
-        """Jobs of the group in their order, with their values."""
+        """Return the jobs of the group in dispatch order with their values."""
         ranks = {(*queue_key(job, 0), at): job for at, job in enumerate(jobs)}
         return [(ranks[rank], value) for rank, value in self.ordered(ranks, ranks, now).items()]
 
     def next_change(self, jobs: Iterable[Job], now: int) -> float:
-        """When a value of one of these jobs next changes in one step: a GRACE_PERIOD is over."""
+        """Return when a value of one of these jobs next changes in one step: the end of a
+        GRACE_PERIOD.
+        """
         if not self.group.formula.delays:
             return math.inf
         ends = (end for job in jobs for end in self.group.formula.delay_ends(job.submit))
@@ -174,9 +177,9 @@ class AbsoluteOrder:
         return Resolver.of(self._instance, reserving=False)
 
     def _reserved(self, job: Job, resource: str) -> float:
-        """MB of a resource that a job asks for in all, of alternatives (``||``) the first.
+        """Return the MB of a resource that a job requests in total, by its first alternative.
 
-        An amount for each host counts for the fewest hosts that it may have.
+        An amount per host counts for the minimum number of hosts.
         """
         resolver = self._resolver
         try:
@@ -196,7 +199,7 @@ class AbsoluteOrder:
 
 
 def fewest_hosts(simple: Simple, slots: int) -> int:
-    """The fewest hosts that these slots fit on by span[ptile=n]."""
+    """Return the minimum number of hosts for these slots by span[ptile=n]."""
     tile = None if simple.span is None else simple.span.ptile
     return -(-slots // tile) if tile else 1
 
@@ -208,7 +211,7 @@ def _priority_of(name: str, known: Iterable[tuple[str, int]]) -> float:
 def absolute_orders(
     instance: Instance, trees: Mapping[str, ShareTree]
 ) -> tuple[AbsoluteOrder, ...]:
-    """The APS groups of an instance at work; trees: of its policies, by name."""
+    """Return the orders of the APS groups of an instance; trees: share trees by policy name."""
     return tuple(
         AbsoluteOrder(instance, group, trees.get(group.parent)) for group in aps_groups(instance)
     )
@@ -225,7 +228,7 @@ class AbsoluteTraversal(QueueTraversal):
         self._order, self._jobs, self._now = order, jobs, now
 
     def account(self) -> Account | None:
-        """The share account that the first job would be charged to."""
+        """Return the share account to which the first job would be charged."""
         rank = self.first()
         return None if rank is None else self._order.account(self._jobs[rank], self._now)
 

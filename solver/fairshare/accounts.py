@@ -56,7 +56,7 @@ class Factors:
 
     @classmethod
     def of(cls, params: Params, queue: Queue | None = None) -> Factors:
-        """Factors of the cluster, with what the policy's (master) queue overrides."""
+        """Return the factors of the cluster with the overrides of the policy's (master) queue."""
         own = {name.upper(): value for name, value in (queue.factors if queue else {}).items()}
         return cls(
             cpu_time=own.get("CPU_TIME_FACTOR", params.cpu_time_factor),
@@ -74,7 +74,7 @@ class Factors:
 
     @property
     def decay(self) -> float:
-        """Decay rate per second: a value falls by ``exp(-decay * t)``."""
+        """Return the decay rate per second: a value falls by ``exp(-decay * t)``."""
         return math.log(10) / (self.hist_hours * HOUR) if self.hist_hours > 0 else 0.0
 
 
@@ -119,9 +119,10 @@ def dynamic_priority(
 
 
 def significant(value: float) -> float:
-    """The value to the digits that count: numbers that are equal so are equal (FSH-06).
+    """Return a value rounded to its significant digits, so that equal values compare equal
+    (FSH-06).
 
-    Relative to its size, so that shares of a million are compared as those of one are.
+    Rounding is relative, so that shares of a million compare like shares of one.
     """
     mantissa, exponent = math.frexp(value)
     return math.ldexp(round(math.ldexp(mantissa, SIGNIFICANT_BITS)), exponent - SIGNIFICANT_BITS)
@@ -141,7 +142,7 @@ class Meter:
         self.stamp = stamp
 
     def at(self, now: float, decay: float = 0.0) -> float:
-        """The amount at `now` (seconds), not before the last change."""
+        """Return the amount at `now` (seconds), which must not precede the last change."""
         elapsed = now - self.stamp
         if elapsed <= 0 or not (self.value or self.rate):
             return self.value
@@ -195,6 +196,7 @@ class MemoryAdjustment:
     account; 0 if there are none or the cluster's memory is unknown.
     """
 
+    #: Factor of the average memory from which memory weighs.
     threshold: float = 1.0
 
     def __call__(self, usage: Consumption, /) -> float:
@@ -274,6 +276,7 @@ class Change:
     slots: int = 0
     #: Slots reserved by pending jobs.
     reserved: int = 0
+    #: MB in use.
     memory: float = 0.0
     #: CPU time in seconds.
     cpu: float = 0.0
@@ -342,11 +345,11 @@ class Account:
 
     @property
     def path(self) -> Path:
-        """Names from below the root down to the account; () for the root."""
+        """Return the names from below the root down to the account; () for the root."""
         return (*self.parent.path, self.name) if self.parent else ()
 
     def chain(self) -> Iterator[Account]:
-        """Return the account and its ancestors, the root last."""
+        """Yield the account and its ancestors, the root last."""
         at: Account | None = self
         while at is not None:
             yield at
@@ -394,9 +397,10 @@ class ShareTree:
         self._known: dict[tuple[str, str], tuple[Account, ...]] = {}
 
     def accounts(self, user: str, group: str = "") -> tuple[Account, ...]:
-        """Accounts under which jobs of `user`, submitted with ``-G group``, are considered.
+        """Return the accounts for jobs of `user` submitted with ``-G group``.
 
-        Empty when he has no share. The account that ``default`` gives a user is made here.
+        The result is empty if the user has no share. An account by ``default`` is created at the
+        first call.
         """
         key = (user, group)
         if key not in self._known:
@@ -405,7 +409,9 @@ class ShareTree:
         return self._known[key]
 
     def account(self, path: Path) -> Account:
-        """The account at `path`, made by ``default`` where needed; KeyError if there is none."""
+        """Return the account at `path`, created by ``default`` if necessary; KeyError if there
+        is none.
+        """
         account = self.root
         for name in path:
             if name not in account.children:
@@ -458,7 +464,7 @@ class ShareTree:
         )
 
     def priority(self, account: Account, now: float) -> float:
-        """The dynamic priority of an account at `now`."""
+        """Return the dynamic priority of an account at `now`."""
         usage = self.usage(account, now)
         adjustment = self.adjustment(usage) if self.adjustment else 0.0
         return dynamic_priority(account.shares, usage, self.factors, adjustment)
@@ -468,7 +474,7 @@ class ShareTree:
         return -significant(self.priority(account, now))
 
     def to_state(self) -> dict[str, Any]:
-        """The counters of every account as plain data, by path."""
+        """Return the counters of every account as plain data, by path."""
         return {
             "/".join(account.path): {
                 "cpu": account.cpu.state(),

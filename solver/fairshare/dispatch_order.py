@@ -67,7 +67,7 @@ from .waiting_jobs import QueueTraversal, Rank, Traversal, TreeTraversal, Waitin
 
 
 def held_memory(instance: Instance) -> dict[str, float]:
-    """MB that each running job reserves at the instance's now, by job id."""
+    """Return the MB that each running job reserves at the instance's now, by job id."""
     resolver = Resolver.of(instance, reserving=False)
     index = instance.cluster.host_index()
     found: dict[str, float] = {}
@@ -92,7 +92,9 @@ def outside(instance: Instance, partitions: Mapping[str, frozenset[str]]) -> fro
 
 
 def share_trees(instance: Instance) -> dict[str, ShareTree]:
-    """The accounts of every policy: of queue sets by master queue, of partitions by name."""
+    """Return the share tree of every policy: of queue sets by master queue, of partitions by
+    name.
+    """
     groups = Groups(instance.groups)
     adjustment = load_adjustment(instance.params.fairshare_adjustment)
     hosts = instance.cluster.hosts
@@ -116,7 +118,7 @@ def share_trees(instance: Instance) -> dict[str, ShareTree]:
 
 
 def stamps(instance: Instance) -> list[int]:
-    """The times at which something is stated, in order (seconds)."""
+    """Return the times for which usage is stated, rising (seconds)."""
     shares = {usage.stamp for usage in instance.share_usage}
     return sorted(shares | {usage.stamp for usage in instance.pool_usage})
 
@@ -174,7 +176,9 @@ def _settle(
 
 
 def _missing(tree: ShareTree, account: Account, usage: ShareUsage, now: int) -> tuple[float, float]:
-    """CPU and historical run time that running jobs do not account for; negative: too much."""
+    """Return the CPU time and historical run time that running jobs leave unexplained; may be
+    negative.
+    """
     counted = tree.usage(account, now)
     history = usage.historical_run_time if tree.factors.hist_run_time else 0.0
     return usage.cpu_time - counted.cpu_time, history - counted.historical_run_time
@@ -191,13 +195,13 @@ def order_policy(
     cpu_per_slot: float = 1.0,
     memory: Mapping[str, float] | None = None,
 ) -> DispatchOrder:
-    """The order that the instance's queues, partitions and pools ask for.
+    """Return the dispatch order that the instance's queues, partitions and pools define.
 
-    state: of :meth:`DispatchOrder.to_state`, to go on from a checkpoint; instance.running are then
-    the jobs that ran at that time. cpu_per_slot: CPU seconds a second and slot assumed of jobs
-    that do not say their CPU time. memory: MB that running jobs hold, by job id; None: what they
-    reserve, where an adjustment plug-in wants to know.
-    Raises InputError when the adjustment plug-in is not installed or cannot be loaded.
+    state: from :meth:`DispatchOrder.to_state`, to continue from a checkpoint; the running jobs of
+    the instance are then those of that time. cpu_per_slot: CPU seconds per second and slot, assumed
+    for jobs without a CPU time. memory: MB that running jobs use, by job id; None: their
+    reservations, if an adjustment plug-in needs them. Raises InputError if the adjustment plug-in
+    is not installed or cannot be loaded.
     """
     order = DispatchOrder(instance, cpu_per_slot)
     if state is not None:
@@ -255,7 +259,7 @@ class OrderRules:
 
 @dataclass(slots=True)
 class CycleOffers:
-    """The turns of the cycle at hand."""
+    """The offers of the current cycle."""
 
     #: Pending jobs, and running jobs with growth requests.
     waiting: WaitingJobs
@@ -310,7 +314,7 @@ class DispatchOrder:
 
     @property
     def partitions(self) -> dict[str, frozenset[str]]:
-        """Hosts of each host partition."""
+        """Return the hosts of each host partition."""
         return self._rules.partitions
 
     def begin(
@@ -346,7 +350,7 @@ class DispatchOrder:
         jobs: Sequence[Job],
         slots: Mapping[str, int] | None = None,
     ) -> None:
-        """jobs: among which those are that run and would grow."""
+        """Start a cycle; jobs: running jobs with growth requests."""
         self.now = now
         waiting.settle()
         self._turns = CycleOffers(
@@ -361,9 +365,9 @@ class DispatchOrder:
         self._turns.ineligible = self._held_back()
 
     def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
-        """A job waits from now on, until it starts or is withdrawn.
+        """Add a pending job, until it starts or is withdrawn.
 
-        arrival: grows from job to job; of equal ones that with the least comes first.
+        arrival: grows from job to job; equal jobs are ordered by it.
         """
         self._more.discard(job.id)
         self.queued.leave(job.id)
@@ -393,7 +397,7 @@ class DispatchOrder:
         return turns.last
 
     def next_except(self, unstartable: SkipFilter) -> Offer | None:
-        """The job to try now once those are skipped that are hopeless."""
+        """Return the next job after those that are infeasible, which are skipped."""
         if not self._turns.waiting.any_but(unstartable):
             return None
         while (offer := self.next()) is not None and unstartable.must_skip(offer.job):
@@ -407,9 +411,10 @@ class DispatchOrder:
     def started(
         self, job: Job, allocation: Mapping[str, int], now: int, memory: float = 0.0
     ) -> None:
-        """The job starts on `allocation` (host to slots), in its turn or out of it.
+        """Record that a job starts on `allocation` (slots by host), at its dispatch attempt or
+        otherwise.
 
-        memory: MB it holds, for the adjustment plug-in.
+        memory: MB that it uses, for the adjustment plug-in.
         """
         before = self.ledger.charged(job.id)
         self.ledger.started(job, allocation, now, self._turns.under.get(job.id, {}), memory)
@@ -420,7 +425,7 @@ class DispatchOrder:
         self._weigh(job.id, before)
 
     def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
-        """A pending job holds these slots (host to slots); {} releases them (FSH-04)."""
+        """Set the slots that a pending job reserves (by host); {} releases them (FSH-04)."""
         before = self.ledger.charged(job.id)
         under = {tree.name: account for tree, account in before} | self._turns.under.get(job.id, {})
         self.ledger.reserved(job, slots, now, under)
@@ -438,7 +443,7 @@ class DispatchOrder:
         self._weigh(job, before)
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
-        """A running job holds `allocation` from now on (FSH-15)."""
+        """Set the allocation of a running job (FSH-15)."""
         entry = self.ledger.entries[job]
         self._pool_change(entry.job.queue, entry.allocation, now, -1)
         self.ledger.resized(job, allocation, now)
@@ -446,9 +451,9 @@ class DispatchOrder:
         self._weigh(job)
 
     def suspended(self, job: str, now: int, *, preempted: bool = False) -> None:
-        """A running job is suspended: it keeps its slots in the formula, its times stand still.
+        """Record that a running job is suspended: its slots count in the formula, its times stop.
 
-        preempted: it gives its slots to others, so a slot pool on its hosts has them back.
+        preempted: whether its slots are released, also in a slot pool on its hosts.
         """
         self.ledger.suspended(job, now)
         if preempted and job not in self._preempted:
@@ -465,7 +470,7 @@ class DispatchOrder:
             self._preempted.remove(job)
 
     def to_state(self) -> dict[str, Any]:
-        """Everything that later cycles depend on, as plain data (between cycles)."""
+        """Return the state on which later cycles depend, as plain data (between cycles)."""
         return {
             "policies": {name: tree.to_state() for name, tree in self.trees.items()},
             "pools": {name: use.to_state() for name, use in self.pools.items()},
@@ -483,7 +488,7 @@ class DispatchOrder:
         self._preempted = set(state["preempted"])
 
     def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
-        """The stages of this cycle, each made when the one before it is over."""
+        """Yield the stages of this cycle, each created when the previous one is finished."""
         for name, hosts in self.partitions.items():
             rules = self._rules
             queues = [q for q, names in rules.queue_hosts.items() if rules.known.meet(names, hosts)]
@@ -555,7 +560,7 @@ class DispatchOrder:
         return PoolStage(walk, jobs, use, queue, limit, tree)
 
     def _left_over(self, use: PoolUse, order: Sequence[str]) -> Iterator[Stage]:
-        """Slots that entitled queues could not use go to the others of the pool (QBF-08)."""
+        """Yield stages for pool slots that entitled queues could not use (QBF-08)."""
         if use.pool.use_priority:
             yield self._by_priority(use)
             return
@@ -581,7 +586,7 @@ class DispatchOrder:
         return PoolStage(QueueTraversal(ordered), jobs, use, use.pool.queues[0], None)
 
     def _wanted(self, use: PoolUse) -> dict[str, float]:
-        """Slots that the jobs of each queue could still take, within QJOB_LIMIT (QBF-08)."""
+        """Return the slots that jobs of each queue could still take, within QJOB_LIMIT (QBF-08)."""
         wanted: dict[str, float] = {}
         for queue in use.pool.queues:
             limit = self._rules.limit[queue]
@@ -619,7 +624,7 @@ class DispatchOrder:
             self._turns.pending_slots[job.queue] -= job.most_slots
 
     def _held_back(self) -> Iterator[Offer]:
-        """Jobs that no stage handed out, in queue order, with the reason."""
+        """Yield jobs that no stage offered, in dispatch order, with the reason."""
         for rank in self._turns.waiting.everyone():
             if rank not in self._turns.offered:
                 job = self._turns.waiting.jobs[rank]

@@ -65,9 +65,10 @@ class FirstCome:
         self._take_in()
 
     def begin_with_new_arrivals(self, numbers: Collection[int]) -> bool:
-        """Start a cycle behind those who had their turns; whether all newcomers stand there.
+        """Start a cycle for newly submitted jobs after all others; return whether all of them are
+        last.
 
-        numbers: of the newcomers.
+        numbers: of the new jobs.
         """
         self.begin_cycle(0)
         keys, gone = self._keys, self._gone
@@ -153,7 +154,7 @@ class FirstCome:
             self._gone = np.pad(self._gone, (0, more))
 
     def _close_gaps(self) -> None:
-        """Give up the places of jobs that are gone; the job at hand stays."""
+        """Remove the positions of jobs that have left; the current job stays."""
         count = len(self._keys)
         there = ~self._gone[:count]
         kept = count - self._lost
@@ -191,7 +192,9 @@ DispatchPolicy = FirstCome | DispatchOrder
 
 
 def dispatch_policy(instance: Instance, state: Mapping[str, Any] | None = None) -> DispatchPolicy:
-    """The order of an instance; state: of `to_state`, to go on from a checkpoint."""
+    """Return the dispatch policy of an instance; state: from `to_state`, to continue a
+    checkpoint.
+    """
     if has_policy(instance):
         return order_policy(instance, state=state)
     return FirstCome(instance)

@@ -141,7 +141,7 @@ class Ledger:
     def started(
         self, job: Job, allocation: Mapping[str, int], now: int, under: Under, memory: float = 0.0
     ) -> None:
-        """A job starts on `allocation` (host to slots) and holds `memory` MB."""
+        """Record that a job starts on `allocation` (slots by host) with `memory` MB."""
         self.reserved(job, {}, now, under)
         entry = Entry(
             job,
@@ -177,13 +177,13 @@ class Ledger:
             charge.book(now, change)
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
-        """A running job holds `allocation` from now on (FSH-15)."""
+        """Set the allocation of a running job (FSH-15)."""
         entry = self.entries[job]
         under = {charge.tree.name: charge.account for charge in entry.charges}
         self._settle(entry, allocation, now, under)
 
     def suspended(self, job: str, now: int) -> None:
-        """A running job stops for a while: its slots stay counted, its times stay as they are."""
+        """Record that a running job is suspended: its slots still count, its times stop."""
         self._pause(self.entries[job], now, True)
 
     def resumed(self, job: str, now: int) -> None:
@@ -191,9 +191,9 @@ class Ledger:
         self._pause(self.entries[job], now, False)
 
     def cpu_used(self, job: str, total: float, now: int) -> None:
-        """A running job has used `total` CPU seconds by now, whatever was assumed so far.
+        """Set the CPU seconds used by a running job to `total`, in place of assumed ones.
 
-        What has decayed since is corrected in the proportion of the whole.
+        The decayed part is corrected in the same proportion.
         """
         entry = self.entries[job]
         assumed = entry.cpu.at(now)
@@ -204,7 +204,7 @@ class Ledger:
         entry.cpu.change(now, add=total - assumed)
 
     def cpu_stated(self, job: str, total: float, now: int) -> None:
-        """A job that ran before has used `total` CPU seconds so far: it counts in full at `now`."""
+        """Set the CPU seconds of a job that ran before to `total`, counted in full at `now`."""
         entry = self.entries[job]
         for charge in entry.charges:
             booked = charge.cpu.at(now, charge.tree.decay)
@@ -212,10 +212,10 @@ class Ledger:
         entry.cpu.change(now, add=total - entry.cpu.at(now))
 
     def commit(self, account: Account, total: float, now: int) -> None:
-        """The running jobs below `account` are committed to `total` seconds in all.
+        """Set the total run time to which the running jobs below `account` are committed.
 
-        What their own limits leave over (or say too much) is divided among them equally; without
-        running jobs nothing is committed.
+        The difference from the sum of their own limits is divided among them equally. Without
+        running jobs, nothing is committed.
         """
         charges = [
             (entry, charge)
@@ -234,7 +234,7 @@ class Ledger:
             charge.book(now, Change(rest=part))
 
     def reserved(self, job: Job, slots: Mapping[str, int], now: int, under: Under) -> None:
-        """A pending job holds `slots` (host to slots) from now on; {} releases them (FSH-04)."""
+        """Set the slots that a pending job reserves (by host); {} releases them (FSH-04)."""
         for tree, account, count in self._reserved.pop(job.id, ()):
             tree.book(account, now, Change(reserved=-count))
         if not slots:
@@ -245,7 +245,7 @@ class Ledger:
             tree.book(account, now, Change(reserved=count))
 
     def charged(self, job: str) -> list[tuple[ShareTree, Account]]:
-        """The accounts that a running job, or one that holds reserved slots, is counted on."""
+        """Return the accounts charged for a running job or a job with reserved slots."""
         if job in self.entries:
             return [(charge.tree, charge.account) for charge in self.entries[job].charges]
         return [(tree, account) for tree, account, _ in self._reserved.get(job, ())]
@@ -253,7 +253,7 @@ class Ledger:
     def _places(
         self, job: Job, allocation: Mapping[str, int], under: Under
     ) -> list[tuple[ShareTree, Account, int]]:
-        """Each policy that counts the job, the account, and the slots it counts there."""
+        """Return each policy that counts the job, with the account and the slots counted."""
         counts: dict[str, int] = {}
         if job.queue in self.tree_of_queue:
             counts[self.tree_of_queue[job.queue]] = sum(allocation.values())
@@ -331,7 +331,7 @@ class Ledger:
         return self._cpu_per_slot * slots if average is None else average
 
     def to_state(self) -> dict[str, Any]:
-        """Running jobs and reserved slots as plain data, by job id."""
+        """Return running jobs and reserved slots as plain data, by job id."""
         return {
             "running": {
                 name: {
@@ -383,7 +383,7 @@ class Ledger:
 
 
 def _average(running: RunningJob, now: int) -> float | None:
-    """CPU seconds a second that the job has used until `now`; None: it has just begun."""
+    """Return the CPU seconds per second that the job has used until `now`; None at its start."""
     elapsed = now - running.start
     assert running.job.cpu_time is not None, "the job says what it has used"
     return running.job.cpu_time / elapsed if elapsed > 0 else None

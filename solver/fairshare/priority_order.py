@@ -1,4 +1,4 @@
-"""The order in which pending jobs are considered, for plans of one moment (FSH-06, LOP-04)."""
+"""The order of the pending jobs in plans of one instant (FSH-06, LOP-04)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .waiting_jobs import Rank
 def priority_order(instance: Instance) -> tuple[Job, ...]:
     """Return the pending jobs in the order in which a cycle with free slots for all starts them.
 
-    First come, first served, or by the fairshare, partitions and pools of the instance; a job that
-    waits for others (-w) comes behind them.
+    The order is first come, first served, or by the fairshare, partitions and pools of the
+    instance; a job with an unsatisfied dependency (-w) comes last.
     """
     instance = with_loaded_modules(instance)
     order, precedence = _by_priority(instance), Precedence.of(instance)
@@ -33,7 +33,7 @@ def priority_order(instance: Instance) -> tuple[Job, ...]:
 
 
 def _by_priority(instance: Instance) -> tuple[Job, ...]:
-    """The pending jobs, whatever they wait for."""
+    """Return the pending jobs by priority, including jobs with unsatisfied dependencies."""
     priority = {queue.name: queue.priority for queue in instance.queues}
     if has_policy(instance):
         return _dispatch_sequence(instance)
@@ -53,10 +53,10 @@ def first_in_order(instance: Instance, count: int) -> Instance:
 
 
 def _dispatch_sequence(instance: Instance) -> tuple[Job, ...]:
-    """The order of one cycle in which every job that may start does (FSH-06).
+    """Return the order of a cycle in which every eligible job starts (FSH-06).
 
-    Each job is booked on its account before the next is chosen, so that users alternate as they
-    would. Jobs that a pool holds back, and those without a share, come last.
+    Each job is charged to its account before the next is chosen, so that users alternate. Jobs that
+    a pool delays, and jobs without a share, come last.
     """
     order = order_policy(instance)
     anywhere = instance.cluster.hosts[0].name
@@ -165,7 +165,7 @@ class _AbsolutePlaces:
 
 
 def _places(order: DispatchOrder, absolute: AbsoluteOrder, now: int) -> _AbsolutePlaces | None:
-    """The order of a group, None if fewer than two of its jobs wait."""
+    """Return the order of an APS group, None if fewer than two of its jobs wait."""
     jobs = order.queued.jobs
     ranks = list(order.queued.of_queues(absolute.group.queues))
     if len(ranks) < 2:
@@ -176,7 +176,7 @@ def _places(order: DispatchOrder, absolute: AbsoluteOrder, now: int) -> _Absolut
 
 
 def _levels(order: DispatchOrder) -> Iterator[Level]:
-    """The levels at which jobs that wait compete, whatever their queues."""
+    """Yield the share-tree levels at which waiting jobs compete, over all queues."""
     owners = order.queued.owners()
     for tree in order.trees.values():
         below: dict[Account, dict[Account, None]] = {}

@@ -10,13 +10,14 @@ from ..availability.resources import BoolArray, IntArray
 
 
 def queue_key(job: Job, priority: int, job_priority: int | None = None) -> tuple[int, ...]:
-    """Sorts jobs as queued: queue priority, job priority (-sp), submission, then id (FSH-16).
+    """Return the sort key of a job: queue priority, job priority (-sp), submission, then id
+    (FSH-16).
 
-    btop and bbot put a job before or behind others of its queue and priority.
+    btop and bbot move a job before or after other jobs of its queue and priority. Numeric ids are
+    compared as numbers, elements of an array by index. Other names keep the order of the input,
+    which is the order of submission.
 
-    Ids that are numbers count as such, that of an array for its elements, which go by index. Names
-    leave the order to a stable sort: the place in the input, which is the order of submission.
-    job_priority: what that of the job has grown to (JOB_PRIORITY_OVER_TIME), None if it stays.
+    job_priority: grown priority of the job (JOB_PRIORITY_OVER_TIME), None if it is constant.
     """
     name = job.array_id or job.id
     number = int(name) if name.isascii() and name.isdigit() else 0
@@ -65,7 +66,7 @@ UNKNOWN = JobKind(0, UNLIMITED)
 
 
 class SkipFilter(Protocol):
-    """Says of which jobs a turn would be in vain."""
+    """Test for jobs whose dispatch attempt would be infeasible."""
 
     def must_skip(self, job: Job) -> bool:
         """Return whether a dispatch attempt of the job must fail."""

@@ -75,9 +75,9 @@ class GroupView:
 
 
 def share_levels(tree: ShareTree, now: int, *, recursive: bool = False) -> tuple[ShareLevel, ...]:
-    """The accounts of a policy at `now`, level by level, the highest priority first.
+    """Return the accounts of a policy at `now`, level by level, the highest priority first.
 
-    recursive: the levels below the top too, each before those below it.
+    recursive: also the levels below the top, each parent before its children.
     """
     return tuple(_levels(tree, tree.root, now, recursive))
 
@@ -112,7 +112,9 @@ def share_row(tree: ShareTree, account: Account, now: int) -> ShareRow:
 def queue_levels(
     instance: Instance, order: DispatchOrder, queue: str, now: int, *, recursive: bool = False
 ) -> tuple[ShareLevel, ...]:
-    """SHARE_INFO_FOR of a queue; every queue of a cross-queue set shows the set's (FSH-09)."""
+    """Return SHARE_INFO_FOR of a queue; all queues of a cross-queue set have equal accounts
+    (FSH-09).
+    """
     for policy in queue_sets(instance):
         if queue in policy.queues:
             tree = order.trees[policy.master]
@@ -128,7 +130,7 @@ def queue_levels(
 def partition_views(
     instance: Instance, order: DispatchOrder, now: int, *, recursive: bool = False
 ) -> tuple[PartitionView, ...]:
-    """Every host partition, in the order of configuration."""
+    """Return the view of every host partition, in the order of configuration."""
     sharing = {queue for policy in queue_sets(instance) for queue in policy.queues}
     waiting = [job for job in instance.pending if job.queue not in sharing]
     for partition in instance.partitions:
@@ -144,13 +146,15 @@ def partition_views(
 
 
 def _enter(tree: ShareTree, waiting: Iterable[Job]) -> None:
-    """Users whose jobs only wait have an account too where `default` gives them one."""
+    """Create accounts by ``default`` for users that have waiting jobs only."""
     for job in waiting:
         tree.accounts(job.user, job.group)
 
 
 def group_views(instance: Instance) -> tuple[GroupView, ...]:
-    """Every user group with the shares it divides, whether a policy uses it or not."""
+    """Return every user group with the shares that it divides, including groups without a
+    policy.
+    """
     names = {group.name for group in instance.groups}
     return tuple(_group_view(group, names) for group in instance.groups)
 
@@ -243,7 +247,9 @@ class PrintedShares:
 
 
 def _by_formula(tree: ShareTree, usage: Consumption, item: PrintedAccount, sign: int) -> float:
-    """The priority of the printed numbers; sign: as low (1) or high (-1) as their digits allow."""
+    """Return the priority of printed numbers at a bound of their rounding; sign: low (1) or high
+    (-1).
+    """
     run_time = max(0.0, item.run_time + sign)
     printed = Consumption(
         cpu_time=max(0.0, item.cpu_time + 0.05 * sign),
@@ -314,7 +320,7 @@ class PastUsage:
         self.counted += counted
 
     def _parts(self, job: FinishedJob, total: int) -> Iterable[tuple[ShareTree, int]]:
-        """Each policy that counts the job, and the slots that it counts."""
+        """Return each policy that counts the job, with the slots counted."""
         found: dict[str, int] = {}
         if job.queue in self._policy_of:
             found[self._policy_of[job.queue]] = total
@@ -325,7 +331,7 @@ class PastUsage:
         return [(self.order.trees[name], slots) for name, slots in found.items()]
 
     def instance_with_usage(self) -> Instance:
-        """The instance with what was used: running jobs' own part included, as LSF prints it."""
+        """Return the instance with past usage, including that of running jobs, as LSF prints it."""
         now = self.instance.now
         usage = []
         for (name, account), cpu in self._cpu.items():
@@ -352,14 +358,14 @@ class PastUsage:
 
 
 def _spread(start: int, end: int, now: int, decay: float) -> float:
-    """Seconds from start to end, each as much as it still counts now."""
+    """Return the seconds from start to end, decayed to now."""
     if not decay:
         return float(end - start)
     return (math.exp(-decay * (now - end)) - math.exp(-decay * (now - start))) / decay
 
 
 def _account(tree: ShareTree, job: FinishedJob) -> Account | None:
-    """The account a job was charged to: the one that the log names, else its user's first."""
+    """Return the account to which a job was charged: that in the log, else the user's first."""
     named = tuple(part for part in job.charged.split("/") if part)
     if named and named[-1] == job.user:
         for first in range(len(named)):

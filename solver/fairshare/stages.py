@@ -60,7 +60,7 @@ def entitlements(
     """Return the slots each queue of a pool may use, out of `total`.
 
     shares: percent, of each queue in order. wanted: maximum slots each can use, 0 for a queue with
-    no jobs; None for no bound. In order, each gets its share of the total, rounded up, while slots
+    no jobs; None if no bound. In order, each gets its share of the total, rounded up, while slots
     last; the rest is distributed again by this rule until it is used up or no queue wants more.
     """
     most = [math.inf] * len(shares) if wanted is None else list(wanted)
@@ -90,7 +90,7 @@ def host_slots(instance: Instance) -> dict[str, int]:
 
 
 def surplus(instance: Instance, pool: SlotPool) -> int:
-    """Slots that a Limit section on several of the pool's hosts together takes from their sum."""
+    """Return the slots that Limit sections on several hosts of a pool subtract from their sum."""
     capacity = host_slots(instance)
     return sum(
         max(0, sum(capacity[name] for name in names) - slots)
@@ -100,7 +100,7 @@ def surplus(instance: Instance, pool: SlotPool) -> int:
 
 
 def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Hosts and the slots they may use together, of limits that look at hosts alone (QBF-01)."""
+    """Yield hosts and their common slot limit, for limits by hosts alone (QBF-01)."""
     hosts, params = instance.cluster.hosts, instance.params
     processors = {host.name: params.processors_of(host) for host in hosts}
     for limit in instance.limits:
@@ -144,7 +144,7 @@ class PoolUse:
         self.capacity = {host: capacity.get(host, 0) for host in self.pool.hosts}
 
     def change(self, queue: str, slots: Mapping[str, int], now: float) -> None:
-        """A job of `queue` takes (or with negative numbers gives back) slots on hosts."""
+        """Add slots that a job of `queue` takes on hosts; negative numbers release slots."""
         if queue in self.in_use:
             count = sum(slots.values())
             self.in_use[queue] += count
@@ -159,34 +159,35 @@ class PoolUse:
 
     @property
     def total(self) -> int:
-        """Slots the pool has to share: in use by its queues, or free (QBF-05)."""
+        """Return the slots that the pool divides: used by its queues, or free (QBF-05)."""
         total = sum(self.capacity.values()) - self.surplus - self.foreign
         most = self.pool.max_slots
         return max(0, total if most is None else min(total, most))
 
     @property
     def free(self) -> int:
-        """Slots of the pool that none of its queues uses."""
+        """Return the slots of the pool that none of its queues uses."""
         return max(0, self.total - sum(self.in_use.values()))
 
     def part(self, queue: str) -> float:
-        """Slots a queue has in use for each percent of its share."""
+        """Return the slots in use by a queue for each percent of its share."""
         return self.in_use[queue] / self._shares[queue]
 
     def weight(self, queue: str, now: float) -> float:
-        """Accumulated use of a queue for each percent of its share: the least goes first.
+        """Return the accumulated use of a queue for each percent of its share; the minimum goes
+        first.
 
-        What it has in use counts as if held for OUTLOOK more: of two queues that have used the
-        same, the one with fewer slots now is behind.
+        Slots in use count for OUTLOOK seconds more: of two queues with equal past use, the one with
+        fewer slots now is behind.
         """
         used = self.accumulated[queue].at(now, self.decay) + OUTLOOK * self.in_use[queue]
         return used / self._shares[queue]
 
     def order(self, now: float, pending: Mapping[str, float]) -> list[str]:
-        """The pool's queues in the order in which they are entitled (QBF-07).
+        """Return the pool's queues in the order in which they are entitled (QBF-07).
 
-        By priority; once accumulated use decides, the one that has used least of its share first.
-        pending: slots that jobs of each queue could take.
+        The order is by priority; if accumulated use decides, the queue that used least of its share
+        is first. pending: slots that jobs of each queue could take.
         """
         self.rebalancing = self._must_rebalance(now, pending)
         if not self.rebalancing:
@@ -215,11 +216,11 @@ class PoolUse:
         )
 
     def entitled(self, order: Sequence[str], pending: Mapping[str, float]) -> dict[str, int]:
-        """Slots each queue may have in use.
+        """Return the slots that each queue may have in use.
 
-        order: the queues as :meth:`order` gave them. pending: slots that jobs of each queue could
-        still take. Where others hold more than they are entitled to, and too little is free to
-        give every queue its part at once, each free slot goes to the queue that has least.
+        order: the queues in the order of :meth:`order`. pending: slots that jobs of each queue
+        could still take. If other queues use more than their entitlement, and too little is free to
+        serve every queue, each free slot goes to the queue that has least.
         """
         given = entitlements(
             self.total,
@@ -282,7 +283,7 @@ class StagePlan:
 
 
 def stage_plan(instance: Instance) -> tuple[StagePlan, ...]:
-    """The stages of a cycle at queue level, in order."""
+    """Return the stages of a cycle at queue level, in order."""
     set_of = {name: policy for policy in queue_sets(instance) for name in policy.queues}
     pool_of = {name: pool for pool in pools(instance) for name in pool.queues}
     group_of = {name: group for group in aps_groups(instance) for name in group.queues}
@@ -313,7 +314,7 @@ def stage_plan(instance: Instance) -> tuple[StagePlan, ...]:
 
 
 def _set_stage(policy: QueueSet, equals: Sequence[str]) -> tuple[str, ...]:
-    """Queues of a set that are served together: all, or those of one priority."""
+    """Return the queues of a set that are served together: all, or those of one priority."""
     if not policy.ordered:
         return policy.queues
     return tuple(name for name in policy.queues if name in equals)
@@ -321,7 +322,7 @@ def _set_stage(policy: QueueSet, equals: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A job whose turn it is."""
+    """A job with its dispatch attempt: hosts, account and limits."""
 
     job: Job
     #: Position in the queue order of the cycle.
@@ -334,7 +335,7 @@ class Offer:
     account: str = ""
     #: Dynamic priority of the account when it was chosen, None if no fairshare chose.
     priority: float | None = None
-    #: Maximum number of slots (limit of a pool), None for no bound.
+    #: Maximum number of slots (limit of a pool), None if no bound.
     max_slots: int | None = None
     #: Why it is ineligible in this cycle, "" if it is eligible; a plan for later is allowed.
     ineligibility: str = ""

@@ -38,7 +38,7 @@ class AccountQueues:
         self._new: list[Rank] = []
 
     def accounts_of(self, rank: Rank) -> tuple[Account, ...]:
-        """The accounts in whose lines a rank is."""
+        """Return the accounts under which a rank is listed."""
         return self._under.get(rank, ())
 
     def announce(self, rank: Rank) -> None:
@@ -98,7 +98,7 @@ class WaitingJobs:
         return self._rank_of.get(job)
 
     def enter(self, job: Job, arrival: int, kind: JobKind = UNKNOWN) -> None:
-        """A job waits; of equal ones that with the least arrival comes first."""
+        """Add a waiting job; equal jobs are ordered by arrival."""
         rank = (*queue_key(job, self._priority[job.queue], self._own_priority(job)), arrival)
         if rank in self.gone:
             self.settle()
@@ -120,7 +120,7 @@ class WaitingJobs:
 
     @property
     def next_growth(self) -> int | None:
-        """When the priority of a job that waits grows next, None if none does."""
+        """Return when the priority of a waiting job grows next, None if none grows."""
         while self._growing and not self._waits(self._growing[0][1]):
             heapq.heappop(self._growing)
         return self._growing[0][0] if self._growing else None
@@ -252,7 +252,7 @@ class Contest:
     rival_priority: float = 0.0
 
     def __str__(self) -> str:
-        """``User4 75.000 before User3 25.000``."""
+        """Return text such as ``User4 75.000 before User3 25.000``."""
         text = f"{self.account} {self.priority:.3f}"
         if not self.rival:
             return f"{text} alone"
@@ -271,7 +271,7 @@ class QueueTraversal:
         self._done: set[Rank] = set()
 
     def first(self) -> Rank | None:
-        """The rank of the first job that is left."""
+        """Return the rank of the first remaining job."""
         while self._head is not None and self._head in self._done:
             self._done.discard(self._head)
             self._head = next(self._ranks, None)
@@ -312,9 +312,9 @@ class _Place:
         self.entry: tuple[float, Rank, int] | None = None
 
     def second(self) -> _Place | None:
-        """The place that comes after the first one in the heap; entries that are void are passed.
+        """Return the heap entry after the first one, without void entries.
 
-        A search from the top of the heap: it looks at void entries and few others.
+        The search starts at the top of the heap and examines void entries and few others.
         """
         heap = self.heap
         open_ = [(heap[at], at) for at in (1, 2) if at < len(heap)]
@@ -366,11 +366,11 @@ class TreeTraversal:
                 place.parent.heap.append(place.entry)
 
     def first(self) -> Rank | None:
-        """The rank of the job to try next."""
+        """Return the rank of the job to examine next."""
         return self._root.best
 
     def account(self) -> Account | None:
-        """The account under which the first job is offered."""
+        """Return the account under which the first job is offered."""
         place = self._root
         while place.heap:
             place = place.places[place.heap[0][2]]
@@ -425,7 +425,9 @@ class TreeTraversal:
             place = place.parent
 
     def _best(self, place: _Place) -> Rank | None:
-        """The rank that a place would offer next; void entries of its heap go."""
+        """Return the rank that an account would offer next; void entries of its heap are
+        removed.
+        """
         if place.places:
             heap = place.heap
             while heap and place.places[heap[0][2]].entry is not heap[0]:
@@ -437,7 +439,7 @@ class TreeTraversal:
         return ranks[place.at] if place.at < len(ranks) else None
 
     def _refresh(self, place: _Place) -> None:
-        """Find the best rank of a place, and enter it anew at its parent if that changed."""
+        """Find the best rank of an account, and update its entry at the parent if it changed."""
         place.best = self._best(place)
         if place.parent is None:
             return

@@ -1,4 +1,4 @@
-"""Models of the jobs that will be submitted, one small class each (docs/dev/forecast.md)."""
+"""Models of future arrivals, one small class each (docs/dev/forecast.md)."""
 
 from __future__ import annotations
 
@@ -24,28 +24,33 @@ STREAM = "arrivals"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FutureArrivals(Columns):
-    """Coming jobs, by submission; int64 of shape (n,), times in seconds of the cluster's clock."""
+    """Future arrivals in the order of submission; int64 arrays of shape (n,), times in seconds."""
 
+    #: Submission on the cluster's clock.
     submit: Ints
+    #: Run time, ENDLESS if unknown.
     run_time: Ints
+    #: Planned run time, NO_LIMIT without one.
     limit: Ints
+    #: Requested slots.
     slots: Ints
-    #: Source of a job's properties: a row of the history, or -1 - r for row r of the present jobs.
+    #: Source of a job's properties: row r of the history, or -1 - r for row r of the current jobs.
     row: Ints
 
 
-#: Sample and last second to those that are submitted after the moment and no later than it.
+#: Function of a sample and a last second: the arrivals after the instant of the forecast, up to
+#: that second.
 Coming = Callable[[int, int], FutureArrivals]
 
 
 class Arrivals(Protocol):
-    """Says which jobs come after a moment, in each sample."""
+    """Model of the jobs that are submitted after an instant, in each sample."""
 
     def after(self, now: int, known: int, jobs: AskedJobs, run_times: Ints, seed: int) -> Coming:
-        """Arrivals after `now` (seconds).
+        """Return the function that gives the arrivals after `now` (seconds) for a sample.
 
-        known: only jobs of the history that have ended by this second may be looked at. jobs: those
-        that run or wait now. run_times: theirs in each sample, of shape (jobs, samples).
+        known: only jobs of the history that ended by this second are used. jobs: jobs that run or
+        wait now. run_times: run times of `jobs` in each sample, of shape (jobs, samples).
         """
 
 
@@ -54,7 +59,7 @@ NOBODY = FutureArrivals(*(np.zeros(0, dtype=np.int64) for _ in range(5)))
 
 @dataclass(frozen=True, slots=True)
 class NoArrivals:
-    """Arrival model of a plan: no job is submitted any more."""
+    """Arrival model of a plan: no job is submitted after the instant of the forecast."""
 
     def after(self, now: int, known: int, jobs: AskedJobs, run_times: Ints, seed: int) -> Coming:
         """Return the arrivals after the instant of the forecast, as :class:`Arrivals` defines."""
@@ -63,14 +68,15 @@ class NoArrivals:
 
 @dataclass(frozen=True, slots=True)
 class PastBlocks:
-    """Arrival model that repeats the submissions of the last days at the hours of the day
-    they had.
+    """Arrival model that repeats past submissions: of the last day or days, at the same hours.
+
+    A job of the history has its recorded run time; a job that runs or waits now has its run time in
+    the sample.
     """
 
     past: PastJobs
-    #: Each sample takes one of these numbers of days at random, of those that the history reaches
-    #: back. Jobs that had ended run as long as they did, the others as long as the sample has them
-    #: run now.
+    #: Possible lengths of the repeated period, in days. Each sample chooses one at random among
+    #: those that the history covers.
     days: tuple[int, ...] = (1, 2, 3, 7, 14, 21, 28)
 
     def after(self, now: int, known: int, jobs: AskedJobs, run_times: Ints, seed: int) -> Coming:
@@ -107,19 +113,24 @@ class PastBlocks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrivalProperties:
-    """Properties of future arrivals besides slots and time."""
+    """Properties of future arrivals other than slots and times."""
 
-    #: Different jobs of the history, of_row: which of them each of its rows is.
+    #: Distinct jobs of the history.
     kinds: tuple[Job, ...]
+    #: Index into `kinds` of each row of the history.
     of_row: Ints
     #: Jobs that run or wait at the instant of the forecast, in the order of its rows.
     here: tuple[Job, ...]
-    #: Prefix of the names of future arrivals; no other name begins with it.
+    #: Prefix of the ids of future arrivals; no id of a current job begins with it.
     prefix: str
 
     @classmethod
     def of(cls, instance: Instance, history: History, here: tuple[Job, ...]) -> ArrivalProperties:
-        """Jobs of the history in queues, projects and applications that the instance has."""
+        """Return the properties of the jobs of a history.
+
+        A queue that the instance does not have becomes the default queue; such an application is
+        dropped.
+        """
         queues = {queue.name for queue in instance.queues}
         usual = _usual_queue(instance, here)
         applications = {profile.name for profile in instance.applications}
@@ -149,9 +160,10 @@ class ArrivalProperties:
         return cls(tuple(kinds), ints(of_row), here, prefix)
 
     def jobs(self, coming: FutureArrivals, requests: ShapeTable) -> Iterator[Job]:
-        """The coming jobs, by submission, without those that fit on no hosts of the cluster.
+        """Yield the arrivals as jobs in the order of submission, without those that fit on no
+        hosts.
 
-        One whose requirement this cluster cannot meet asks for its slots alone.
+        A job whose resource requirement cannot be satisfied on this cluster keeps its slots only.
         """
         columns = (coming.submit, coming.run_time, coming.limit, coming.slots, coming.row)
         rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -161,7 +173,7 @@ class ArrivalProperties:
                 "submit": submit,
                 "run_time": None if run_time >= ENDLESS else run_time,
             }
-            if row < 0:  # as it stands here, where it was accepted
+            if row < 0:  # a current job keeps its queue
                 yield replace(self.here[-1 - row], **times, begin=None, queued_as=None)
                 continue
             kind = self.kinds[self.of_row[row]]
@@ -174,7 +186,7 @@ class ArrivalProperties:
 
 
 def _usual_queue(instance: Instance, here: tuple[Job, ...]) -> str:
-    """The default queue, else the one that most jobs are in, else the first."""
+    """Return the default queue, else the queue with the most current jobs, else the first."""
     names = [queue.name for queue in instance.queues]
     if instance.params.default_queue in names:
         return instance.params.default_queue
@@ -182,14 +194,14 @@ def _usual_queue(instance: Instance, here: tuple[Job, ...]) -> str:
     return max(names, key=used.count)
 
 
-#: Fewer samples, or fewer ended jobs, say little of 1 in 10.
+#: Minimum number of samples, and of finished jobs, for bounds that hold in 9 of 10 cases.
 FEW_SAMPLES, FEW_ENDED = 10, 20
-#: Jobs that are named one by one.
+#: Maximum number of job ids in a warning.
 _NAMED = 5
 
 
 def reliability_warnings(history: History, samples: int) -> tuple[str, ...]:
-    """Why bounds mean little: too few ended jobs to learn from, or too few samples."""
+    """Return warnings if the history has few finished jobs or if there are few samples."""
     ended = len(history.jobs)
     found = []
     if ended < FEW_ENDED:
@@ -200,9 +212,9 @@ def reliability_warnings(history: History, samples: int) -> tuple[str, ...]:
 
 
 def load_of(history: History) -> float:
-    """Slot-hours a day that the ended jobs used, from the first submission to the last end.
+    """Return the slot-hours per day of the finished jobs, from first submission to last end.
 
-    A history of less than a day comes again once a day.
+    A history of less than one day counts as one day.
     """
     jobs = history.jobs
     if not len(jobs):
@@ -213,7 +225,7 @@ def load_of(history: History) -> float:
 
 
 def overload_of(history: History, instance: Instance) -> tuple[str, ...]:
-    """A warning where the history holds more work than the cluster can do."""
+    """Return a warning if the history has more work per day than the cluster can do."""
     load = load_of(history)
     room = sum(host.slots for host in instance.cluster.hosts) * DAY // HOUR
     if load <= room:
@@ -225,7 +237,10 @@ def overload_of(history: History, instance: Instance) -> tuple[str, ...]:
 
 
 def endless_text(found: Sequence[str]) -> tuple[str, ...]:
-    """Jobs that are taken to run indefinitely, since their end is unknown. found: their ids."""
+    """Return a warning about jobs that are assumed to run indefinitely.
+
+    found: ids of the running jobs whose end is unknown.
+    """
     if not found:
         return ()
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""

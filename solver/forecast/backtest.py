@@ -32,53 +32,52 @@ from .moment import ForwardWorld, PoolWorld, never
 from .runtimes import LastTwo, Ratios
 from .workers import Stop, results_of
 
-#: Maximum wait in seconds of jobs that the backtest skips.
+#: Minimum wait in seconds of the jobs in a backtest; the wait must exceed it.
 SHORT_WAIT = 60
-#: The part of a log, from its begin, that is only learnt from.
+#: Share of a log, from its begin, whose jobs are not forecast.
 LEARNT = 0.25
-#: Past waits of a size class that the estimator "history" looks at.
+#: Number of past waits of a size class that the estimator "history" uses.
 LAST_WAITS = 300
-#: Jobs that are asked about, and samples of each forecast.
+#: Default numbers of past jobs, and of samples for each.
 JOBS, SAMPLES = 300, 100
-#: Start of a job that never does (seconds): after every other.
+#: Start of a job that never starts (seconds); it sorts after all others.
 UNSTARTED = 2**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Questions(Columns):
-    """Questions of a backtest with answers and true values; arrays of shape (n,), waits in
-    seconds.
-    """
+    """Forecasts of past jobs with the true waits; arrays of shape (n,), waits in seconds."""
 
-    #: Rows of the canonical log, ascending.
+    #: Rows of the log, rising.
     row: Ints
-    #: From submission to start, the truth.
+    #: True wait, from submission to start.
     wait: Ints
-    #: The wait in a plan with limits as run times.
+    #: Wait in a plan with limits as run times.
     by_limits: Floats
-    #: The wait in a plan with EASY++'s run times: the mean of the user's last two.
+    #: Wait in a plan with the run times of EASY++: the mean of the user's last two.
     last_two: Floats
-    #: Order statistics of past waits at P10, P50, P90, shape (n, 3).
+    #: P10, P50 and P90 of past waits, of shape (n, 3).
     past_waits: Floats
-    #: Forecast waits at LEVELS in seconds, shape (n, levels).
+    #: Forecast waits at LEVELS, of shape (n, levels).
     quantiles: Floats
     #: Calibrated P10.
     early: Floats
     #: Calibrated P90.
     late: Floats
-    #: Calibration factors of the bounds, shape (n, 2).
+    #: Calibration factors of P10 and P90, of shape (n, 2).
     factors: Floats
 
     def raw(self, level: float) -> Floats:
-        """The uncalibrated quantile at one of LEVELS."""
+        """Return the uncalibrated quantile at one of LEVELS."""
         return np.asarray(self.quantiles[:, LEVELS.index(level)])
 
 
 class PastLog(Protocol):
-    """A log that has been run to its end, as forecasts look at it: no further than to the moment.
+    """A log that has been run to its end, from which past states of the cluster are reconstructed.
 
-    log: jobs by submission; names: of its jobs and queues. start: of each (seconds), UNSTARTED
-    where it never did. past: its ended jobs, by end. ratios: their run times.
+    log: jobs in the order of submission. names: names of its jobs and queues. start: start of each
+    job (seconds), UNSTARTED if it never started. past: its finished jobs by end. ratios: the model
+    of their run times.
     """
 
     @property
@@ -97,22 +96,28 @@ class PastLog(Protocol):
     def ratios(self) -> Ratios: ...
 
     def world(self, row: int) -> ForwardWorld:
-        """The cluster as a job is submitted, which alone is asked about."""
+        """Return the cluster state at the submission of a job, with this job as the requested
+        one.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A log replayed on a pool."""
+    """A log replayed on a pool of processors."""
 
+    #: Jobs in the order of submission.
     log: Workload
-    #: Real run times of each job of `log` (canonical, seconds).
+    #: Start of each job of `log` in the replay (seconds).
     start: Ints
     #: Processors of the replayed pool.
     procs: int
     #: Policy of the replay.
     policy: Policy
+    #: Names of the jobs and queues of the log.
     names: JobNaming = JobNaming()
+    #: Finished jobs in the order of their ends.
     past: PastJobs = field(init=False)
+    #: Model of the run times of the finished jobs.
     ratios: Ratios = field(init=False)
 
     def __post_init__(self) -> None:
@@ -125,7 +130,7 @@ class Replayed:
 
     @classmethod
     def of(cls, result: ReplayResult, names: JobNaming | None = None) -> Replayed:
-        """Return the past of a complete replay; names: for the numbers in the log."""
+        """Return the past of a complete replay; names: names for the numbers in the log."""
         return cls(
             result.workload,
             result.start,
@@ -135,7 +140,7 @@ class Replayed:
         )
 
     def world(self, row: int) -> PoolWorld:
-        """Return the cluster state at an instant, as :class:`PastLog` defines."""
+        """Return the cluster state at the submission of a job, as :class:`PastLog` defines."""
         log, now = self.log, int(self.log.submit[row])
         start = self.start[: row + 1]
         running = np.flatnonzero((start < now) & (start + log.run_time[: row + 1] >= now))
@@ -153,7 +158,7 @@ class Replayed:
 
 
 def past_waits(replayed: PastLog, row: int) -> Floats:
-    """P10, P50 and P90 of the last waits of jobs of about the size, 0 where there are none."""
+    """Return P10, P50 and P90 of the last waits of jobs of similar size, 0 if there are none."""
     log, now = replayed.log, int(replayed.log.submit[row])
     start, size = replayed.start[:row], size_classes(log.procs[:row])
     like = np.flatnonzero((start < now) & (size == size_classes(log.procs[row : row + 1])))
@@ -166,10 +171,11 @@ def past_waits(replayed: PastLog, row: int) -> Floats:
 
 
 def sampled_rows(replayed: PastLog, jobs: int, seed: int) -> Ints:
-    """Rows of so many jobs that waited, of the log behind its LEARNT part, ascending.
+    """Return rows of at most `jobs` random jobs that waited, after the LEARNT part of the log,
+    rising.
 
-    A job is in a larger sample if it is in a smaller one.
-    Raises InputError where none waited.
+    A smaller sample is a subset of a larger one with an equal seed. Raises InputError if no job
+    waited.
     """
     waits = replayed.start - replayed.log.submit
     waited = np.flatnonzero((waits > SHORT_WAIT) & (replayed.start < UNSTARTED))
@@ -185,10 +191,11 @@ def sampled_rows(replayed: PastLog, jobs: int, seed: int) -> Ints:
 
 
 def answer(replayed: PastLog, row: int, samples: int, seed: int, stop: Stop = never) -> list[float]:
-    """Seconds of waiting: by limits, by the last two, past waits, quantiles at LEVELS.
+    """Return the waits of one job in seconds: by limits, by last two, past waits, forecast at
+    LEVELS.
 
-    Nothing is looked at that was not known when the job was submitted: what ended at that very
-    second had not yet. Raises OutOfTime once stop says yes.
+    Only data known at the submission is used; a job that ends in that second counts as running.
+    Raises OutOfTime if `stop` returns True.
     """
     world = replayed.world(row)
     known = world.now - 1
@@ -208,7 +215,7 @@ def answer(replayed: PastLog, row: int, samples: int, seed: int, stop: Stop = ne
 
 
 def _known(start: np.int64) -> float:
-    """A start, infinite where there is none."""
+    """Return a start as a float, infinite if there is none."""
     return np.inf if start == NO_START else float(start)
 
 
@@ -222,11 +229,12 @@ def backtest(
     tell: Callable[[int], object] = lambda done: None,
     stop: Stop = never,
 ) -> Questions:
-    """Ask about `jobs` past jobs that waited, each as it was submitted, in that order.
+    """Forecast `jobs` past jobs that waited, each at its submission, in the order of submission.
 
-    workers: processes; the answers are the same with any number of them. tell: called with how many
-    are answered. stop: asked now and then; once it says yes those so far are returned.
-    Raises InputError where nothing can be asked, OutOfTime if stopped before the first answer.
+    workers: number of processes; the answers do not depend on it. tell: called with the number of
+    answers so far. stop: called from time to time; when it returns True, the answers so far are
+    returned. Raises InputError if no job can be forecast, OutOfTime if stopped before the first
+    answer.
     """
     if jobs < 1 or samples < 1 or workers < 1:
         raise InputError("jobs, samples and workers of a backtest are at least 1 each")
@@ -245,7 +253,9 @@ def _answer(replayed: PastLog, task: tuple[int, int, int], stop: Stop) -> list[f
 
 
 def calibrated(replayed: PastLog, rows: Ints, answers: Floats) -> Questions:
-    """The answers as columns, each calibrated by those whose truth was known when it was asked."""
+    """Return the answers as columns, each calibrated by earlier ones whose true wait was known
+    then.
+    """
     asked = replayed.log.submit[rows]
     start = replayed.start[rows]
     raw = answers[:, 5:]
@@ -286,7 +296,7 @@ def calibration_of(questions: Questions) -> Calibration:
 
 
 def accuracies(replayed: PastLog, questions: Questions) -> tuple[GroupAccuracy, ...]:
-    """All jobs, then those of each size class and of each queue, where there is more than one."""
+    """Return the accuracy over all jobs, and by size class and queue if there are several."""
     rows, queue = questions.row, replayed.names.queue
     sizes = size_classes(replayed.log.procs[rows])
     found = [_of_group("all", "", questions)]
@@ -318,6 +328,8 @@ def _estimators(questions: Questions) -> Iterator[Accuracy]:
 
 
 def reliability(questions: Questions) -> list[tuple[float, float, float | None]]:
-    """Each level, the share that had started by its quantile, and by a calibrated bound if any."""
+    """Return for each level: itself, the share started by its quantile, and by a calibrated
+    bound if any.
+    """
     calibrated = {EARLY: questions.early, LATE: questions.late}
     return reliability_rows(questions.wait, questions.quantiles, calibrated)

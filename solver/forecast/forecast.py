@@ -48,7 +48,9 @@ DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
 class Calibration:
     """Calibration factors of P10 and P90, applied to seconds from the instant of the forecast."""
 
+    #: Factor of P10.
     early: float = 1.0
+    #: Factor of P90.
     late: float = 1.0
     #: Number of past forecasts behind the factors; 0 if none is known.
     forecasts: int = 0
@@ -65,7 +67,7 @@ class Calibration:
 
 
 def calibration_of_record(record: object, source: str = "") -> Calibration:
-    """The calibration that the JSON of a backtest holds; InputError where it holds none."""
+    """Return the calibration in the JSON of a backtest; raises InputError if it has none."""
     found = record.get("calibration") if isinstance(record, Mapping) else None
     if isinstance(found, Mapping):
         factors = [found.get(name) for name in ("early", "late")]
@@ -87,6 +89,7 @@ class Calibrator:
     forecast.
     """
 
+    #: Number of past forecasts used, the latest.
     window: int = WINDOW
     _early: deque[float] = field(init=False)
     _late: deque[float] = field(init=False)
@@ -122,9 +125,9 @@ def score(truth: float, bound: float) -> float:
 
 
 def conformal(scores: list[float], level: float) -> float:
-    """The quantile of n scores that holds for one more: rank level * (n + 1), at least the first.
+    """Return the quantile of n scores that is valid for one more: rank level * (n + 1), at least 1.
 
-    Of a lower bound the rank is rounded down, so that either errs to the safe side.
+    For a lower bound the rank is rounded down, so that both bounds err to the safe side.
     """
     rank = level * (len(scores) + 1)
     place = int(np.ceil(rank)) if level > LIKELY else int(np.floor(rank))
@@ -152,6 +155,7 @@ class Forecasts:
     by_limits: Ints
     #: Int64 of shape (n, samples), starts in each sample, NO_START where it has none.
     samples: Ints
+    #: Factors applied to P10 and P90.
     calibration: Calibration = UNCALIBRATED
     #: Whether there are fewer samples than requested.
     cut: bool = False
@@ -169,7 +173,7 @@ class Forecasts:
     omissions: tuple[Omission, ...] = ()
     #: Slots of the pool, None if hosts were simulated.
     policy: str | None = None
-    #: Rows of the world's jobs that are taken to run for ever in every sample.
+    #: Rows of jobs that are assumed to run indefinitely in every sample.
     endless: tuple[int, ...] = ()
 
     @property
@@ -242,12 +246,14 @@ class Forecasts:
 
 
 def _whole(time: float) -> int | None:
-    """Return a time in whole seconds, None for no start."""
+    """Return a time in whole seconds, None if no start."""
     return None if time == NO_START or not np.isfinite(time) else int(time)
 
 
 def _quantile(waits: Floats, level: float) -> Floats:
-    """Always one of the samples: between a start and none there is nothing."""
+    """Return a quantile that is always one of the samples, because NO_START has no intermediate
+    values.
+    """
     return np.asarray(np.quantile(waits, level, axis=1, method="inverted_cdf"))
 
 
@@ -373,10 +379,11 @@ def _futures(
     until: int,
     drawn: Drawn,
 ) -> tuple[Ints, bool]:
-    """Starts of the asked jobs in each future, [asked, samples], and whether some are missing.
+    """Return starts of the requested jobs in each sample, [jobs, samples], and whether some are
+    missing.
 
-    until: jobs come up to this second. A future in which an asked job has not started by then is
-    run again with twice as many days of them, up to the longest look ahead.
+    until: last second with arrivals. A sample in which a requested job has no start by then is
+    repeated with twice as many days of arrivals, up to the longest look-ahead.
     """
     futures = _DueFutures(run_times, coming, until)
     found: dict[int, Ints] = {}
@@ -414,7 +421,7 @@ def _sample(world: ForwardWorld, task: tuple[Ints, FutureArrivals], stop: Stop) 
 
 
 def starts_at_limits(world: ForwardWorld, should_stop: Callable[[], bool] = never) -> Ints:
-    """Starts of the asked jobs if all run to their limits and nobody comes, NO_START for none."""
+    """Return the starts if all jobs run to their limits without arrivals, NO_START for none."""
     run_times = AtLimits().draw(world.jobs, world.now, 1, 0)[:, 0]
     return _without_endless(world.starts(run_times, NOBODY, should_stop), world.now)
 
@@ -425,7 +432,9 @@ def _without_endless(starts: Ints, now: int) -> Ints:
 
 
 def look_ahead(by_limits: Ints, now: int) -> int:
-    """Seconds for which jobs come at first; jobs without a start by limits have no say."""
+    """Return the initial number of seconds with arrivals; jobs without a start by limits are
+    ignored.
+    """
     known = by_limits[by_limits != NO_START]
     longest = LOOK_AHEAD * int(known.max() - now) if len(known) else 0
     return min(max(SHORTEST_LOOK, longest), LONGEST_LOOK)

@@ -28,7 +28,9 @@ class Ended:
     """A finished job; times in seconds of the log's clock."""
 
     job: Job
+    #: Start in seconds on the log's clock.
     start: int
+    #: End in seconds on the log's clock.
     end: int
 
 
@@ -43,6 +45,7 @@ class History:
     #: A row of `jobs` as a job, so that one like it can be submitted again; its times are the
     #: log's.
     like: Callable[[int], Job] = lambda row: Job(str(row))
+    #: Remarks on the log, one sentence each.
     remarks: tuple[str, ...] = ()
 
     def numbers(self, users: Iterable[str]) -> list[int]:
@@ -122,11 +125,11 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
 
 
 def without_own(history: History, instance: Instance) -> History:
-    """The history without records of jobs that wait or run in the instance, which have not ended.
+    """Return the history without records of jobs that wait or run in the instance.
 
-    A log without waits, or one that was written later, would tell how long they run. A record is of
-    a job with its id that was submitted within the same minute (bjobs prints no seconds), or whose
-    submission the instance does not say (0), if its user is the same.
+    A log that was written later would reveal their run times. A record belongs to a job with its id
+    that was submitted within the same minute (bjobs prints no seconds); if the instance has no
+    submission (0), the user must be equal.
     """
     here = _jobs_here(instance)
     rows = np.flatnonzero(np.isin(history.jobs.key, keys_of(here)))
@@ -144,7 +147,9 @@ def without_own(history: History, instance: Instance) -> History:
 
 
 def _others(known: Sequence[Ended], instance: Instance, shift: int) -> list[Ended]:
-    """The records that are of no job of the instance; shift: from their clock to its own."""
+    """Return the records of jobs that are not in the instance; shift: from their clock to its
+    clock.
+    """
     here = _jobs_here(instance)
     return [item for item in known if not is_record_of(here, item.job, item.job.submit + shift)]
 
@@ -167,7 +172,7 @@ def _of_it(count: int) -> str:
 
 
 def clock_offset(epoch: int | None, instance: Instance) -> int:
-    """Seconds from the log's clock to the instance's, 0 where one does not say its own.
+    """Return the seconds from the log's clock to the instance's, 0 if one is unknown.
 
     epoch: seconds since 1970 of the log's second 0.
     """
@@ -176,7 +181,7 @@ def clock_offset(epoch: int | None, instance: Instance) -> int:
 
 
 def _weeks(ended: Sequence[Ended], now: int, *, same_clock: bool) -> int:
-    """By how many weeks a log is moved so that it ends just before now, on the log's clock."""
+    """Return the weeks by which a log is moved to end just before now, on the log's clock."""
     last = max(item.end for item in ended)
     if min(item.end for item in ended) > now:
         return 0 if same_clock else (now - last) // WEEK
@@ -192,7 +197,9 @@ def read_ended(path: Path, keep_going: bool = False) -> tuple[list[Ended], tuple
 
 
 def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[str, ...]]:
-    """Ended jobs of a log, seconds since 1970 of its second 0 (None: not said), and remarks."""
+    """Return finished jobs of a log, seconds since 1970 of its second 0 (None: unknown), and
+    remarks.
+    """
     log = read_runs(path)
     ended = [
         Ended(run.job, run.start, run.end)
@@ -218,7 +225,9 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
 class JobNaming:
     """Names for the numbers of a workload, if the log has names."""
 
+    #: Names of jobs by number.
     jobs: Mapping[int, str] = field(default_factory=dict)
+    #: Names of queues by number.
     queues: Mapping[int, str] = field(default_factory=dict)
 
     def job(self, number: int) -> int | str:
@@ -233,9 +242,9 @@ class JobNaming:
 def numbered(
     jobs: Sequence[Job], run_times: Sequence[int], limits: Sequence[int], source: str = ""
 ) -> tuple[Workload, JobNaming]:
-    """Jobs in the order of their submission as a workload; they are numbered from 1 on.
+    """Return jobs in the order of submission as a workload; job numbers start at 1.
 
-    Users and queues are numbered as they come first, so that what comes later changes no number.
+    Users and queues are numbered in order of appearance, so that later jobs change no number.
     run_times, limits: seconds, NO_LIMIT for none.
     """
     users, queues = _numbers(job.user for job in jobs), _numbers(job.queue for job in jobs)
@@ -265,10 +274,10 @@ def _numbers(names: Iterable[str]) -> dict[str, int]:
 def read_recorded(
     path: str | Path, *, keep_going: bool = False
 ) -> tuple[Workload, JobNaming, tuple[str, ...]]:
-    """The ended jobs of lsb.acct or lsb.events for a pool, and remarks about the log.
+    """Return the finished jobs of lsb.acct or lsb.events for a pool, and remarks about the log.
 
-    The pool has as many slots as were ever in use at once; a job without a run limit has none.
-    Raises InputError for a log that cannot be read, or whose jobs all lack a limit.
+    The pool has as many slots as were ever in use together. Raises InputError for an unreadable
+    log, and if all jobs lack a run limit.
     """
     ended, remarks = read_ended(Path(path), keep_going)
     if not any(item.job.run_limit for item in ended):
@@ -285,7 +294,9 @@ def read_recorded(
 
 
 def _place(name: str) -> list[int]:
-    """Numbers of a job and of its array element, as LSF gave them one after another."""
+    """Return the numbers of a job and of its array element, in the order in which LSF assigned
+    them.
+    """
     return [int(digits) for digits in re.findall(r"\d+", name)]
 
 

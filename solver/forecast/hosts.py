@@ -1,4 +1,6 @@
-"""Any instance run forward by the loop as configured: planned with limits, ended as drawn."""
+"""An instance simulated by the configured scheduler loop: planned by limits, ended by sampled
+times.
+"""
 
 from __future__ import annotations
 
@@ -39,34 +41,37 @@ from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
 from .moment import asked_jobs, jobs_here, never
 from .runtimes import ENDLESS, Ratios
 
-#: Number of future arrivals that are entered at a time, shortly before their submission.
+#: Number of future arrivals that are added to the simulation at a time, shortly before submission.
 AHEAD = 64
 
 
 @dataclass(frozen=True, slots=True)
 class HostsWorld:
-    """An instance with the scheduler loop as configured: fairshare, limits, units, memory."""
+    """An instance with its configured scheduler loop, as the start of simulations.
+
+    The running jobs are entered once, at the first sample; each sample runs on a copy.
+    """
 
     instance: Instance
+    #: Running and pending jobs of the instance.
     #: Pending and running jobs of the instance.
     jobs: AskedJobs
-    #: Ids of the jobs, row by row.
+    #: Ids of the jobs, by row.
     names: tuple[str, ...]
-    #: Rows of the pending ones.
+    #: Rows of the pending jobs whose starts are requested.
     asked: Ints
     #: Settings of the simulated scheduler.
     settings: Settings
-    #: Properties of future arrivals besides slots and time.
+    #: Properties of future arrivals other than slots and times.
     newcomers: ArrivalProperties
-    #: Also run cycles in which no job can start but reservations are renewed, because greedy
-    #: reservations decide who starts later. The running jobs are entered once, at the first use;
-    #: each sample is a copy.
+    #: Whether cycles that only renew reservations are simulated too; necessary for greedy
+    #: reservations, because they influence later starts.
     every_cycle: bool = False
     _entered: list[Entered] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def now(self) -> int:
-        """The moment (seconds)."""
+        """Return the instant of the state (seconds)."""
         return self.instance.now
 
     def about(self, asked: Ints) -> HostsWorld:
@@ -82,8 +87,7 @@ class HostsWorld:
         self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool] = never
     ) -> Ints:
         """Return the starts of a sample, as :class:`ForwardWorld` defines."""
-        # Objects of one sample are dropped as a whole, so the garbage collector would only traverse
-        # them.
+        # The objects of one sample are freed together, so garbage collection would only cost time.
         with no_collection():
             return self._starts(run_times, coming, should_stop)
 
@@ -98,7 +102,7 @@ class HostsWorld:
         return np.array([found.get(name, NO_START) for name in asked], dtype=np.int64)
 
     def _begun(self) -> Session:
-        """The loop at the moment, to be run on."""
+        """Return a simulation at the instant of the state, ready to continue."""
         if not self._entered:
             session = Session(self.instance, self.settings)
             session.begin()
@@ -106,7 +110,7 @@ class HostsWorld:
         return self._entered[0].copy()
 
     def _end_as_drawn(self, world: World, run_times: Ints) -> None:
-        """Let every job run for its sampled time, which the scheduler does not know."""
+        """Set the sampled run time of every job, which the scheduler does not know."""
         drawn = zip(self.names, run_times.tolist(), strict=True)
         for name, seconds in drawn:
             state = world.states.get(name)
@@ -139,7 +143,7 @@ class HostsWorld:
 
 
 class _Arriving:
-    """Coming jobs on their way into a world, entered a little before they are submitted."""
+    """Future arrivals of one simulation, added shortly before their submission."""
 
     def __init__(self, session: Session, jobs: Iterator[Job]) -> None:
         self._session, self._jobs = session, jobs
@@ -163,7 +167,10 @@ class _Arriving:
 def hosts_world(
     instance: Instance, history: History, settings: Settings | None = None
 ) -> HostsWorld:
-    """The instance with its hosts. settings: of the loop, as configured where None."""
+    """Return the state of an instance with hosts.
+
+    settings: settings of the scheduler loop; None: as configured.
+    """
     instance = replace(instance, future=())
     here = jobs_here(instance)
     jobs = asked_jobs(instance, history, here)
@@ -180,14 +187,15 @@ def hosts_world(
     )
 
 
-# Reservations and backfilled slots at any instant of a simulated log.
-
-
 _Item = TypeVar("_Item", HeldHosts, BorrowedSlots)
 
 
 class PastMemory:
-    """Recorder of a simulation, called after each cycle; it stores only changes."""
+    """Reservations and backfilled slots at every instant of a simulation, recorded after each
+    cycle.
+
+    Only changes are stored.
+    """
 
     def __init__(self) -> None:
         self._times: list[int] = []
@@ -204,7 +212,7 @@ class PastMemory:
             self._known.append((_shared(held, before[0]), _shared(borrowed, before[1])))
 
     def at(self, now: int) -> tuple[tuple[HeldHosts, ...], tuple[BorrowedSlots, ...]]:
-        """After the last cycle before that second."""
+        """Return the reservations and backfilled slots after the last cycle before a second."""
         place = bisect_left(self._times, now) - 1
         return self._known[place] if place >= 0 else ((), ())
 
@@ -215,24 +223,19 @@ def _shared(items: tuple[_Item, ...], before: tuple[_Item, ...]) -> tuple[_Item,
     return tuple(known[item.job] if known.get(item.job) == item else item for item in items)
 
 
-# What share accounts and slot pools had used at any moment of a log that the loop has run.
-#
-# The jobs are booked as the loop booked them, by the ledger of the loop itself
-# (:mod:`..fairshare`).
-
-
-#: What happens to a job; of one second in this order, so that slots are free before they are taken.
+#: Order of events in one second: slots are released before they are allocated.
 _ORDER = ("ended", "preempted", "resized", "resumed", "started")
 
 
 class PastShares:
-    """Goes along a simulation and says what had been used by then.
+    """Usage of share accounts and slot pools at every instant of a simulated log.
 
-    site: the instance that was simulated, of whose jobs the running ones count.
-    jobs: as they were given to the simulation, records: what became of each.
+    site: the simulated instance; only its running jobs are used. jobs: jobs of the simulation.
+    records: outcome of each job.
 
-    What a job that has several accounts used is charged to its first, as of jobs that run when an
-    instance begins. Suspensions without giving up slots are in no record and count as running.
+    Events are replayed with the ledger of the scheduler loop (:mod:`..fairshare`). A job with
+    several accounts is charged to its first, as for jobs that run when an instance begins.
+    Suspensions that keep their slots are not recorded and count as running.
     """
 
     def __init__(self, site: Instance, jobs: Sequence[Job], records: Sequence[JobRecord]) -> None:
@@ -247,7 +250,7 @@ class PastShares:
         return PastShares, self._given
 
     def at(self, now: int) -> tuple[tuple[ShareUsage, ...], tuple[PoolUsage, ...]]:
-        """Usage at a moment, by all that has happened before that second."""
+        """Return the usage at an instant from all events before that second."""
         if self._order is None or now < self._now:
             self._begin()
         order = self._order
@@ -292,16 +295,18 @@ def _usage(tree: ShareTree, account: Account, now: int) -> ShareUsage:
 
 @dataclass(frozen=True, slots=True)
 class _Booking:
-    """Something that happens to a job at a time (seconds)."""
+    """One change of the allocation of a job, as an event for the ledger."""
 
+    #: Time of the event (seconds).
     time: int
+    #: Kind of the event, one of _ORDER.
     what: str
     job: Job
-    #: Slots by host from then on.
+    #: Slots by host after the event.
     where: Mapping[str, int] = field(default_factory=dict)
 
     def book(self, order: DispatchOrder) -> None:
-        """Tell the ledger."""
+        """Apply the event to the ledger."""
         name, time = self.job.id, self.time
         match self.what:
             case "ended":
@@ -317,7 +322,7 @@ class _Booking:
 
 
 def _bookings(job: Job, record: JobRecord, *, begun: bool) -> Iterator[_Booking]:
-    """Return the usage events of a job; begun: it runs as the simulation begins.
+    """Yield the usage events of a job; begun: whether it runs when the simulation begins.
 
     A job was preempted between two of its runs; a requeued job was requeued between them.
     """
@@ -343,17 +348,19 @@ def _bookings(job: Job, record: JobRecord, *, begun: bool) -> Iterator[_Booking]
 class SimulatedLog:
     """A log simulated over the hosts of an instance (a :class:`.backtest.PastLog`)."""
 
-    #: The instance without its jobs.
+    #: Instance without its jobs.
     site: Instance
-    #: Records of the simulation.
+    #: Settings of the simulated scheduler.
     settings: Settings
-    #: Jobs by submission, without results of the simulation.
+    #: Jobs in the order of submission, without results of the simulation.
     jobs: tuple[Job, ...]
     #: Outcome of each job.
     records: tuple[JobRecord, ...]
     #: Outcome of each job as columns.
     log: Workload
+    #: Names of the jobs and queues of the log.
     names: JobNaming
+    #: Start of each job (seconds), UNSTARTED if it never started.
     start: Ints
     #: Usage over time, None if no usage counts.
     shares: PastShares | None = None
@@ -361,6 +368,7 @@ class SimulatedLog:
     memory: PastMemory | None = None
     _end: Ints = field(init=False)
     _history: History = field(init=False)
+    #: Model of the run times of the finished jobs.
     ratios: Ratios = field(init=False)
 
     def __post_init__(self) -> None:
@@ -386,7 +394,7 @@ class SimulatedLog:
     ) -> SimulatedLog:
         """Run a simulation that has begun to its end; watch: called after each cycle.
 
-        Raises OutOfTime if `stop` returns True.
+        Raises OutOfTime if `should_stop` returns True.
         """
         memory = PastMemory()
         while session.advance():
@@ -426,13 +434,13 @@ class SimulatedLog:
 
     @property
     def past(self) -> PastJobs:
-        """Its ended jobs, by end."""
+        """Return the finished jobs in the order of their ends."""
         return self._history.jobs
 
     def instance(self, row: int) -> Instance:
-        """The cluster as a job is submitted: what runs and waits then, it itself last.
+        """Return the instance at the submission of a job: running and pending jobs, this job last.
 
-        What starts or ends at that very second does so later, as over a pool.
+        Jobs that start or end in this second do so later, as in a pool.
         """
         now = int(self.log.submit[row])
         running, pending = [], []
@@ -471,7 +479,7 @@ def _first_start(record: JobRecord) -> int:
 
 
 def _running(job: Job, record: JobRecord, now: int) -> RunningJob | None:
-    """A job with the slots that it held just before a moment, None if it held none."""
+    """Return a job with its slots just before an instant, None if it had none."""
     for begin, end, where in record.held:
         if begin < now and (end is None or end >= now):
             return RunningJob(job, begin, where, alternative=record.alternative)

@@ -1,4 +1,6 @@
-"""Jobs as columns: running and waiting jobs, finished jobs, and future arrivals."""
+"""Jobs as columns: running and waiting jobs, and finished jobs; random numbers per job and
+sample.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,15 @@ from numpy.typing import NDArray
 from ...model.workload import Ints
 from ..accuracy.columns import Columns
 
-# Random numbers that belong to a job and a sample, whoever asks for them and in whatever order.
+# Random numbers per job and sample, independent of the order of calls. A number is a hash of seed,
+# stream, key and sample (SplitMix64: Steele, Lea, Flood 2014). It is equal on all machines, with
+# any number of workers and together with any other jobs, so that two forecasts differ by their
+# requests only (common random numbers).
 #
-# A number is a hash of seed, stream, key and sample (SplitMix64: Steele, Lea, Flood 2014), so it
-# is the same on any machine, with any number of workers, and beside any other jobs: forecasts of
-# two requests differ by what they ask for and not by luck (common random numbers).
-#
-# Those of run times and arrivals are spread evenly: of each BLOCK of samples of a key one falls
-# into each of as many equal parts of [0, 1), in an order of the key's own (Latin hypercube: McKay,
-# Beckman, Conover 1979). What a queue comes to is a sum over many jobs, and its quantiles are
-# nearer to those of ever so many samples than with numbers that are independent.
+# Numbers for run times and arrivals are stratified: in each BLOCK of samples of a key, one number
+# falls into each of BLOCK equal parts of [0, 1), in an order of that key (Latin hypercube: McKay,
+# Beckman, Conover 1979). Sums over many jobs then have quantiles nearer to those of infinitely many
+# samples than with independent numbers.
 
 
 Keys = NDArray[np.uint64]
@@ -30,23 +31,23 @@ Floats = NDArray[np.float64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
-_UNUSED = np.uint64(11)  # a float64 holds 53 of the 64 bits
-#: Number of consecutive samples that are spread evenly.
+_UNUSED = np.uint64(11)  # a float64 has 53 of the 64 bits
+#: Number of consecutive samples that are stratified.
 BLOCK = 50
 _BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 def keys_of(names: Iterable[str]) -> Keys:
-    """A number for each name, uint64, shape (n,); equal names have equal ones."""
+    """Return a uint64 key for each name, of shape (n,); equal names have equal keys."""
     digests = (blake2b(name.encode(), digest_size=8).digest() for name in names)
     return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)
 
 
 def uniforms(seed: int, stream: str, keys: Keys, samples: int) -> Floats:
-    """Numbers in [0, 1), shape (keys, samples); stream: what they are for.
+    """Return numbers in [0, 1) of shape (keys, samples).
 
-    The numbers of a key are the same whatever other keys there are, those of a sample the same
-    however many there are.
+    stream: name of their purpose. The numbers of a key do not depend on other keys, those of a
+    sample not on the number of samples.
     """
     base = keys_of([f"{seed} {stream}"])[0]
     rows = _mixed(_mixed(keys ^ base) + _GOLDEN)
@@ -56,20 +57,18 @@ def uniforms(seed: int, stream: str, keys: Keys, samples: int) -> Floats:
 
 
 def spread(seed: int, stream: str, keys: Keys, samples: int) -> Floats:
-    """Return numbers like :func:`uniforms`, with each BLOCK of the samples of a key spread
-    evenly.
-    """
+    """Return numbers like :func:`uniforms`, stratified in each BLOCK of the samples of a key."""
     blocks = -(-samples // BLOCK)
     shape = (len(keys), blocks, BLOCK)
     chance = uniforms(seed, stream, keys, blocks * BLOCK).reshape(shape)
     part = np.argsort(np.argsort(chance, kind="stable"), kind="stable")
     inside = uniforms(seed, f"{stream}, inside", keys, blocks * BLOCK).reshape(shape)
-    found = np.minimum((part + inside) / BLOCK, _BELOW_ONE)  # 49 and nearly 1 are rounded to 50
+    found = np.minimum((part + inside) / BLOCK, _BELOW_ONE)  # rounding could give 1
     return found.reshape(len(keys), blocks * BLOCK)[:, :samples]
 
 
 def _mixed(bits: Keys) -> Keys:
-    """Each number with all its bits stirred, modulo 2**64."""
+    """Return each number with its bits mixed by the SplitMix64 finaliser, modulo 2**64."""
     with np.errstate(over="ignore"):
         bits = (bits ^ (bits >> _SHIFTS[0])) * _FIRST
         bits = (bits ^ (bits >> _SHIFTS[1])) * _SECOND
@@ -84,42 +83,44 @@ NO_START = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskedJobs(Columns):
-    """Jobs whose run time is not known yet; int64 of shape (n,), times in seconds."""
+    """Jobs with an unknown run time; int64 arrays of shape (n,), times in seconds."""
 
     #: Keys of the random numbers (:func:`uniforms`).
     key: Keys
-    #: Number that the history has for the user, -1 for one it does not know.
+    #: Number of the user in the history, -1 for an unknown user.
     user: Ints
     #: Planned run time, NO_LIMIT without one.
     limit: Ints
+    #: Requested slots.
     slots: Ints
-    #: Time on the cluster's clock (seconds).
+    #: Submission on the cluster's clock.
     submit: Ints
-    #: Seconds a running job has run, -1 for one that waits.
+    #: Elapsed run time of a running job, -1 for a waiting job.
     elapsed: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PastJobs(Columns):
-    """Ended jobs, by end; int64 of shape (n,), times in seconds of the cluster's clock."""
+    """Finished jobs in the order of their ends; int64 arrays of shape (n,), times in seconds."""
 
-    #: The first four as of :class:`AskedJobs`.
+    #: Key, user, limit and slots as in :class:`AskedJobs`.
     key: Keys
     user: Ints
     limit: Ints
     slots: Ints
+    #: Submission, start and end on the cluster's clock.
     submit: Ints
     start: Ints
     end: Ints
 
     @property
     def run_time(self) -> Ints:
-        """Seconds from start to end, at least one."""
+        """Return the seconds from start to end, at least 1."""
         ran: Ints = np.maximum(1, self.end - self.start)
         return ran
 
     def known_at(self, time: int) -> int:
-        """Return how many jobs have ended by a time; they are the first rows."""
+        """Return the number of jobs that ended by a time; they are the first rows."""
         return int(np.searchsorted(self.end, time, side="right"))
 
 

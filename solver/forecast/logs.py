@@ -60,12 +60,12 @@ UNANSWERED = "before the first question was answered"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedLog:
-    """The jobs of a log as numbers, with the meaning of the numbers."""
+    """Jobs of a log as columns of numbers, with the names that the numbers denote."""
 
     workload: Workload
-    #: Empty for SWF, whose jobs and queues are numbers.
+    #: Names of jobs and queues; empty for SWF, which has numbers only.
     names: JobNaming = field(default_factory=JobNaming)
-    #: Errors in the file, a sentence each.
+    #: Warnings about the file, one sentence each.
     remarks: tuple[str, ...] = ()
     #: Date of second 0, None if the log does not give it.
     origin: datetime | None = None
@@ -74,7 +74,7 @@ class RecordedLog:
         return len(self.workload)
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame, one row a job; times in seconds, -1 for unknown."""
+        """Return a pandas data frame with one row per job; times in seconds, -1 for unknown."""
         import pandas
 
         log = self.workload
@@ -85,11 +85,11 @@ class RecordedLog:
 def read_log(
     path: str | Path, *, keep_going: bool = False, default_limit: str | DefaultLimit | None = None
 ) -> RecordedLog:
-    """A log of finished jobs: SWF, lsb.acct or lsb.events, gzipped or not.
+    """Return a log of finished jobs: SWF, lsb.acct or lsb.events, gzipped or not.
 
-    keep_going: leave malformed records out, with a remark each, instead of an error.
-    default_limit: of SWF, the requested time of jobs that have none, such as "12h" or "2x".
-    Raises InputError with everything that is wrong with the file.
+    keep_going: skip malformed records, with a remark each, instead of an error. default_limit:
+    requested time of SWF jobs without one, such as "12h" or "2x". Raises InputError with every
+    error in the file.
     """
     path = path if isinstance(path, Path) else Path(path)
     refuse_other(path, "swf", "acct", "events")
@@ -107,7 +107,10 @@ def read_log(
 
 
 def without_preceding(log: RecordedLog) -> RecordedLog:
-    """The log with each job submitted when it says, whichever job it follows; a remark says so."""
+    """Return the log without dependencies between jobs: each job keeps its recorded submission.
+
+    A remark states the number of such jobs.
+    """
     preceding = log.workload.preceding
     if preceding is None:
         return log
@@ -265,28 +268,32 @@ class Backtest:
 
     past: PastLog
     questions: Questions
-    #: Parts of the log that do not count, a sentence each.
+    #: Remarks on parts of the log that are not used, one sentence each.
     remarks: tuple[str, ...] = ()
-    #: All questions were answered.
+    #: Whether all questions were answered.
     complete: bool = True
 
     @property
     def groups(self) -> tuple[GroupAccuracy, ...]:
-        """Accuracy of each estimator: over all jobs, by size and by queue."""
+        """Return the accuracy of each estimator: over all jobs, by size and by queue."""
         return accuracies(self.past, self.questions)
 
     @property
     def calibration(self) -> Calibration:
-        """Calibration for the next forecast, from all these answers."""
+        """Return the calibration for the next forecast, from all these answers."""
         return calibration_of(self.questions)
 
     @property
     def reliability(self) -> list[tuple[float, float, float | None]]:
-        """Stated probability, share that had started by then, that of calibrated forecasts."""
+        """Return for each probability: itself, the share of jobs started by then, and by the
+        calibrated bound.
+        """
         return reliability(self.questions)
 
     def columns(self) -> dict[str, Any]:
-        """Columns with one value per requested job; waits in seconds, infinite for no start."""
+        """Return columns with one value per requested job; waits in seconds, infinite for no
+        start.
+        """
         log, asked = self.past.log, self.questions
         return {
             "job": [self.past.names.job(number) for number in log.job[asked.row].tolist()],
@@ -309,7 +316,7 @@ class Backtest:
         return pandas.DataFrame(self.columns())
 
     def accuracy_records(self) -> list[dict[str, Any]]:
-        """Accuracy records, one per estimator and group of jobs."""
+        """Return accuracy records, one per estimator and group of jobs."""
         return [record for group in self.groups for record in group.records()]
 
 
@@ -325,12 +332,13 @@ def backtest(
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Backtest:
-    """How good forecasts would have been on a log, asked with what was known then.
+    """Return the accuracy of forecasts for past jobs, made with the data known at that time.
 
-    log: one that is replayed first (`policy` and `procs` as for :func:`replay`), or a complete
-    replay. questions: past jobs that are asked about. samples: simulations of each. workers:
-    processes; the answer is the same with any number. cancel: set it to stop; what is answered by
-    then is returned. Raises InputError where nothing can be asked, Cancelled before any answer.
+    log: a log to be replayed (`policy` and `procs` as for :func:`replay`), or a complete replay.
+    questions: number of past jobs to forecast. samples: number of simulations per job. workers:
+    number of processes; the answers do not depend on it. cancel: set it to stop; the result then
+    has the answers so far. Raises InputError if no job can be forecast, Cancelled if stopped before
+    the first answer.
     """
     event = cancel or threading.Event()
     names, remarks = JobNaming(), tuple[str, ...]()

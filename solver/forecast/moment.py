@@ -1,4 +1,6 @@
-"""An instance at its now as columns of jobs, and as a pool where it is one."""
+"""Cluster states from which forecasts are simulated: an instance as columns of jobs, or as a
+pool.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +35,19 @@ def never() -> bool:
 
 
 class ForwardWorld(Protocol):
-    """A cluster at one moment, with a scheduler that can be run from it as often as is wanted."""
+    """A cluster state at an instant, from which a scheduler can be simulated repeatedly."""
 
     @property
     def now(self) -> int:
-        """The moment (seconds)."""
+        """Return the instant of the state (seconds)."""
 
     @property
     def jobs(self) -> AskedJobs:
-        """The running jobs, then the waiting ones in queue order."""
+        """Return the running jobs, then the waiting jobs in dispatch order."""
 
     @property
     def asked(self) -> Ints:
-        """Rows of the jobs whose starts are wanted."""
+        """Return the rows of the jobs whose starts are requested."""
 
     def about(self, asked: Ints) -> ForwardWorld:
         """Return the state with only these rows as requested jobs."""
@@ -53,23 +55,28 @@ class ForwardWorld(Protocol):
     def starts(
         self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool] = never
     ) -> Ints:
-        """Start (seconds) of each asked job, NO_START where it has none; shape (asked,).
+        """Simulate one sample; return the start (seconds) of each requested job, of shape (asked,).
 
-        run_times: of all jobs, shape (jobs,). should_stop: asked now and then where this takes
-        long; OutOfTime is raised once it says yes.
+        NO_START denotes a job without a start. run_times: of all jobs, of shape (jobs,).
+        should_stop: called from time to time in long simulations; OutOfTime is raised when it
+        returns True.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class PoolWorld:
-    """A pool of `procs` slots under a policy of :mod:`..replay` at one moment."""
+    """A pool of `procs` slots under a policy of :mod:`..replay` at an instant."""
 
+    #: Instant of the state (seconds).
     now: int
+    #: Slots of the pool.
     procs: int
     #: Running jobs (elapsed >= 0) in the order of their starts, then waiting jobs in queue order.
     jobs: AskedJobs
-    #: Rows of waiting jobs. A job without a limit is planned to run indefinitely.
+    #: Rows of the waiting jobs whose starts are requested. A job without a limit is planned to run
+    #: indefinitely.
     asked: Ints
+    #: Policy of the pool, by name or as an object.
     policy: Policy = "easy"
 
     def about(self, asked: Ints) -> PoolWorld:
@@ -92,13 +99,17 @@ class PoolWorld:
         return np.where(found < 0, NO_START, found)
 
     def _engine(self, run_times: Ints, coming: FutureArrivals) -> Engine:
-        """The policy's engine at the moment: running jobs hold slots, waiting ones come now."""
+        """Return the engine of the policy with the running jobs started and the waiting jobs
+        submitted now.
+        """
         jobs = self.jobs
         running = int(np.count_nonzero(jobs.elapsed >= 0))
         fits = np.flatnonzero(coming.slots <= self.procs)
         limit = np.concatenate((jobs.limit, coming.limit[fits]))
         limit = np.where(limit == NO_LIMIT, ENDLESS, limit)
-        limit[:running] = np.maximum(limit[:running], run_times[:running])  # some are overdue
+        limit[:running] = np.maximum(
+            limit[:running], run_times[:running]
+        )  # samples may exceed limits
         size = np.concatenate((jobs.slots, coming.slots[fits]))
         submit = np.concatenate((np.full(len(jobs), self.now), coming.submit[fits]))
         ran = np.concatenate((run_times, coming.run_time[fits]))
@@ -117,9 +128,10 @@ class PoolWorld:
 def asked_jobs(
     instance: Instance, history: History, here: Sequence[Job] | None = None
 ) -> AskedJobs:
-    """The running jobs by start, then the pending ones in the order in which they have turns.
+    """Return the running jobs by start, then the pending jobs in dispatch order.
 
-    Limits are the durations that a plan takes (TBR-03). here: of :func:`jobs_here`, where known.
+    Limits are the durations that a plan uses (TBR-03). here: result of :func:`jobs_here`, if
+    already computed.
     """
     running = _by_start(instance)
     jobs = jobs_here(instance) if here is None else here
@@ -139,7 +151,7 @@ def asked_jobs(
 
 
 def jobs_here(instance: Instance) -> tuple[Job, ...]:
-    """The jobs of an instance in the order in which :func:`asked_jobs` has them."""
+    """Return the jobs of an instance in the order of :func:`asked_jobs`."""
     return (*(run.job for run in _by_start(instance)), *priority_order(instance))
 
 
@@ -148,14 +160,15 @@ def _by_start(instance: Instance) -> list[RunningJob]:
 
 
 def waiting_names(instance: Instance) -> tuple[str, ...]:
-    """Ids of the pending jobs in the order in which :func:`asked_jobs` has them."""
+    """Return the ids of the pending jobs in the order of :func:`asked_jobs`."""
     return tuple(job.id for job in priority_order(instance))
 
 
 def pool_world(instance: Instance, history: History, policy: Policy = "easy") -> PoolWorld | None:
-    """The instance as a pool of interchangeable slots, None if it is more than that.
+    """Return the instance as a pool of interchangeable slots, None if it is not one.
 
-    It is one with a single host, a single queue, and jobs that ask for slots and a time alone.
+    An instance is a pool if it has one host, one queue, and jobs that request slots and a time
+    only.
     """
     if not _is_pool(instance):
         return None
@@ -181,7 +194,9 @@ def _is_pool(instance: Instance) -> bool:
 
 
 def _is_plain_job(job: Job) -> bool:
-    """Whether a job says nothing of itself but what a pool heeds, or no scheduler does."""
+    """Return whether a job has no property except those that a pool obeys or that no scheduler
+    uses.
+    """
     said = ("slots", "user", "queue", "run_limit", "cpu_limit", "run_time", "cpu_time", "submit")
     unheeded = ("weight", "project", "from_host")
     return job == Job(job.id, **{name: getattr(job, name) for name in (*said, *unheeded)})

@@ -45,10 +45,10 @@ def calibration_by_history(
     drawn: Drawn,
     tell: Callable[[int], object] = lambda done: None,
 ) -> Calibration:
-    """Factors of P10 and P90 by a backtest of so many jobs of the history.
+    """Return factors of P10 and P90 from a backtest of `jobs` jobs of the history.
 
-    policy: of a pool. tell: called with how many jobs are done.
-    Raises InputError where no job of the history waits, OutOfTime once it has to stop.
+    policy: policy of a pool. tell: called with the number of jobs done. Raises InputError if no job
+    of the history waits, OutOfTime when stopped.
     """
     past = past_of_history(instance, history, policy, drawn.stop)
     questions = backtest(
@@ -68,7 +68,9 @@ def calibration_by_history(
 def past_of_history(
     instance: Instance, history: History, policy: Policy, stop: Stop = never
 ) -> PastLog:
-    """The history run on the cluster: by the policy where that is a pool, else by the loop."""
+    """Return the history run on the cluster: by the policy on a pool, else by the scheduler
+    loop.
+    """
     pool = pool_world(instance, history, policy)
     if pool is not None:
         return _replayed(pool, history, stop)
@@ -135,27 +137,27 @@ def forecast(
     jobs: Collection[str] | None = None,
     should_stop: Callable[[], bool] = never,
 ) -> Forecasts:
-    """When each pending job will really start, in the order in which they have turns.
+    """Return the forecast starts of the pending jobs, in dispatch order.
 
-    history: of ended jobs, or the log that holds them (SWF, lsb.acct, lsb.events). samples: futures
-    that are drawn; precision: seconds, fewer are drawn where P10, P50 and P90 of each job are known
-    to so much (95 % confidence). policy: of a
-    pool of interchangeable slots (docs/replay.md). runtimes, arrivals: other models than those of
-    the history. calibration: factors of P10 and P90, as a backtest found them; calibrate: find them
-    first, by a backtest of so many jobs of the history on this cluster, with the models of the
-    history; tell: called with how many of them are done. workers: processes that draw samples,
-    which makes no difference to them. jobs: ids of the pending jobs to forecast, all where None;
-    few take less time, with the same results. should_stop: once True, the samples so far are used.
+    history: finished jobs, or a log with them (SWF, lsb.acct, lsb.events). samples: number of
+    simulated futures. precision: seconds; sampling ends early if P10, P50 and P90 of each job are
+    known to this precision (95 % confidence). policy: policy of a pool of interchangeable slots
+    (docs/replay.md). runtimes, arrivals: models to use instead of those of the history.
+    calibration: factors of P10 and P90 from a backtest. calibrate: compute these factors first, by
+    a backtest of this many jobs of the history on this cluster, with the models of the history.
+    tell: called with the number of these jobs done. workers: number of processes; the result does
+    not depend on it. jobs: ids of the pending jobs to forecast, None: all; a selection takes
+    less time and has equal results. should_stop: when it returns True, the samples so far are used.
 
     Raises
     ------
     InputError
-        The log cannot be read or tells nothing by the instance's now; it is no number of
-        samples; the policy is unknown.
+    The log cannot be read, or has no job that ended by the instance's now; the number of samples is
+    invalid; the policy is unknown.
     UnknownNameError
-        One of `jobs` is not pending.
+    One of `jobs` is not pending.
     OutOfTime
-        It was stopped before the first sample.
+    The call was stopped before the first sample.
     """
     check_drawing(samples, seed, workers, calibration, precision)
     _check_calibrate(calibrate, calibration)
@@ -181,7 +183,7 @@ def forecast(
 
 
 def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Forecasts:
-    """Return the forecasts with the date of their second 0 and with remarks on the history."""
+    """Return the forecasts with the instance's origin, omissions and remarks on the history."""
     doubts = reliability_warnings(past, found.samples.shape[1])
     endless: list[str] = []
     if found.endless:
@@ -213,7 +215,9 @@ def _check_names(policy: Policy, jobs: object, names: tuple[str, ...]) -> None:
 
 
 def _check_calibrate(calibrate: object, calibration: Calibration) -> None:
-    """Raises InputError for no number of jobs, and for factors that are given already."""
+    """Raise InputError for an invalid number of jobs, or if calibration factors are given as
+    well.
+    """
     if calibrate is None:
         return
     if not _is_whole(calibrate) or calibrate < 1:
@@ -236,7 +240,7 @@ def check_drawing(
     calibration: object,
     precision: object = None,
 ) -> None:
-    """Raises InputError with everything by which no samples can be drawn."""
+    """Raise InputError with every invalid setting of the sampling."""
     wrong = []
     if not _is_whole(samples) or not 1 <= samples <= MAX_SAMPLES:
         wrong.append(f"samples must be a whole number of 1 to {MAX_SAMPLES}, not {samples!r}")
@@ -253,14 +257,14 @@ def check_drawing(
 
 
 def _is_whole(value: object) -> TypeGuard[int]:
-    """Whether it is an integer of Python or numpy."""
+    """Return whether a value is an integer of Python or numpy."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def past_of(history: object, instance: Instance) -> History:
-    """The history, read where it is a file, without the instance's own jobs.
+    """Return the history without the instance's own jobs; a file is read.
 
-    Raises InputError where it is neither or is bad.
+    Raises InputError if the value is neither a History nor a path, or if the file is invalid.
     """
     if isinstance(history, History):
         return without_own(history, instance)

@@ -14,22 +14,21 @@ from ...model.workload import Ints
 from ..availability.resources import BoolArray
 from .jobs import NO_LIMIT, AskedJobs, Floats, PastJobs, keys_of, spread
 
-# Jobs that were submitted about together: what one of a batch did says most about the others.
-#
-# Of jobs of one user, limit and size the run times are the more alike the nearer their submissions
-# are ("batches" and "sessions" of Zakay and Feitelson 2012; docs/dev/forecast.md has numbers).
-# Whether a job is in a batch depends on when it was submitted and never on how long it ran.
+# Jobs submitted close together have similar run times. For jobs of one user, limit and size, run
+# times are more alike the nearer their submissions are ("batches" and "sessions" of Zakay and
+# Feitelson 2012; docs/dev/forecast.md has numbers). Membership of a batch depends on submission
+# times only, never on run times.
 
 
-#: User, limit and size of a job.
+#: User, limit and slots of a job.
 Kind = tuple[int, int, int]
 
 
 class Batches:
-    """Jobs of the past of each kind by their submission."""
+    """Past jobs of each user, limit and size, sorted by submission."""
 
     def __init__(self, past: PastJobs, rows: dict[Kind, Ints]) -> None:
-        """rows: of the past, by kind."""
+        """Sort the rows; rows: rows of the past by user, limit and size."""
         self._submit = past.submit
         self._rows = {
             kind: found[np.argsort(past.submit[found], kind="stable")]
@@ -61,65 +60,69 @@ class Batches:
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
-# Numbers with weights, of which some are only known to be larger than what was seen.
-#
-# A job that still runs is such a number: its run time is more than what it has run. Its weight is
-# given to the larger numbers, in proportion to theirs (redistribution to the right, Efron 1967),
-# which is the estimator of Kaplan and Meier (1958). To leave it out would make jobs too short.
+# Weighted numbers, some of which are lower bounds. The elapsed time of a running job is a lower
+# bound of its run time. Its weight is distributed to all larger numbers, in proportion to their
+# weights (redistribution to the right, Efron 1967), which is the estimator of Kaplan and Meier
+# (1958). Without these jobs, run times would be too short.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedSample:
-    """Numbers in order and their weights, of shape (n,)."""
+    """Numbers in ascending order with their weights, both of shape (n,)."""
 
+    #: Numbers in ascending order.
     numbers: Floats
+    #: Weight of each number.
     weights: Floats
 
     @classmethod
     def of(cls, numbers: Floats) -> WeightedSample:
-        """Each number counts 1."""
+        """Return the sorted numbers, each with weight 1."""
         return cls(np.sort(numbers), np.ones(len(numbers)))
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def at(self, chances: Floats) -> Floats:
-        """The smallest number such that it and those before it weigh more than each chance."""
+        """Return for each probability the smallest number at which the cumulative weight exceeds
+        it.
+        """
         sums = np.cumsum(self.weights)
         places = np.searchsorted(sums, chances * sums[-1], side="right")
         found: Floats = self.numbers[np.minimum(places, len(self) - 1)]
         return found
 
     def beyond(self, least: float) -> WeightedSample:
-        """Return only the numbers above a value."""
+        """Return the numbers of at least `least` with their weights."""
         first = int(np.searchsorted(self.numbers, least))
         return WeightedSample(self.numbers[first:], self.weights[first:])
 
     def weighing(self, total: float) -> WeightedSample:
-        """Return the numbers with another sum of weights."""
+        """Return the numbers with weights scaled to the sum `total`."""
         if not len(self):
             return self
         return WeightedSample(self.numbers, self.weights * (total / np.cumsum(self.weights)[-1]))
 
     def times(self, factor: float) -> WeightedSample:
-        """All numbers multiplied by a positive factor."""
+        """Return all numbers multiplied by a positive factor."""
         return WeightedSample(self.numbers * factor, self.weights)
 
     def at_most(self, most: float) -> WeightedSample:
-        """Larger numbers made as small as that."""
+        """Return the numbers with larger ones lowered to `most`."""
         return WeightedSample(np.minimum(self.numbers, most), self.weights)
 
     def beside(self, other: WeightedSample) -> WeightedSample:
-        """Return these numbers together with others."""
+        """Return the union of these numbers and others."""
         numbers = np.concatenate((self.numbers, other.numbers))
         order = np.argsort(numbers, kind="stable")
         return WeightedSample(numbers[order], np.concatenate((self.weights, other.weights))[order])
 
     def with_survivors(self, seen: Floats, otherwise: WeightedSample) -> WeightedSample:
-        """Return these numbers and, with weight 1, numbers known only to exceed those in `seen`.
+        """Return these numbers with the weight of jobs that are known only to exceed the numbers
+        `seen`.
 
-        seen: in ascending order. otherwise: numbers used if none of these is as large; a number
-        above both is omitted.
+        seen: lower bounds in ascending order, each with weight 1. otherwise: numbers that replace a
+        bound that exceeds all of these numbers; a bound that exceeds those too is dropped.
         """
         survives = np.repeat([False, True], [len(self), len(seen)])
         numbers = np.concatenate((self.numbers, seen))
@@ -127,15 +130,16 @@ class WeightedSample:
         numbers, survives = numbers[order], survives[order]
         weights = np.concatenate((self.weights, np.ones(len(seen))))[order]
         left = np.cumsum(weights[::-1])[::-1]
-        # The weight of a survivor goes to all larger numbers, survivors included, which pass it on
-        # in turn.
+        # The weight of a bound goes to all larger numbers, including bounds, which distribute it
+        # again.
         gain = np.ones(len(weights))
         gain[1:] = np.where(survives[:-1], left[:-1] / left[1:], 1.0)
         weights = weights * np.cumprod(gain)
         ended = np.flatnonzero(~survives)
         last = int(ended.max(initial=-1)) + 1
         found = WeightedSample(numbers[ended], weights[ended])
-        # The last have none behind: each keeps what the first of them has.
+        # Bounds above all numbers have no larger number: each keeps the weight of the first of
+        # them.
         for place in range(last, len(numbers)):
             larger = otherwise.beyond(numbers[place])
             if len(larger):
@@ -145,24 +149,26 @@ class WeightedSample:
 
 #: Stream number of the random numbers for run times.
 STREAM = "run time"
-#: Run time of a job without a limit where nothing else is known, seconds: past anything awaited.
+#: Run time in seconds of a job without a limit, if nothing else is known: longer than any forecast.
 ENDLESS = 10**9
-#: Jobs that are like each other: whether they have a limit, then their area, or user, limit, size.
+#: Key of a group of similar jobs: whether it has a limit, then nothing, its area, or user, limit
+#: and size.
 Group = tuple[int, ...]
 
 
 class RunTimeModel(Protocol):
-    """Draws run times.
+    """Model that samples run times of jobs.
 
-    A draw depends on seed, job and sample, on the past and on what runs; never on who else waits.
+    A sample depends on the seed, the job and its number, on the past and on running jobs, never on
+    other waiting jobs.
     """
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
-        """Run times in all (seconds), int64 of shape (jobs, samples).
+        """Return total run times in seconds, int64 of shape (jobs, samples).
 
-        known: only jobs of the history that have ended by this second may be looked at. At least
-        one second, at least what a running job has run, and never more than a limit unless the job
-        has run longer already.
+        known: only jobs of the history that ended by this second are used. A run time is at least 1
+        and at least the elapsed time of the job; it never exceeds the limit, unless the job has
+        already exceeded it.
         """
 
 
@@ -178,11 +184,12 @@ class AtLimits:
 
 @dataclass(frozen=True, slots=True)
 class ExactRunTimes:
-    """Run times that are known, by the key of the job: for tests, and to see what is left to know.
+    """Run-time model with given run times by the key of the job, for tests and for measurements.
 
-    A job that is not named runs to its limit.
+    A job without a given time runs to its limit.
     """
 
+    #: Run time in seconds by the key of the job.
     run_time: Mapping[int, int]
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
@@ -195,9 +202,10 @@ class ExactRunTimes:
 
 @dataclass(frozen=True, slots=True)
 class LastTwo:
-    """The mean of the user's last two jobs, doubled while a job has outrun it.
+    """Run-time model of EASY++ (Tsafrir, Etsion and Feitelson 2007): mean of the user's last two
+    jobs.
 
-    EASY++ of Tsafrir, Etsion and Feitelson (2007). With fewer than two the limit.
+    The mean is doubled while a job has run longer. With fewer than two jobs, the limit is used.
     """
 
     past: PastJobs
@@ -218,35 +226,35 @@ class LastTwo:
 
 @dataclass(frozen=True, slots=True)
 class RatioSettings:
-    """Settings of :class:`Ratios`: the number of jobs per group and the weight of the wider
-    groups.
-    """
+    """Settings of :class:`Ratios`: maximum size of each group and weights of the wider groups."""
 
-    #: Jobs that ended last.
+    #: Maximum number of all jobs, those that ended last.
     max_all: int = 500
-    #: Last jobs of about the area, limit times size.
+    #: Maximum number of jobs with similar area (limit times slots).
     max_area: int = 300
-    #: Last jobs with the user and limit of the job.
+    #: Maximum number of jobs with equal user and limit.
     max_habit: int = 300
-    #: Last jobs of that user, limit and size. A near job weighs 1; all farther ones together weigh
-    #: as much as `all_weight` jobs beside those of the area, as `area_weight` beside those of the
-    #: habit, as `habit_weight` beside those alike, as `alike_weight` beside those of the batch: of
-    #: the jobs alike the `max_batch` that were submitted nearest to it, none farther than
-    #: `batch_window` seconds.
+    #: Maximum number of jobs with equal user, limit and size.
     max_alike: int = 10
+    #: Maximum number of jobs in a batch.
     max_batch: int = 10
+    #: Maximum distance of submissions in a batch, in seconds.
     batch_window: int = 4 * HOUR
+    #: Weight of all jobs together among those of similar area, each of which weighs 1.
     all_weight: float = 10.0
+    #: Weight of the jobs of similar area together among those of equal user and limit.
     area_weight: float = 10.0
+    #: Weight of the jobs of equal user and limit together among those of equal size as well.
     habit_weight: float = 10.0
+    #: Weight of the jobs of equal user, limit and size together among those of the batch.
     alike_weight: float = 3.0
-    #: Probability that a job of a sample has the quantile shared by its user, limit and size.
+    #: Probability that a job uses the quantile that is common to its user, limit and size.
     shared_fate_probability: float = 0.6
 
     @property
     def nearer(self) -> tuple[tuple[int, float], ...]:
-        """Return the size of each group but the first, from wide to narrow, and the weight of the
-        wider ones.
+        """Return for each group but the widest: its maximum size, and the weight of the wider
+        groups.
         """
         return (
             (self.max_area, self.all_weight),
@@ -257,15 +265,14 @@ class RatioSettings:
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """What part of its limit a job uses, drawn from jobs that are like it.
+    """Run-time model that samples the used part of the limit from similar jobs.
 
-    Four groups, each mixed with some of the farther: all, those of about the same area (limit times
-    size), those of the same user and limit, those of the same size as well. Nearest are those of
-    the last group that were submitted about when the job was: its batch. What a queue comes to
-    is decided by its large jobs, which are no shorter than large jobs are, whatever the many small
-    ones do. Jobs that still run count as longer than they have run. What a
-    running job has used already is not drawn any more. For a job without a limit run times
-    themselves are drawn. Jobs of one user, limit and size tend to share their fate.
+    Four groups, each mixed with the wider ones: all jobs, jobs of similar area (limit times slots),
+    of equal user and limit, and of equal size as well. Within the last group, jobs submitted near
+    to the job, its batch, weigh most. The area matters because large jobs decide how long a queue
+    takes, and small jobs are no guide to their run times. Running jobs count as longer than their
+    elapsed time, and a running job is sampled from longer run times only. For jobs without a limit,
+    run times themselves are sampled. Jobs of one user, limit and size may have a common quantile.
     """
 
     past: PastJobs
@@ -280,7 +287,7 @@ class Ratios:
         for place, (user, limit, slots) in enumerate(kinds):
             for group in _groups(user, limit, slots):
                 groups[group].append(place)
-            if limit != NO_LIMIT:  # its run time helps those without a limit too
+            if limit != NO_LIMIT:  # also for jobs without a limit
                 for group in _groups(user, NO_LIMIT, slots)[:-1]:
                     groups[group].append(place)
         places = {group: np.array(found, dtype=np.int64) for group, found in groups.items()}
@@ -318,9 +325,9 @@ class Ratios:
         return np.where(together, shared, own)
 
     def _of_batch(self, kind: Kind, submit: int, seen: _Seen) -> WeightedSample:
-        """Run times that a job of a kind may have that was submitted then; its batch counts most.
+        """Return possible run times of a job by its group and submission; its batch weighs most.
 
-        They are those of the kind where nobody of the batch has started.
+        If no job of the batch has started, the result is that of the group.
         """
         farther = self._run_times(kind, seen)
         running = seen.running.pick(_belongs(seen.running, _groups(*kind)[-1]))
@@ -334,7 +341,7 @@ class Ratios:
         return nearer.with_survivors(np.sort(so_far), farther)
 
     def _run_times(self, kind: Kind, seen: _Seen) -> WeightedSample:
-        """Run times that a job of a kind may have, and how much each of them counts."""
+        """Return possible run times of a job by user, limit and size, with weights."""
         user, limit, slots = kind
         groups = _groups(*kind)
         if limit == NO_LIMIT:
@@ -344,9 +351,9 @@ class Ratios:
         return self._like(_groups(user, NO_LIMIT, slots), seen).at_most(limit)
 
     def _like(self, groups: tuple[Group, ...], seen: _Seen) -> WeightedSample:
-        """Ratios of jobs of these groups, from the farthest on; the nearest weigh most."""
+        """Return ratios of jobs of these groups, from the widest on; the narrowest weigh most."""
         group = groups[-1]
-        if groups in seen.weighed:  # kinds have their farther groups in common
+        if groups in seen.weighed:  # wider groups are shared
             return seen.weighed[groups]
         if len(groups) == 1:
             last = self._last(group, self.settings.max_all, seen.count)
@@ -361,7 +368,9 @@ class Ratios:
         return found
 
     def _ratios(self, rows: Ints, group: Group) -> Floats:
-        """Run times of jobs of a group as parts of their limits, or in seconds without limits."""
+        """Return the run times of jobs as parts of their limits, or in seconds for jobs without
+        limits.
+        """
         run_time = self.past.run_time[rows].astype(np.float64)
         return run_time / self.past.limit[rows] if group[0] else run_time
 
@@ -381,7 +390,7 @@ class Ratios:
         return ended[self.past.start[ended] >= first], np.sort(ratios)
 
     def _last(self, group: Group, most: int, count: int) -> Ints:
-        """Rows of the last jobs of a group among the first `count` rows."""
+        """Return the rows of the last jobs of a group among the first `count` rows."""
         rows = self._places.get(group, _NONE)
         end = int(np.searchsorted(rows, count))
         return rows[max(0, end - most) : end]
@@ -389,19 +398,21 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The visible data: the first `count` jobs of the past, and the jobs that run `now`."""
+    """The data known at an instant: the first `count` jobs of the past, and the running jobs."""
 
     count: int
+    #: Instant in seconds.
     now: int
+    #: Jobs that run at this instant.
     running: AskedJobs
     #: Cached results, by group and its wider groups.
     weighed: dict[tuple[Group, ...], WeightedSample] = field(default_factory=dict)
 
 
 def _groups(user: int, limit: int, slots: int) -> tuple[Group, ...]:
-    """All; about the same area; the same user and limit; the same size as well.
+    """Return the groups of a job: all; similar area; equal user and limit; equal size as well.
 
-    Jobs without a limit apart: of those the area is the size.
+    Jobs without a limit have groups of their own; their area is the number of slots.
     """
     limited = int(limit != NO_LIMIT)
     area = slots * limit if limited else slots

@@ -1,7 +1,6 @@
-"""Independent tasks done by this process or by several, each with a context of its own.
+"""Independent tasks run by this process or by several, with a common read-only context.
 
-What a task comes to depends on the context and itself alone, so it makes no difference which
-process does it.
+The result of a task depends on the context and the task only, not on the process that runs it.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from typing import Any, Generic, Self, TypeVar
 from ..budget import OutOfTime
 from ..processes import WorkerPool
 
-#: Shared context of the tasks, one task, and its result.
+#: Types of the context of all tasks, of a task, and of its result.
 C = TypeVar("C")
 T = TypeVar("T")
 R = TypeVar("R")
-#: Whether it is time to stop.
+#: Function that returns whether the work has to stop.
 Stop = Callable[[], bool]
-#: Does a task; raises OutOfTime where it has to stop before it is done.
+#: Function that runs a task; it raises OutOfTime if it has to stop before the end.
 Work = Callable[[C, T, Stop], R]
-#: Tasks that are handed out for each process at a time.
+#: Number of tasks that are submitted in advance for each process.
 IN_HAND = 2
-#: Seconds between two looks at whether to stop.
+#: Seconds between two checks whether to stop.
 LOOK = 0.1
 
 
@@ -36,7 +35,7 @@ def results_of(
 ) -> Iterator[R]:
     """Yield the results of the tasks in order, until `stop` returns True.
 
-    work: a function of a module, which another process finds by its name. workers: number of
+    work: a module-level function, which other processes import by name. workers: number of
     processes. Raises OutOfTime if stopped before the first result.
     """
     given = iter(tasks)
@@ -63,11 +62,11 @@ def results_of(
 
 
 class _Processes(Generic[C, T, R]):
-    """Worker processes with the context, and the tasks that each of them has."""
+    """Worker processes that share a context, with the tasks submitted to them."""
 
     def __init__(self, work: Work[C, T, R], context: C, count: int) -> None:
         self._count = count
-        # Not by a fork of this process, in which there may be threads.
+        # Processes are not forked from this one, because it may have threads.
         self._pool = WorkerPool(count, _enter, work, context, way="server")
         self._in_hand: deque[tuple[T, Future[R]]] = deque()
 
@@ -92,13 +91,13 @@ class _Processes(Generic[C, T, R]):
             return
 
     def left(self, tasks: Iterator[T]) -> Iterator[T]:
-        """The tasks that no process has done."""
+        """Yield the tasks that no process has finished."""
         yield from (task for task, _ in self._in_hand)
         yield from tasks
 
     def _hand_out(self, tasks: Iterator[T], count: int) -> None:
         for task in islice(tasks, count):
-            self._in_hand.append((task, Future()))  # kept, should a process have died by now
+            self._in_hand.append((task, Future()))  # kept in case a process has died
             self._in_hand[-1] = (task, self._pool.submit(_do, task))
 
     def _first(self, stop: Stop) -> R | None:
@@ -117,7 +116,7 @@ _OWN: list[tuple[Work[Any, Any, Any], Any, Event]] = []
 
 
 def _enter(ending: Event, work: Work[Any, Any, Any], context: object) -> None:
-    """A process begins."""
+    """Store the context of a new worker process."""
     _OWN.append((work, context, ending))
 
 

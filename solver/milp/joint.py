@@ -55,9 +55,7 @@ def spans(demand: Demand) -> set[int]:
 def instants(
     problem: PlanningProblem, demand: Demand, settled: Iterable[tuple[Demand, int]] = ()
 ) -> list[int]:
-    """Return the instants at which `demand` may first fit beside jobs with fixed starts,
-    ascending.
-    """
+    """Return the instants at which `demand` may first fit with jobs at fixed starts, rising."""
     times = set(problem.base.candidate_times(demand.earliest))
     times |= {start + span for other, start in settled for span in spans(other.begun_at(start))}
     kept = sorted(time for time in times if time >= demand.earliest)
@@ -317,8 +315,8 @@ def _start_costs(
     }
 
 
-#: Notes on a plan whose value is known to nine digits, and on one that the tolerances keep from a
-#: proof.
+#: Notes on a plan whose value is known to nine digits, and on one that tolerances prevent from
+#: being proved.
 NINE_DIGITS = (
     "proved to nine digits of the value: the weights have more than the program tells apart"
 )
@@ -492,7 +490,7 @@ def _settle(
 def _beside(
     problem: PlanningProblem, settled: list[_SettledJob], demand: Demand, bound: int, why: str
 ) -> bool:
-    """Return the first start beside the placements chosen so far."""
+    """Settle a job at its earliest start given the settled ones; return whether it has one."""
     start = earliest_start(_profile(problem, settled), demand, not_before=bound)
     if start is None:
         return False

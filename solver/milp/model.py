@@ -403,7 +403,7 @@ def alternatives(demand: Demand) -> list[int]:
 
 
 class PlacementModel:
-    """A model of all jobs of `starts`, each at one of its candidate instants, beside the running
+    """A model of all jobs of `starts`, each at one of its candidate instants, given running
     jobs.
     """
 
@@ -414,7 +414,7 @@ class PlacementModel:
         *,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """check: function called for each job; an exception from it ends the construction."""
+        """Build the model. check: called for each job; an exception from it ends the building."""
         self.base = base
         self.program = Program()
         self.options: dict[str, list[Option]] = {}

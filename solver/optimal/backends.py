@@ -1,4 +1,4 @@
-"""CP-SAT and GLOP under a budget, and how large a model may be."""
+"""The solvers CP-SAT and GLOP within a budget, and the limit on the size of CP-SAT models."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ def run(
     effort: float,
     feasibility: bool = False,
 ) -> tuple[str, cp_model.CpSolver]:
-    """Solve within the smaller of the budget and this call's own limits.
+    """Solve a CP-SAT model within the smaller of the budget and the limits of this call.
 
-    seconds: wall limit of the call; effort: its deterministic limit. Returns the status name
-    (OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN) and the solver that holds the values. The budget's
-    cancellation stops the search within a tenth of a second. feasibility: for many small models
-    without an objective: a full linear relaxation (it is what refutes them) without cuts (they
-    take longer than they save), and a short presolve.
+    seconds: wall limit of the call. effort: its limit in CP-SAT's deterministic time. feasibility:
+    True for many small models without an objective; they get the full linear relaxation, which
+    refutes most of them, no cuts, which cost more than they save, and a short presolve. Cancelling
+    the budget stops the search within a tenth of a second.
+
+    Returns the status name (OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN) and the solver with the values.
+    Raises ValueError for an invalid model.
     """
     from ortools.sat.python import cp_model
 
@@ -57,7 +59,7 @@ def _in_thread(
     model: cp_model.CpModel,
     budget: Budget,
 ) -> cp_model.CpSolverStatus:
-    """Solve in a thread, so that Ctrl-C reaches Python and stops the search."""
+    """Solve a model in a thread of its own, so that Ctrl-C reaches Python and stops the search."""
     found: list[cp_model.CpSolverStatus] = []
     thread = threading.Thread(target=lambda: found.append(solver.solve(model)), daemon=True)
     thread.start()
@@ -67,26 +69,25 @@ def _in_thread(
         except KeyboardInterrupt:
             budget.cancel.set()
         if budget.cancel.is_set():
-            solver.stop_search()  # repeated, because a request before the search has begun is lost
+            solver.stop_search()  # Repeated: a request before the search begins is lost.
     return found[0]
 
 
-# Solving linear programs by GLOP, with an end to it.
-#
-# The simplex method of GLOP goes round in circles now and then: one program of 200 rows that
-# takes hundredths of a second elsewhere was still being solved after five minutes. Others are too
-# large for the time there is. No time limit is heard meanwhile, so each solve has its own, in
-# GLOP's deterministic time: about seconds, but the same on any machine.
+# The simplex method of GLOP sometimes cycles: a program of 200 rows that other settings solve in
+# hundredths of a second was not solved in five minutes. GLOP does not check a wall-clock limit
+# meanwhile, so each solve has a limit in GLOP's deterministic time, which is roughly seconds and
+# equal on all machines.
 
 
-#: GLOP parameters. Duals are certified in integers, so imprecise ones do no harm.
+#: GLOP parameters: primal simplex. Imprecise duals are accepted, because they are certified in
+#: integer arithmetic.
 PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
-#: Deterministic time of one solve.
+#: Deterministic time of one GLOP solve.
 MAX_WORK = 3.0
 
 
 def new_program() -> Any:
-    """An empty program (``pywraplp.Solver``)."""
+    """Return an empty GLOP program (``pywraplp.Solver``)."""
     from ortools.linear_solver import pywraplp
 
     return pywraplp.Solver.CreateSolver("GLOP")
@@ -99,10 +100,11 @@ def solve(
     work: float | None = None,
     seconds: float | None = None,
 ) -> bool:
-    """Whether an optimum was found. If not, the program has no solution to read.
+    """Solve a linear program; return whether the optimum was found. Without it, no values can be
+    read.
 
-    parameters: of GLOP, for this time alone. work: deterministic time, MAX_WORK if None. seconds:
-    of the clock that there are, None for no limit.
+    parameters: GLOP parameters for this solve. work: deterministic time, MAX_WORK if None. seconds:
+    wall limit, None if no limit.
     """
     work = MAX_WORK if work is None else work
     program.SetSolverSpecificParametersAsString(f"{parameters} max_deterministic_time: {work}")
@@ -113,35 +115,39 @@ def solve(
 
 @dataclass(frozen=True, slots=True)
 class PairWeight:
-    """Measured cost of a pair of job and host."""
+    """Measured cost of one pair of job and host in a CP-SAT model."""
 
-    #: Bytes, for model, presolve and search together.
+    #: Bytes of one pair: model, presolve and search together.
     memory: float
-    #: Pairs that a second is enough for; the first guess, and what counts under an effort.
+    #: Pairs that one second suffices for: an initial estimate, and the fixed rate if the budget is
+    #: an effort.
     a_second: float
     #: Share of the remaining time that a model may take.
     share: float
 
 
-#: Placement at fixed starts: what building a model and reading it into the solver takes.
+#: Cost of a pair if the starts are fixed: building the model and loading it into the solver.
 PLACEMENT = PairWeight(memory=8000, a_second=15_000, share=0.4)
-#: Weight of the first guess, in seconds of measurement.
+#: Weight of the initial estimate against measurements, in seconds.
 TRUST = 1.0
 
 
 @dataclass(slots=True)
 class ModelSizeLimit:
-    """The limit on the (job, host) pairs of a model; it learns from what models took to build."""
+    """The limit on the pairs of job and host in a model.
+
+    The limit adapts to the measured building times of earlier models.
+    """
 
     budget: Budget
     weight: PairWeight = PLACEMENT
-    #: Seconds that the models built so far took.
+    #: Seconds spent on building models so far.
     seconds: float = 0.0
-    #: Pairs of jobs in them.
+    #: Pairs of job and host in the models built so far.
     pairs: int = 0
 
     def took(self, pairs: int, seconds: float) -> None:
-        """Note a model that was built."""
+        """Record the number of pairs and the building time of a model."""
         self.pairs += pairs
         self.seconds += seconds
 
@@ -151,7 +157,7 @@ class ModelSizeLimit:
         return min(by_memory, self.weight.share * self._seconds_left() * self._rate())
 
     def _seconds_left(self) -> float:
-        """Under an effort its units, each about a second: the clock decides nothing then."""
+        """Return the remaining seconds, or the remaining effort (one unit is about one second)."""
         budget = self.budget
         return max(0.0, budget.left() if budget.effort is None else budget.effort_left())
 

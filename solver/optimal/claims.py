@@ -181,7 +181,7 @@ RANGES = "that a job may get more of its range of slots"
 
 
 def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
-    """Return the omission that dispatch gives a job of a slot range (-n min,max) the slots free at
+    """Yield the omission that dispatch gives a job of a slot range (-n min,max) the slots free at
     its attempt.
     """
     jobs = [
@@ -202,7 +202,7 @@ BY_LIMIT = "that held slots are lent by run limits (-W), not by how long jobs ar
 
 
 def _overstaying(problem: PlanningProblem, plan: Plan, budget: Budget) -> Iterator[OmittedRule]:
-    """Return the omission that jobs backfill until their run limit, and not at all without one."""
+    """Yield the omission that jobs backfill until their run limit, and not at all without one."""
     jobs = _overstayers(problem, plan, budget)
     if jobs:
         yield OmittedRule(BY_LIMIT, frozenset(jobs))
@@ -226,7 +226,7 @@ def _overstayers(problem: PlanningProblem, plan: Plan, budget: Budget) -> list[s
 
 
 def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
-    """Return the omission that hosts may report more of an amount, for jobs that lack only this
+    """Yield the omission that hosts may report more of an amount, for jobs that lack only this
     amount.
     """
     unplaced = {item.job for item in plan.unplaced}

@@ -65,7 +65,7 @@ def completed(
 
 
 def _added(problem: PlanningProblem, first: Starts, missing: Sequence[Demand]) -> Starts:
-    """Return `first` and the starts of those missing jobs that fit beside the plan."""
+    """Return `first` with starts of those missing jobs that fit in addition."""
     found = dict(first)
     if not missing:
         return found
@@ -95,10 +95,8 @@ def _when_all_is_over(
     return profile, [(demand, late) for demand in endless]
 
 
-# The terms of a compound requirement placed together, where one after another they do not fit.
-#
-# LSF places term by term and does not go back (REQ-14); the exact methods look at every
-# placement.
+# Joint placement of the terms of a compound requirement, if they do not fit one after another. LSF
+# places term by term without going back (REQ-14); the exact methods examine every placement.
 
 
 #: Limits of one joint placement of terms, in wall seconds and in deterministic units.

@@ -168,7 +168,7 @@ def _stands(
 
 
 def earliest_alone(problem: PlanningProblem, demand: Demand) -> int | None:
-    """Return the earliest start of a job beside the running jobs, without other pending jobs."""
+    """Return the earliest start of a job given running jobs, without other pending jobs."""
     alone = earliest_start(problem.base, demand)
     return None if alone is None else alone.time
 

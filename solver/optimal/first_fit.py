@@ -1,4 +1,12 @@
-"""Plans that need no search: job by job, and what a plan has at its end."""
+"""First fit: pending jobs in dispatch order, each at its first feasible instant.
+
+The instants examined are now and the finish times of running and planned jobs. Every exact search
+starts from this plan. The reservations of LSF's time-based method are in
+:mod:`solver.scheduler.reserving`.
+
+The module also completes the plans of other methods: exact fits, ranges of slots, and notes about
+starts that windows move.
+"""
 
 from __future__ import annotations
 
@@ -20,25 +28,18 @@ from ..placement.holding import NOT_ALL_KNOWN, Commitment, exact_fits, fill_slot
 from ..problem import PlanningProblem, not_looked_at
 from .lexicographic import warm_starts
 
-# Job by job, each where it first fits: the plan that every exact search starts from.
-#
-# Pending jobs in priority order, each at the first instant - now, or the finish of a running or a
-# planned job - at which all its constraints hold, by first fit over its candidate hosts; its
-# place is then taken. What LSF's own time-based reservation says is
-# :mod:`solver.scheduler.reserving`.
-
-
-#: Said of a plan with whole nodes.
+#: Note of a plan in which jobs that start later have their hosts alone.
 WHOLE_NODES = "whole nodes: a job that starts later has its hosts to itself, as Slurm plans"
 
 
 def plan_first_fit(
     problem: PlanningProblem, budget: Budget | None = None, *, whole_nodes: bool = False
 ) -> Plan:
-    """The plan of the pending jobs, one after the other, as far as the budget and its grace go.
+    """Return the first-fit plan of the pending jobs.
 
-    whole_nodes: no planned job shares a host with one whose start lies in the future; what starts
-    now, and what runs, takes its slots alone.
+    Jobs that the budget and its grace period do not reach are listed without a start. whole_nodes:
+    a job that starts in the future shares no host with other planned jobs; running jobs and jobs
+    that start now use their slots only.
     """
     budget = budget or Budget()
     profile = problem.base.copy()
@@ -89,9 +90,10 @@ def _place(
     like: PlannedJob | None,
     whole_nodes: bool,
 ) -> PlannedJob | None:
-    """Place one job at its earliest instant and take the place; None if there is none.
+    """Return a job at its earliest feasible instant and allocate it in `profile`; None if
+    infeasible.
 
-    like: an equal job placed right before it, than which it starts no earlier.
+    like: an equal job placed immediately before; this job cannot start earlier than `like`.
     """
     start = _earliest(problem, demand, profile, None if like is None else like.start)
     if start is None:
@@ -105,7 +107,7 @@ def _place(
 
 
 def _only_later(demand: Demand) -> bool:
-    """Whether equal jobs before a job can do nothing but delay it."""
+    """Return whether equal jobs that were placed before can only delay a job, never help it."""
     return len(demand.terms) == 1 and demand.interval is None
 
 
@@ -119,7 +121,7 @@ def _earliest(
         return None
     if not_before is not None:
         return earliest_start(profile, demand, finishes_only=True, not_before=not_before)
-    if len(demand.terms) > 1:  # jobs before it may even help: see earliest._first_fit
+    if len(demand.terms) > 1:  # Jobs placed before it may help it: see earliest._first_fit.
         return earliest_start(profile, demand, finishes_only=True)
     start = start_at(profile, demand, demand.earliest)
     if start is not None:
@@ -131,7 +133,7 @@ def _earliest(
 
 
 def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:
-    """Enter a planned start, with all of its hosts where it lies in the future."""
+    """Allocate a start in `profile`, with all slots of its hosts if the start is in the future."""
     allocate_start(profile, demand, start)
     if start.time <= profile.now:
         return
@@ -143,20 +145,20 @@ def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:
             profile.block(host, rest, start.time, FOREVER if finish is None else finish)
 
 
-#: Reason for the omission: a start later than that of the job alone may be improved by a joint
-#: plan.
+#: Reason for the omission: first fit may be later than a joint plan.
 RULE = "loadSched of memory beside other planned jobs"
 
 
 def must_be_one_by_one(problem: PlanningProblem) -> bool:
-    """Whether some job looks at what is free at its start beyond what it takes (loadSched)."""
+    """Return whether a job has a loadSched threshold of memory above its reservation."""
     return any(demand.floors for demand in problem.demands)
 
 
 def plan_one_by_one(
     problem: PlanningProblem, first: Plan, method: Method, objective: Objective, budget: Budget
 ) -> Plan:
-    """First fit, with the bound of each job: its start beside running jobs alone.
+    """Return the first-fit plan with a bound for each job: its earliest start given running jobs
+    only.
 
     first: the first-fit plan. A job that the budget does not reach has no bound.
     """
@@ -198,9 +200,10 @@ def _note(jobs: list[str]) -> str:
 def with_exact_fits(
     problem: PlanningProblem, plan: Plan, budget: Budget, *, whole_nodes: bool = False
 ) -> Plan:
-    """The plan with its exact fits marked: each job beside those before it in dispatch order.
+    """Return the plan with its exact fits marked.
 
-    As far as the budget and its grace go. whole_nodes: as the plan was made.
+    Each job is examined with the jobs before it in dispatch order already allocated, until the
+    budget and its grace period end. whole_nodes: as in the call that made the plan.
     """
     if problem.margin:
         return plan
@@ -236,14 +239,13 @@ def _standing(demand: Demand, start: Start, *, whole_nodes: bool) -> Commitment:
     return replace(item, hold=lambda profile: hold_whole_nodes(profile, demand, start))
 
 
-# Jobs of a range of slots in a joint plan: planned with the minimum, filled up at the end.
-#
-# A job that starts now takes what the plan leaves free beside all other places, the job of
-# highest priority first, so that no start moves; a start in the future keeps the minimum.
-
-
 def fill_ranges(problem: PlanningProblem, plan: Plan, budget: Budget | None = None) -> Plan:
-    """The plan with its ranges filled, as far as the budget and its grace go."""
+    """Return the plan with the slot ranges of jobs that start now filled up.
+
+    A joint plan gives each job with a range its minimum. A job that starts now then receives the
+    slots that all other allocations leave free, in order of priority, so that no start moves. A job
+    that starts later keeps the minimum. Jobs that the budget does not reach keep the minimum too.
+    """
     budget = budget or Budget()
     now = problem.instance.now
     growing = [demand for demand in problem.demands if may_grow(demand)]

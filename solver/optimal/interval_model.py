@@ -1,8 +1,9 @@
-"""Starts and placements as variables of one CP-SAT model: optional intervals on every host.
+"""One CP-SAT model of a whole planning problem: optional intervals on every host.
 
-Exact, and worth running for few jobs, on however many hosts (:data:`WORTH`); what is larger is left
-to the order search and its bounds. Memory phases become a chain of intervals behind the start,
-everything that is shared a cumulative with the running jobs as fixed blocks.
+The model is exact. It is used for few jobs, on any number of hosts (:data:`WORTH`); larger problems
+go to the order search and its bounds. Phases of memory become a chain of intervals after the start.
+Each host resource and each pool becomes a cumulative constraint, with fixed blocks for running
+jobs.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from .backends import ModelSizeLimit, PairWeight, run
 from .costs import Costs, UnitCost, coarser
 from .joint_placement import TermShape, amounts_of, down, scale_of, up
 
-#: Limits for a model of one second: pairs of job and host, multiplied by the number of jobs, and
-#: bytes of a pair. Measured: 5 jobs on 1,000 hosts are solved in seconds; 10 jobs on 100 hosts are
-#: not solved in ten.
+#: Size of a model that one second suffices for: pairs of job and host, multiplied by the number of
+#: jobs. Measured: 5 jobs on 1,000 hosts are solved in seconds, 10 jobs on 100 hosts not in ten.
 WORTH = 1000
+#: Bytes of one pair of job and host.
 MEMORY = 30_000
 #: The objective of any plan is kept below this, so that it fits into 64 bits.
 MAX_TOTAL = 1 << 60
@@ -45,18 +46,18 @@ class _JobModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """Result of one model."""
+    """Result of one CP-SAT model."""
 
-    #: CP-SAT's name for it.
+    #: CP-SAT's status name, such as OPTIMAL.
     status: str
-    #: Empty if none was found.
+    #: Start of each job by id; empty if no plan was found.
     starts: dict[str, Start]
-    #: No plan's total is below it, in the units of the costs.
+    #: Lower bound on the total cost of any plan, in the units of the costs.
     bound: int
 
 
 class IntervalModel:
-    """The whole planning problem of `demands`, all of which have a known duration."""
+    """CP-SAT model of the planning problem of `demands`; each demand must have a known duration."""
 
     def __init__(
         self,
@@ -68,11 +69,13 @@ class IntervalModel:
         total: int,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """alone: earliest start of each job by itself. horizon: no start lies after it. total: of
-        a known plan in the units of the costs; only plans that are as good are looked for.
-        check: called for each job; what it raises ends the building.
+        """Build the model.
 
-        faithful: whether the objective keeps nine digits of every weight.
+        alone: earliest start of each job given running jobs only. horizon: latest allowed start.
+        total: cost of a known plan, in the units of the costs; worse plans are excluded. check:
+        called before each job; an exception from it ends the building.
+
+        The attribute `faithful` tells whether the objective keeps nine digits of every weight.
         """
         self.problem = problem
         self._scale = scale_of(amounts_of(demands))
@@ -98,7 +101,7 @@ class IntervalModel:
 
     @staticmethod
     def fits(demands: list[Demand], budget: Budget) -> bool:
-        """Whether the model is able to be built for these jobs, and worth the time and memory."""
+        """Return whether the model can represent these jobs and is small enough for the budget."""
         if not demands:
             return False
         weight = PairWeight(memory=MEMORY, a_second=WORTH / len(demands), share=1.0)
@@ -114,7 +117,7 @@ class IntervalModel:
         status, solver = run(self.model, budget, seconds=seconds, effort=budget.effort_left())
         if status == "INFEASIBLE":
             raise AssertionError("a problem with a known plan cannot be infeasible")
-        # Read as a whole number, because the solver reports its bound as a double.
+        # Read as an integer: the solver reports its bound as a float.
         reached = int(solver.response_proto.inner_objective_lower_bound)
         bound = (max(0, reached) << self._bits) + self._fixed
         if status == "UNKNOWN":
@@ -153,7 +156,7 @@ class IntervalModel:
         return job
 
     def _add_order(self) -> None:
-        """No job starts before its dependency condition can hold."""
+        """Add the constraint that no job starts before its dependency condition can hold."""
         starts = {job.demand.job.id: job.start for job in self.jobs}
         for job in self.jobs:
             if job.demand.after is not None:
@@ -166,7 +169,7 @@ class IntervalModel:
         starts: Mapping[str, cp_model.IntVar],
         when: Sequence[cp_model.IntVar],
     ) -> None:
-        """when: all of these must be true for the event to count."""
+        """Add the constraint that `start` waits for `event`, if all literals in `when` are true."""
         match event:
             case Known(None):
                 self.model.add_bool_or([literal.negated() for literal in when])
@@ -188,7 +191,7 @@ class IntervalModel:
     def _pieces(
         self, demand: Demand, start: cp_model.IntVar, use: Use
     ) -> list[tuple[cp_model.IntervalVar, int]]:
-        """Intervals behind the start on which the use is constant, with the scaled amount."""
+        """Return the intervals after the start with constant use, each with its scaled amount."""
         assert demand.duration is not None
         drops = [drop for drop in use.reservation.drops() if drop < demand.duration]
         pieces = []
@@ -267,8 +270,8 @@ class IntervalModel:
     ) -> None:
         """Add one cumulative constraint: planned blocks, and fixed blocks for running jobs.
 
-        left: capacity that running jobs leave from each of the times on. Only few of the times
-        matter to one host.
+        left: capacity that running jobs leave free from each of `times` on. Only changes of `left`
+        become blocks, because few of the times concern one host.
         """
         if not np.isfinite(capacity):
             return
@@ -289,7 +292,7 @@ class IntervalModel:
         self.model.add_cumulative(intervals, amounts, limit)
 
     def _add_objective(self) -> bool:
-        """Minimise the costs, in units that the model can hold; whether nine digits are kept."""
+        """Add the objective in units that fit into 64 bits; return whether nine digits are kept."""
         costs = [self.costs.jobs[job.demand.job.id] for job in self.jobs]
         spans = [
             self._last[job.demand.job.id] - cost.due
@@ -319,7 +322,7 @@ class IntervalModel:
         return short.faithful
 
     def _late(self, job: _JobModel, due: int) -> cp_model.IntVar:
-        """Seconds by which the job starts after `due`, 0 or more."""
+        """Return a variable for the seconds by which the job starts after `due`, 0 or more."""
         last = self._last[job.demand.job.id]
         late = self.model.new_int_var(0, max(0, last - due), "")
         self.model.add(late >= job.start - due)

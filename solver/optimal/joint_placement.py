@@ -1,4 +1,8 @@
-"""The model of several jobs at fixed starts: all their placements beside each other at once."""
+"""CP-SAT model of several jobs at fixed starts: allocations of all jobs together.
+
+With fixed starts, the model needs Booleans and counts only, no time variables and no intervals.
+Shared capacity is checked at the instants at which something starts.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +22,14 @@ from ..budget import Budget
 from ..placement.earliest import Start
 from .backends import run
 
-# Amounts (MB and such) as whole numbers for CP-SAT: demands rounded up, what is free down.
-
-
-#: The finest that amounts are distinguished.
+#: Largest factor by which amounts (MB and others) are multiplied to become integers for CP-SAT.
 FINEST = 1_000_000
-#: Digits behind which a product is rounding noise.
+#: Decimal digits that are kept when a scaled amount is rounded; further digits are rounding errors.
 NOISE = 3
 
 
 def scale_of(amounts: Iterable[float]) -> int:
-    """The least power of a thousand up to FINEST by which all amounts become whole numbers."""
+    """Return the smallest power of a thousand, up to FINEST, that makes all amounts integers."""
     left = list(amounts)
     for scale in (1, 1000):
         if all(abs(amount * scale - round(amount * scale)) < 1e-7 for amount in left):
@@ -37,17 +38,17 @@ def scale_of(amounts: Iterable[float]) -> int:
 
 
 def up(amount: float, scale: int) -> int:
-    """Return a demand in whole units, rounded up so that it is never too small."""
+    """Return a demand in integer units, rounded up so that it is never too small."""
     return int(np.ceil(round(amount * scale, NOISE)))
 
 
 def down(amount: float, scale: int) -> int:
-    """Return a capacity in whole units, too large by at most the slack of all comparisons."""
+    """Return a capacity in integer units; it exceeds the capacity by at most SLACK."""
     return int(np.floor((amount + SLACK) * scale))
 
 
 def amounts_of(demands: Iterable[Demand]) -> set[float]:
-    """All amounts that jobs hold at some time under some alternative."""
+    """Return all amounts that jobs reserve at any time under any alternative."""
     return {
         use.reservation.planned_at(time)
         for demand in demands
@@ -58,43 +59,44 @@ def amounts_of(demands: Iterable[Demand]) -> set[float]:
     }
 
 
-# What one term may look like, as constraints over hosts: span, same, first host, compute units.
-#
-# Time does not come into it: the same constraints serve the model with fixed starts
-# (:class:`JointPlacement`) and the one with starts as variables (:mod:`.interval_model`).
+# Constraints of one term over hosts: span, same, first execution host, compute units. They do not
+# depend on time, so they serve fixed starts (JointPlacement) and variable starts
+# (:mod:`.interval_model`).
 
 
 Literal = cp_model.IntVar
 
 
 class Part(NamedTuple):
-    """Slots on a host as a variable times a weight."""
+    """Part of the slots on a host: a variable times a weight."""
 
     variable: cp_model.IntVar
     weight: int
-    #: The largest value of the variable.
+    #: Maximum value of the variable.
     most: int
 
 
 @dataclass(slots=True)
 class TermShape:
-    """Variables of one term under one alternative, present if `chosen`."""
+    """Variables of one term under one rusage alternative; all are 0 unless `chosen` is true."""
 
     model: cp_model.CpModel
     term: TermDemand
     chosen: Literal
-    #: Slots on each candidate host, the sum of its parts.
+    #: Slots on each candidate host: the weighted sum of its parts.
     slots: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
+    #: Parts of the slots on each candidate host.
     parts: dict[int, list[Part]] = field(default_factory=dict)
-    #: Whether it is used.
+    #: Whether the term uses a host, by host index.
     used: dict[int, Literal] = field(default_factory=dict)
-    #: Whether a unit is used.
+    #: Whether the term uses a compute unit, by number of the unit.
     unit: dict[int, Literal] = field(default_factory=dict)
-    #: The largest value of `slots`.
+    #: Maximum of `slots`, by host index.
     most: dict[int, int] = field(default_factory=dict)
-    #: Whether it is the first host, only where a job takes something on its first host alone.
+    #: Whether a host is the first execution host, by host index; empty unless the job reserves
+    #: something on its first host only.
     first: dict[int, Literal] = field(default_factory=dict)
-    #: Blocks on each host, only under span[block].
+    #: Number of blocks, by host index; empty without span[block].
     blocks: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
 
     @classmethod
@@ -107,9 +109,11 @@ class TermShape:
         chosen: Literal,
         first: BoolArray | None = None,
     ) -> TermShape:
-        """Add the variables and constraints of a term on `candidates`, at most `caps` on each.
+        """Add the variables and constraints of a term on `candidates`, with at most `caps` slots on
+        each.
 
-        first: hosts with what the job takes on its first host alone, [H]; None if it does not.
+        first: hosts with enough of the resources that the job takes on its first host only, [H];
+        None if there are no such resources.
         """
         shape = cls(model, term, chosen)
         for host in candidates:
@@ -133,7 +137,9 @@ class TermShape:
         return shape
 
     def _first(self, able: BoolArray) -> None:
-        """Require that exactly one used host of the allowed ones is the first."""
+        """Require that exactly one used host is the first, among the hosts that may be the
+        first.
+        """
         marked = self.term.first_hosts
         for host, used in self.used.items():
             if able[host] and (marked is None or marked[host]):
@@ -143,22 +149,26 @@ class TermShape:
 
     @property
     def takes_units(self) -> bool:
-        """Whether the term takes every host of its units whole: cu[excl] (PLC-11)."""
+        """Return whether the term allocates all hosts of its units completely: cu[excl]
+        (PLC-11).
+        """
         return self.term.unit is not None and self.term.unit.excl
 
     def unit_hosts(self) -> list[int]:
-        """All hosts of the units that may be used, also those that are no candidates."""
+        """Return all hosts of the units that may be used, including hosts that are no
+        candidates.
+        """
         unit = self.term.unit
         assert unit is not None
         return [host for host, number in enumerate(unit.unit_of.tolist()) if number in self.unit]
 
     def unit_variable(self, host: int) -> Literal:
-        """Whether the unit of a host is used."""
+        """Return the variable that is true if the unit of a host is used."""
         assert self.term.unit is not None
         return self.unit[int(self.term.unit.unit_of[host])]
 
     def slot_variable(self, host: int) -> cp_model.IntVar:
-        """The slots of a host as one variable (made on first need)."""
+        """Return the slots of a host as one variable, which is created at the first call."""
         expression = self.slots[host]
         if isinstance(expression, cp_model.IntVar):
             return expression
@@ -176,7 +186,7 @@ class TermShape:
         self.model.add(sum(self.used.values()) == self.chosen)
 
     def _ptile(self, ptile: IntArray, caps: IntArray) -> None:
-        """Whole tiles on all hosts but one at the most, which takes the remainder."""
+        """Require full tiles on all hosts except at most one, which receives the remainder."""
         slots = self.term.largest
         tiles = {int(ptile[host]) for host in self.used}
         known = len(tiles) == 1 and slots == self.term.slots
@@ -202,7 +212,7 @@ class TermShape:
         self._total()
 
     def _in_blocks(self, block: int, caps: IntArray) -> None:
-        """Whole blocks, as many as there is room for, and on one host at most a smaller one."""
+        """Require whole blocks on each host, and a smaller block on at most one host."""
         slots = self.term.largest
         remainder = slots % block if slots == self.term.slots else None
         rests: list[Literal] = []
@@ -226,13 +236,17 @@ class TermShape:
         self._total()
 
     def _fill(self, host: int, parts: list[Part], most: int) -> None:
-        """The slots of a host: at most `most`, which may be less than its parts together."""
+        """Set the slots of a host, at most `most`, which may be less than the sum of the maxima
+        of its parts.
+        """
         self.parts[host] = parts
         self.slots[host] = _sum(parts)
         self.most[host] = most
 
     def _rest(self, present: Literal, most: int, known: int | None) -> Part:
-        """Slots of the host with the remainder: known where all tiles are equal."""
+        """Return the slots of the host with the remainder; `known` if all tiles are equal, else
+        None.
+        """
         if known is not None:
             return Part(present, known, 1)
         amount = self.model.new_int_var(0, most, "")
@@ -241,7 +255,7 @@ class TermShape:
         return Part(amount, 1, most)
 
     def _total(self) -> None:
-        """The slots asked for, or a number of the range."""
+        """Require the requested number of slots, or a number within the requested range."""
         least, most = self.term.slots, self.term.largest
         total = sum(self.slots.values())
         if least == most:
@@ -323,9 +337,9 @@ class TermShape:
         self.model.add(low >= self.chosen)
 
     def allocation(self, solver: cp_model.CpSolver) -> Allocation:
-        """The placement that the solver found, in the order in which hosts are tried.
+        """Return the allocation that the solver found, with hosts in placement order.
 
-        Units are kept together; a first execution host comes first.
+        Hosts of one compute unit are adjacent. A first execution host comes first.
         """
         term = self.term
         rank = {int(host): position for position, host in enumerate(term.candidates)}
@@ -344,21 +358,23 @@ class TermShape:
 
 
 def _sum(parts: list[Part]) -> cp_model.LinearExprT:
-    """The parts together; a variable alone stays one."""
+    """Return the weighted sum of the parts; the variable itself if there is one part of weight
+    1.
+    """
     if len(parts) == 1 and parts[0].weight == 1:
         return parts[0].variable
     return sum(part.weight * part.variable for part in parts)
 
 
-# What jobs at fixed starts share, as rows of a model: hosts and pools at each of these starts.
-#
-# Usage peaks only at starts, so each host resource needs one inequality a start. Most hosts could
-# hold all that may come to them; only the others get a row.
+# Rows of a model for capacity that jobs at fixed starts share. Usage can peak only at a start, so
+# each host resource needs one inequality per start. Most hosts have enough for all jobs that may
+# use them; only other hosts get a row.
 
 
-#: Variable, weight, largest value of the variable.
+#: Terms of a row: variable, weight, maximum value of the variable.
 Terms = list[tuple[cp_model.IntVar, float, int]]
-#: A host may get a row that it does not need, for rounding, but none that it needs is left out.
+#: Relative margin of the test whether a host needs a row: rounding may add a superfluous row, but
+#: never omit a necessary one.
 MARGIN = 1e-3
 
 
@@ -367,7 +383,9 @@ class PlacedChoice:
     """One rusage alternative of one job at a start (seconds), present if `chosen`."""
 
     demand: Demand
+    #: Start in seconds.
     time: int
+    #: Index of the rusage alternative.
     number: int
     chosen: Literal
     terms: list[TermShape]
@@ -377,7 +395,7 @@ class PlacedChoice:
         return runs_at(self.demand, self.time, point)
 
     def held(self, shape: TermShape, point: int) -> Iterable[tuple[Use, float]]:
-        """Return the amounts that a term takes on hosts at an instant, for each of its uses."""
+        """Yield the amounts that a term takes on hosts at an instant, for each of its uses."""
         for use in shape.term.alternatives[self.number].host_uses:
             amount = use.reservation.planned_at(point - self.time)
             if amount and not (use.once and len(self.terms) > 1):
@@ -386,12 +404,12 @@ class PlacedChoice:
 
 @dataclass(frozen=True, slots=True)
 class SharedCapacity:
-    """Rows for a model."""
+    """Rows of a model that limit the shared capacity of hosts and pools."""
 
     model: cp_model.CpModel
     base: Availability
     choices: Sequence[PlacedChoice]
-    #: Only what these choices take part in gets a row; all if empty.
+    #: Choices of which at least one takes part in each added row; empty: rows of all choices.
     new: Collection[PlacedChoice] = ()
 
     def add(self, points: Iterable[int]) -> None:
@@ -399,7 +417,8 @@ class SharedCapacity:
         for point in points:
             active = [choice for choice in self.choices if choice.runs_at(point)]
             jobs = {choice.demand.job.id for choice in active}
-            # One job by itself keeps to the room it was given.
+            # A single job without terms stays within the capacity that its variables were built
+            # for.
             alone = len(jobs) < 2 and not any(len(choice.terms) > 1 for choice in active)
             if not alone:
                 self._add_host_rows(active, point)
@@ -424,9 +443,10 @@ class SharedCapacity:
                 self._at_most(terms, float(free[host]))
 
     def _tight(self, active: list[PlacedChoice], point: int) -> dict[int, BoolArray]:
-        """For each host resource, the hosts that could be asked for more than they have.
+        """Return, by host resource, the hosts whose jobs could exceed the free amount, [H]
+        booleans.
 
-        Where terms of one job count once, all hosts are looked at.
+        If a resource counts once per host for a job with several terms, all its hosts are included.
         """
         most: dict[int, FloatArray] = defaultdict(lambda: np.zeros(self.base.hosts))
         touched: dict[int, BoolArray] = defaultdict(lambda: np.zeros(self.base.hosts, dtype=bool))
@@ -450,13 +470,15 @@ class SharedCapacity:
 
     def _free(self, index: int, point: int) -> FloatArray:
         free = self.base.free(index, point)
-        # Without a bound, the amount is infinite and remains so.
+        # An unlimited amount is infinite and must stay infinite.
         return free - MARGIN * (1 + np.where(np.isfinite(free), abs(free), 0))
 
     def _largest(
         self, shape: TermShape, use: Use, amount: float
     ) -> tuple[np.ndarray, FloatArray | float]:
-        """The hosts that a term may hold something of, and the most that it would be on each."""
+        """Return the hosts on which a term may reserve a resource, and the maximum amount on
+        each.
+        """
         capacity = self.base.table.host_resources[use.index].capacity
         if use.index in self.base.table.slot_indices and shape.takes_units:
             hosts = np.fromiter(shape.unit_hosts(), np.int64)
@@ -476,7 +498,7 @@ class SharedCapacity:
     ) -> None:
         capacity = self.base.table.host_resources[use.index].capacity
         if use.index in self.base.table.slot_indices and shape.takes_units:
-            # cu[excl] takes its units whole (PLC-11).
+            # cu[excl] allocates whole units (PLC-11).
             for host in shape.unit_hosts():
                 if tight[host]:
                     rows[host].append((shape.unit_variable(host), float(capacity[host]), 1))
@@ -496,7 +518,9 @@ class SharedCapacity:
     def _once_on_hosts(
         self, active: list[PlacedChoice]
     ) -> list[tuple[tuple[int, int], tuple[Literal, float, int]]]:
-        """Add amounts that count a job once on a host although several of its terms use it."""
+        """Return amounts that count once per job and host, even if several terms of the job use
+        the host.
+        """
         found = []
         for choice in active:
             if len(choice.terms) < 2:
@@ -508,7 +532,8 @@ class SharedCapacity:
                         for host, used in shape.used.items():
                             literals[use.index, host].append(used)
             for (index, host), uses in literals.items():
-                # Job slots are here for an exclusive job, which has its hosts whole.
+                # A use of job slots that counts once belongs to an exclusive job, which has whole
+                # hosts.
                 capacity = self.base.table.host_resources[SLOTS].capacity
                 whole = index in self.base.table.slot_indices
                 weight = float(capacity[host]) if whole else 1.0
@@ -549,7 +574,9 @@ class SharedCapacity:
             rows[use.index].append((self._any([shape.used[h] for h in inside]), held, 1))
 
     def _once_in_pools(self, choice: PlacedChoice, rows: dict[int, Terms]) -> None:
-        """Add amounts that count a job once in a pool although several of its terms use it."""
+        """Add amounts that count once per job in a pool, even if several terms of the job use
+        the pool.
+        """
         if len(choice.terms) < 2:
             return
         literals: dict[int, list[Literal]] = defaultdict(list)
@@ -583,19 +610,18 @@ def _weighed(parts: Iterable[Part], amount: float) -> Terms:
     return [(part.variable, amount * part.weight, part.most) for part in parts]
 
 
-# JOB_ACCEPT_INTERVAL between jobs at fixed starts, as rows of a model (TBR-16).
-#
-# A host takes no job within the interval of that job's queue after another. Of jobs that start in
-# the same second any may be accepted first: one whose queue has an interval goes before those
-# whose queues have none.
+# Rows for JOB_ACCEPT_INTERVAL between jobs at fixed starts (TBR-16). A host accepts no job until
+# the interval of that job's queue has passed since the previous acceptance. Among jobs that start
+# in the same second, a job whose queue has an interval is accepted before a job whose queue has
+# none.
 
 
 def keep_apart(
     model: cp_model.CpModel, choices: Sequence[PlacedChoice], new: Sequence[PlacedChoice]
 ) -> None:
-    """No two jobs share a host that start there too close to each other.
+    """Forbid that two jobs share a host on which their starts are too close to each other.
 
-    new: only what these take part in gets a row.
+    new: only pairs with one of these choices get a row.
     """
     intervals = {choice.demand.interval or 0 for choice in choices}
     if not any(intervals):
@@ -612,7 +638,9 @@ def _in_windows(
     new: Sequence[PlacedChoice],
     interval: int,
 ) -> None:
-    """Allow one job per host among all jobs that start within an interval, pair by pair."""
+    """Allow one job per host among all jobs that start within an interval, for one common
+    interval.
+    """
     times = {choice.time for choice in new}
     for last in sorted({choice.time for choice in choices}):
         if not any(last - interval < time <= last for time in times):
@@ -641,7 +669,7 @@ def _in_pairs(
 
 
 def too_close(one: PlacedChoice, other: PlacedChoice) -> bool:
-    """Whether two starts are too close to each other for one host."""
+    """Return whether two starts are too close to each other for one host."""
     first, second = sorted((one, other), key=lambda choice: choice.time)
     if first.time == second.time:
         return bool(first.demand.interval) and bool(second.demand.interval)
@@ -649,7 +677,7 @@ def too_close(one: PlacedChoice, other: PlacedChoice) -> bool:
 
 
 def _hosts(model: cp_model.CpModel, choice: PlacedChoice) -> dict[int, Literal]:
-    """Whether a job, if it is placed by this choice, is on a host; by host."""
+    """Return literals, by host, that are true if the job is on the host under this choice."""
     if len(choice.terms) == 1:
         return choice.terms[0].used
     found: dict[int, Literal] = {}
@@ -666,15 +694,8 @@ def _hosts(model: cp_model.CpModel, choice: PlacedChoice) -> dict[int, Literal]:
     return found
 
 
-# Placing several jobs at once with their starts fixed: pure Booleans and counts, no time
-# variable.
-#
-# With every start fixed, the question whether all jobs can be placed beside each other and beside
-# what runs is one CP-SAT model without intervals: capacity is shared at checkpoints.
-
-
 class JointPlacement:
-    """The model for one set of jobs with fixed starts."""
+    """CP-SAT model of the allocations of several jobs with fixed starts."""
 
     def __init__(
         self,
@@ -683,7 +704,11 @@ class JointPlacement:
         *,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """check: called for each job; what it raises ends the building."""
+        """Build the model.
+
+        starts: each job with its start in seconds. check: called before each job; an exception from
+        it ends the building.
+        """
         self.base = base
         self.starts = list(starts)
         self.model = cp_model.CpModel()
@@ -705,7 +730,7 @@ class JointPlacement:
         return twin
 
     def add(self, demand: Demand, time: int) -> None:
-        """Add one more job, with the rows that it takes part in."""
+        """Add one more job, and the rows in which it takes part."""
         self.starts.append((demand, time))
         added = self._add_job(demand, time)
         self.choices.append(added)
@@ -716,14 +741,16 @@ class JointPlacement:
 
     @property
     def size(self) -> int:
-        """Variables of the model."""
+        """Return the number of variables of the model."""
         return len(self.model.proto.variables)
 
     def _every_choice(self) -> list[PlacedChoice]:
         return [choice for choices in self.choices for choice in choices]
 
     def _points(self) -> list[int]:
-        """Instants at which something starts, so that less may be free than just before."""
+        """Return the instants at which free amounts may fall: starts of these jobs and of
+        reservations.
+        """
         return sorted({*(time for _, time in self.starts), *self.base.later_starts})
 
     def solve(
@@ -734,7 +761,11 @@ class JointPlacement:
         effort: float,
         hint: Mapping[str, Start] | None = None,
     ) -> tuple[str, dict[str, Start]]:
-        """Status (FEASIBLE, INFEASIBLE or UNKNOWN) and, when feasible, a start for every job."""
+        """Solve the model within the budget.
+
+        Returns a status (FEASIBLE, INFEASIBLE or UNKNOWN) and, if feasible, a start for every job
+        by id.
+        """
         if self.hopeless:
             return "INFEASIBLE", {}
         self._hint(hint or {})
@@ -771,7 +802,7 @@ class JointPlacement:
         return choices
 
     def _share_hosts(self, terms: list[TermShape]) -> None:
-        """The terms of an exclusive job share the slots of its hosts."""
+        """Limit the slots of all terms of an exclusive job to the slots of their common hosts."""
         for host, capacity in enumerate(self.base.table.host_resources[SLOTS].capacity):
             parts = [shape.slots[host] for shape in terms if host in shape.used]
             if len(parts) > 1:

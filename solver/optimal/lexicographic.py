@@ -1,8 +1,14 @@
-"""The lexicographic optimum: starts minimised in priority order, all placements chosen jointly.
+"""The lexicographic optimum: starts minimised in priority order, all allocations chosen jointly.
 
-Job by job: its start can be no earlier than alone beside what runs, and need be no later than where
-it fits beside the placements chosen so far. One question decides an instant between: do all jobs so
-far fit, and this one more?
+Jobs are settled one by one. The start of a job is no earlier than its start given running jobs
+only, and no later than its start given the allocations chosen so far. For an instant between the
+two, :class:`JointProbe` decides whether all settled jobs, with their starts kept, and this job fit
+together. The first feasible instant is the optimum; every earlier instant is refuted. In a range of
+instants in which the window of the job covers the same other starts, feasibility is monotone, so
+the range is bisected.
+
+The search starts from the time-based plan and keeps it until a better plan is found, so the result
+is never lexicographically later.
 """
 
 from __future__ import annotations
@@ -44,42 +50,42 @@ if TYPE_CHECKING:
     from .joint_placement import JointPlacement
 
 
-# One question of the lexicographic search: do all jobs so far fit, and one more at an instant?
-#
-# The starts of the settled jobs are kept, their places may change. Counts and what was refuted
-# before (:mod:`.refutation`) refute first; one model (:mod:`.joint_placement`) decides what these
-# leave open.
-
-
-#: Minimum limits of one model, in wall seconds and in deterministic units; and its share of the
-#: remaining time.
+#: Lower limits of one model: wall seconds, and units of deterministic time. A model may take more
+#: if its share of the remaining time is larger.
 MIN_SECONDS = 3.0
 MIN_EFFORT = 3.0
-#: Counts by class are used if their number is smaller than that of pairs by this factor.
+#: Blocks are counted by host classes if that needs this many times fewer variables than pairs of
+#: job and host.
 FEWER = 4
-#: Status (FEASIBLE, INFEASIBLE or UNKNOWN), and the places of the jobs where they are feasible.
+#: Status (FEASIBLE, INFEASIBLE or UNKNOWN) and, if feasible, the start of each job by id.
 Answer: TypeAlias = tuple[str, dict[str, Start]]
 
 
 class Placed(Protocol):
-    """A job whose start is settled."""
+    """A job whose start is fixed; its allocation may still change."""
 
     @property
     def demand(self) -> Demand:
-        """The job."""
+        """Return the job."""
 
     @property
     def start(self) -> Start:
-        """The start of the job, with its hosts until a better placement is known."""
+        """Start of the job, on the hosts of the best allocation found so far."""
 
 
 @dataclass(slots=True)
 class JointProbe:
-    """Answers beside one base profile. What is the same from question to question is kept."""
+    """Decides whether settled jobs and one more job fit together, given a base profile.
+
+    The starts of settled jobs are kept; their allocations may change. Cheap counts and earlier
+    refutations (:mod:`.refutation`) are tried first, then one CP-SAT model
+    (:mod:`.joint_placement`). Blocks, sizes and the model of the settled jobs are cached between
+    calls.
+    """
 
     base: Profile
     budget: Budget
-    #: All jobs that are asked about.
+    #: All jobs that may be probed.
     pending: Sequence[Demand] = ()
     capacity: ModelSizeLimit = field(init=False)
     no_goods: NoGoods = field(init=False)
@@ -94,9 +100,9 @@ class JointProbe:
         self.no_goods = NoGoods(self.base, self.pending)
 
     def ask(self, settled: Sequence[Placed], demand: Demand, time: int, *, share: float) -> Answer:
-        """Whether a job can start at `time` (seconds) beside the settled ones at their starts.
+        """Return the answer whether a job can start at `time`, with settled jobs at their starts.
 
-        share: of the time left, that a model may take.
+        time: in seconds. share: share of the remaining time that one model may take.
         """
         beside_base = start_at(self.base, demand, time)
         demand = demand.begun_at(time)
@@ -104,7 +110,7 @@ class JointProbe:
             return "INFEASIBLE", {}
         if self._pool_too_full(settled, demand, time):
             return "INFEASIBLE", {}
-        # A start closes hosts to others beyond its own end (JOB_ACCEPT_INTERVAL).
+        # With JOB_ACCEPT_INTERVAL, a start affects hosts beyond the end of the job.
         alone = demand.interval is None
         group = _overlapping(settled, demand, time) if alone else list(settled)
         if not group:
@@ -120,7 +126,9 @@ class JointProbe:
         )
 
     def _too_full(self, settled: Sequence[Placed], demand: Demand, time: int) -> bool:
-        """Whether the slots of all jobs so far exceed what is free somewhere in the window."""
+        """Return whether all jobs together request more slots than are free at an instant of the
+        window.
+        """
         starts = np.array([time, *(item.start.time for item in settled)])
         jobs = [demand, *(item.demand for item in settled)]
         ends = starts + [FOREVER if job.duration is None else job.duration for job in jobs]
@@ -132,9 +140,10 @@ class JointProbe:
         return False
 
     def _pool_too_full(self, settled: Sequence[Placed], demand: Demand, time: int) -> bool:
-        """Whether a pool over all hosts, such as the elements of an array that may run, is full.
+        """Return whether a pool of all hosts is exceeded, such as the limit on the elements of an
+        array.
 
-        What a job takes of it once counts wherever the job is placed.
+        An amount that a job takes once from such a pool does not depend on its allocation.
         """
         for index, amount in self._taken_once(demand).items():
             if not self.base.table.pools[index].mask.all():
@@ -151,7 +160,7 @@ class JointProbe:
         return False
 
     def _taken_once(self, demand: Demand) -> dict[int, float]:
-        kind = id(demand.terms)  # kept alive by the jobs that are asked about
+        kind = id(demand.terms)  # Kept alive by the jobs that are probed.
         if kind not in self._once:
             self._once[kind] = _taken_once(demand)
         return self._once[kind]
@@ -162,7 +171,9 @@ class JointProbe:
         return self._slots[point]
 
     def _with_blocks(self, group: Sequence[Placed], demand: Demand, time: int) -> list[Asked]:
-        """The new job and the settled ones with their blocks; those of the settled are kept."""
+        """Return the new job and the settled jobs with their blocks; blocks of settled jobs are
+        cached.
+        """
         for item in group:
             key = item.demand.job.id, item.start.time
             if key not in self._blocks:
@@ -182,7 +193,7 @@ class JointProbe:
     def _by_counts(
         self, asked: Sequence[Asked], share: float
     ) -> tuple[str, dict[str, Start] | None]:
-        """Decide where blocks go by classes of hosts, if that needs far fewer variables."""
+        """Decide by counts of blocks per host class, if that needs far fewer variables."""
         if any(len(job.terms) != 1 for job, _, _ in asked):
             return "UNKNOWN", None
         from .refutation import ClassCounts
@@ -222,7 +233,7 @@ class JointProbe:
         }
 
     def _model_of(self, free: Sequence[Placed], fixed: Sequence[Placed]) -> JointPlacement:
-        """The model of the settled jobs; kept for the next instant that is asked about."""
+        """Return the model of the settled jobs; it is cached for the next probed instant."""
         from .joint_placement import JointPlacement
 
         key = tuple(item.demand.job.id for item in free)
@@ -241,10 +252,11 @@ class JointProbe:
     def _split_by_size(
         self, group: Sequence[Placed], demand: Demand, time: int
     ) -> tuple[list[Placed], list[Placed]]:
-        """Jobs whose places are free in the model and jobs kept where they are.
+        """Return the jobs whose allocations are variable in the model, and the jobs that stay
+        fixed.
 
-        All are free as long as the model stays small enough; else the latest ones, whose places
-        were chosen with the least room, and a failure then refutes nothing.
+        All are variable if the model stays small enough. Otherwise only the jobs settled last are,
+        because they had the least choice; an infeasible model then refutes nothing.
         """
         left = self.capacity.max_pairs() - self._pairs_of(demand, time)
         free: list[Placed] = []
@@ -255,7 +267,9 @@ class JointProbe:
         return free, fixed
 
     def _pairs_of(self, demand: Demand, time: int) -> int:
-        """(job, host) pairs of the model: hosts with room for something of a term."""
+        """Return the number of pairs of job and host in the model: hosts with capacity for each
+        term.
+        """
         key = demand.job.id, time
         if key not in self._pairs:
             self._pairs[key] = sum(
@@ -285,7 +299,7 @@ def _starts(placed: Sequence[Placed]) -> list[tuple[str, int]]:
 
 
 def _overlapping(settled: Sequence[Placed], demand: Demand, time: int) -> list[Placed]:
-    """Settled jobs whose windows are linked with that of a job by overlaps, in their order."""
+    """Return the settled jobs linked to a job by a chain of overlapping windows, in their order."""
     reached: list[tuple[int, int]] = [(time, _end(time, demand.duration))]
     waiting = dict(enumerate(settled))
     group: list[int] = []
@@ -314,25 +328,15 @@ def _covers(start: int, duration: int | None, point: int) -> bool:
     return start <= point < _end(start, duration)
 
 
-# The lexicographic optimum: starts minimised in priority order, all placements chosen jointly.
-#
-# Job by job: its start can be no earlier than alone beside what runs (a bisection), and need be
-# no later than where it fits beside the placements chosen so far. For an instant between, one
-# model (:mod:`.joint_placement`) places *all* jobs so far anew with their starts kept; the first
-# instant that is feasible is the optimum, and every instant before it is refuted. As long as the
-# job's window reaches over the same starts, what is feasible stays so, so each such stretch of
-# instants is bisected. The search starts from the time-based plan and keeps it as long as nothing
-# better is found, so the result is never later than it lexicographically.
-
-
-#: Share of the time left that one model may take at first, and whenever all have been asked.
+#: Shares of the remaining time that one model may take: at first, and in each later pass over the
+#: undecided instants.
 FIRST_SHARE = 0.1
 MORE_SHARES = (0.3, 0.9)
 
 
 @dataclass(slots=True)
 class _UndecidedInstants:
-    """Instants that were not decided: the last one was asked about, and refutes all if refuted."""
+    """Instants that were left undecided; refuting the last one refutes all."""
 
     times: list[int]
     why: str
@@ -340,39 +344,39 @@ class _UndecidedInstants:
 
 @dataclass(slots=True)
 class _FixedJob:
-    """A job whose start is fixed."""
+    """A settled job: its start is fixed, its allocation may change."""
 
-    #: With the duration that it has from there.
+    #: The job, with its duration from this start.
     demand: Demand
     start: Start
-    #: Start times that are possible for the job itself.
+    #: The job as requested, before the start fixed its duration.
     asked: Demand
-    #: Stretches of instants before it that are not refuted.
+    #: Ranges of earlier instants that are not refuted.
     open: list[_UndecidedInstants] = field(default_factory=list)
 
     @property
     def bound(self) -> int:
-        """The first instant that is not refuted."""
+        """Return the first instant that is not refuted (seconds)."""
         return min((part.times[0] for part in self.open), default=self.start.time)
 
     @property
     def why(self) -> str:
-        """The reason why an earlier start is undecided, "" if there is none."""
+        """Return the reason why an earlier start is undecided, "" if none is."""
         return min(self.open, key=lambda part: part.times[0]).why if self.open else ""
 
 
 @dataclass(slots=True)
 class _StartSearch:
-    """Intermediate result of the search for one job's start."""
+    """State of the search for the start of one job."""
 
     #: Instants before the first feasible one that are not refuted.
     open: list[_UndecidedInstants] = field(default_factory=list)
-    #: The earliest feasible instant seen, with the placements of all jobs there.
+    #: Earliest feasible instant found so far (seconds), with the allocations of all jobs at it.
     found: int | None = None
     placed: dict[str, Start] = field(default_factory=dict)
 
     def leave_open(self, times: list[int], why: str) -> None:
-        """Note instants that were neither refuted nor shown to be feasible."""
+        """Record instants that are neither refuted nor feasible."""
         self.open.append(_UndecidedInstants(times, why))
 
     def before(self) -> list[_UndecidedInstants]:
@@ -388,14 +392,14 @@ class _StartSearch:
 
 @dataclass(slots=True)
 class _Search:
-    """The search of one plan."""
+    """State of the search for one plan."""
 
     problem: PlanningProblem
     budget: Budget
     warm: dict[str, Start]
     settled: list[_FixedJob] = field(default_factory=list)
     unplaced: list[Demand] = field(default_factory=list)
-    #: Jobs left without a start though nothing proves that they have none, and why.
+    #: Reason by job id, for jobs without a start that are not proved infeasible.
     given_up: dict[str, str] = field(default_factory=dict)
     same_as_warm: bool = True
     probe: JointProbe = field(init=False)
@@ -407,7 +411,10 @@ class _Search:
         self.probe = JointProbe(self.problem.base, self.budget, self.problem.demands)
 
     def settle_all(self, demands: Sequence[Demand], told: Callable[[], None]) -> None:
-        """Fix the starts of jobs in this order. told: called after each that has one."""
+        """Settle the jobs in this order; jobs without a start go to `unplaced`.
+
+        told: called after each job that is settled.
+        """
         for demand in demands:
             if demand.after is not None:
                 starts = {item.demand.job.id: item.start.time for item in self.settled}
@@ -418,7 +425,7 @@ class _Search:
                 self.unplaced.append(demand)
 
     def _settle(self, demand: Demand) -> bool:
-        """Fix the start of the next job; False if it cannot be placed."""
+        """Settle the next job; return False if it cannot be placed."""
         equal = self._equal_before(demand)
         if equal is not None:
             first = equal.start.time
@@ -451,9 +458,10 @@ class _Search:
         return True
 
     def _equal_before(self, demand: Demand) -> _FixedJob | None:
-        """The last settled job that asks for the same; it could have traded places with this one.
+        """Return the last settled job with equal demands, None if there is none.
 
-        So what was refuted for it is refuted for this job too, and what was left open is open.
+        The two jobs could exchange their starts, so instants refuted or undecided for that job are
+        refuted or undecided for this one.
         """
         number = self._equals.get(demand.kind)
         self._equals[demand.kind] = len(self.settled)
@@ -463,7 +471,7 @@ class _Search:
         return found if found.asked.kind == demand.kind else None
 
     def _as_refuted_since(self, number: int, item: _FixedJob) -> None:
-        """Leave out what has been refuted for an equal job before it."""
+        """Update the open instants of a job by refutations for an equal job settled before it."""
         if not item.open:
             return
         equal = next(
@@ -475,20 +483,20 @@ class _Search:
             item.open = [*equal.open, *own]
 
     def _nothing_can_move(self) -> bool:
-        """Whether what is free beside the settled jobs is the same wherever these may be placed.
+        """Return whether settled jobs leave the same resources free in every allocation.
 
-        Where a job first fits beside them is then its optimum.
+        Then the first feasible start given the settled jobs is the optimum of the next job.
         """
         intervals = {demand.interval for demand in self.problem.demands}
         return len(intervals) <= 1 and all(has_one_place(item.demand) for item in self.settled)
 
     def _look(self, demand: Demand, times: list[int], looked: _StartSearch) -> None:
-        """Find the first feasible instant of a stretch, by bisection.
+        """Find the first feasible instant of a range by bisection.
 
-        Within a stretch whatever is feasible stays feasible: the window reaches over the same
-        starts, and at its own start ever more is free. So a refuted instant refutes those before.
+        In a range, feasibility is monotone: the window covers the same other starts, and free
+        resources at its own start only grow. So a refuted instant refutes all earlier ones.
         """
-        low, high = 0, len(times) - 1  # refuted: before low; feasible or not examined: high
+        low, high = 0, len(times) - 1  # Before `low`: refuted; from `high`: feasible or unknown.
         middle = high
         while low <= high:
             if self.budget.exhausted():
@@ -507,7 +515,7 @@ class _Search:
             middle = (low + high) // 2
 
     def _take(self, demand: Demand, looked: _StartSearch) -> None:
-        """Settle the job at the instant found, with the placements of all jobs found there."""
+        """Settle the job at the instant found, with the allocations of all jobs found at it."""
         for item in self.settled:
             item.start = looked.placed.get(item.demand.job.id, item.start)
         start = looked.placed[demand.job.id]
@@ -516,9 +524,9 @@ class _Search:
         self._profile = None
 
     def ask_again(self, share: float, told: Callable[[], None]) -> None:
-        """Ask again what was not decided, with more of the time, first of the first jobs.
+        """Examine undecided instants with a larger share of the time, in the order of the jobs.
 
-        A job that starts earlier after all has those behind it settled anew.
+        If a job then starts earlier, all jobs after it are settled again.
         """
         number = 0
         while number < len(self.settled) and not self.budget.exhausted():
@@ -548,15 +556,15 @@ class _Search:
         self.settle_all(behind, told)
 
     def _behind(self, demand: Demand) -> Sequence[Demand]:
-        """The jobs after one in the order of priority."""
+        """Return the jobs after `demand` in dispatch order."""
         order = [other.job.id for other in self.problem.demands]
         return self.problem.demands[order.index(demand.job.id) + 1 :]
 
     def _incumbent(self, demand: Demand, first: int) -> Start | None:
-        """Return a start of the job given the placements chosen before; the warm start if still
+        """Return a feasible start given the settled jobs; the start of the warm plan while it is
         valid.
 
-        first: the job starts no earlier (seconds).
+        first: earliest allowed start in seconds. Returns None if the job cannot be placed.
         """
         warm = self.warm.get(demand.job.id)
         sure = warm is not None and (warm.time <= first or self.budget.exhausted())
@@ -573,7 +581,7 @@ class _Search:
             self.same_as_warm = False
 
     def profile(self) -> Profile:
-        """The profile of running and settled jobs; cached until a probe moves settled jobs."""
+        """Return the profile of running and settled jobs; cached until settled jobs move."""
         if self._profile is None:
             self._profile = self.problem.base.copy()
             for item in self.settled:
@@ -581,7 +589,9 @@ class _Search:
         return self._profile
 
     def _stretches(self, demand: Demand, first: int, last: int) -> list[list[int]]:
-        """The instants from first up to last, in ranges within which the job only fits better."""
+        """Return the instants from `first` to before `last`, in ranges in which feasibility is
+        monotone.
+        """
         profile = self.profile()
         times = {*profile.candidate_times(demand.earliest), *self._other_drops()}
         opened = profile.with_openings(demand, sorted(t for t in times if t >= demand.earliest))
@@ -593,8 +603,8 @@ class _Search:
         return [instants[begin:end] for begin, end in edges]
 
     def _other_drops(self) -> set[int]:
-        """Return when settled jobs would release amounts under the rusage alternatives not
-        chosen.
+        """Return the instants at which settled jobs would release amounts under other
+        alternatives.
         """
         return {
             item.start.time + drop
@@ -615,10 +625,10 @@ def plan_lexicographic(
     *,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Plan:
-    """The lexicographic optimum, or the best found within the budget.
+    """Return the lexicographic optimum, or the best plan found within the budget.
 
-    warm: the time-based plan of the same problem; its places are kept for the jobs that the budget
-    no longer reaches, marked with the reason.
+    warm: the time-based plan of the same problem. Jobs that the budget does not reach keep its
+    starts, marked with the reason.
     """
     search = _Search(problem, budget, warm_starts(problem, warm))
 
@@ -685,13 +695,13 @@ def _unproved(planned: PlannedJob, why: str) -> PlannedJob:
 
 
 def warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:
-    """The starts that a plan records, by job."""
+    """Return the starts in a plan by job id."""
     starts = ((item.job, problem.start_of(item)) for item in warm.reservations)
     return {job: start for job, start in starts if start is not None}
 
 
 def has_one_place(demand: Demand) -> bool:
-    """Whether every start of the job takes the same slots of the same host."""
+    """Return whether the job uses the same slots of the same host in every allocation."""
     if len(demand.terms) != 1:
         return False
     (term,) = demand.terms

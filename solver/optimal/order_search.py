@@ -1,4 +1,9 @@
-"""The searches over hosts: orders, large neighbourhoods, orders that a relaxation suggests."""
+"""Searches for plans over hosts: orders of jobs, large neighbourhoods, orders that a relaxation
+gives.
+
+An order is decoded job by job into earliest starts. If allocations do not matter, then for a
+regular objective some order decodes into an optimum.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +24,6 @@ from ..problem import PlanningProblem
 from .costs import Allowance, Costs
 from .pool_bounds import tiles_of
 
-# Orders of jobs as plans.
-#
-# Each order is decoded job by job into earliest starts.
-#
-# For a regular objective some order decodes into an optimum whenever placement does not matter,
-# and into a good plan when it does.
-
-
 Starts = dict[str, Start]
 
 
@@ -36,9 +33,10 @@ def times_of(placed: Mapping[str, Start]) -> dict[str, int]:
 
 
 def decode(problem: PlanningProblem, order: Sequence[Demand], alone: dict[str, int]) -> Starts:
-    """Earliest starts in the given order; jobs that find no place are left out.
+    """Return the earliest starts in the given order, by job id; infeasible jobs are omitted.
 
-    A job that waits for others comes behind them.
+    A job with a dependency is placed after the jobs that it depends on. alone: earliest start of
+    each job given running jobs only (seconds).
     """
     profile = problem.base.copy()
     placed: Starts = {}
@@ -58,9 +56,10 @@ def decode_within(
     alone: Mapping[str, int],
     most: int,
 ) -> Starts | None:
-    """Earliest starts in the given order; None if a job finds no place or they cost more.
+    """Return the earliest starts in the given order; None if a job is infeasible or the cost too
+    high.
 
-    most: what they may cost, in units.
+    most: maximum total cost, in the units of the costs.
     """
     profile = problem.base.copy()
     placed: Starts = {}
@@ -78,33 +77,33 @@ def decode_within(
     return placed
 
 
-# Large-neighbourhood improvement of a plan: a few jobs leave it and come back in another order.
-#
-# The jobs that leave are one that waits and some of those that are in its way; all others keep
-# their places. Each comes back at its earliest start beside the rest, so a step costs a few
-# placements where a new order of all jobs costs one for every job. A step
-# ends at the first job with which the plan would be worse.
+# Large-neighbourhood search: a step removes a few jobs and inserts them in another order, while all
+# other jobs keep their starts. One of the removed jobs waits; the rest are chosen from the jobs
+# that overlap its wait. A step costs a few placements; a new order of all jobs costs one per job.
+# A step ends at the first job that would make the plan worse.
 
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-#: How many jobs leave in one step.
+#: Numbers of jobs that a step removes; one is chosen at random.
 SIZES = (1, 2, 2, 3, 4, 6, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Extent of a search.
+    """Limits of a search.
 
-    If the budget has an effort, `seconds` do not count, so that the result does not depend on the
+    If the budget has an effort, `seconds` has no effect, so that the result does not depend on the
     machine.
     """
 
-    #: Steps at most.
+    #: Maximum number of steps.
     moves: int
+    #: Maximum wall seconds.
     seconds: float
-    #: A total that ends the search, in the units of the costs.
+    #: Total cost at which the search ends, in the units of the costs.
     enough: int = 0
+    #: Seed of the random choices.
     seed: int = 0
 
 
@@ -117,7 +116,10 @@ def improve(
     extent: Extent,
     on_better: Callable[[int], None] | None = None,
 ) -> tuple[Starts, int]:
-    """A plan at least as good as `first`, and its value in the units of the costs."""
+    """Return a plan that is at least as good as `first`, and its cost in units.
+
+    on_better: called with the cost of each better plan.
+    """
     search = _Neighbourhoods(problem, costs, alone, dict(first), extent.seed)
     deadline = budget.elapsed() + extent.seconds
     for _ in range(extent.moves):
@@ -132,7 +134,7 @@ def improve(
 
 
 class _Neighbourhoods:
-    """The best plan so far and the steps away from it."""
+    """The incumbent and the random steps that improve it."""
 
     def __init__(
         self,
@@ -155,7 +157,7 @@ class _Neighbourhoods:
         return self.costs.total({job: start.time for job, start in starts.items()})
 
     def step(self) -> None:
-        """Take some jobs out, put them back, keep the result if it is no worse."""
+        """Remove some jobs and insert them again; keep the result if it is not worse."""
         chosen = self._choose()
         profile = self._without(set(chosen))
         found = dict(self.best)
@@ -188,7 +190,9 @@ class _Neighbourhoods:
         return profile
 
     def _choose(self) -> list[str]:
-        """A job that costs more than it would alone, and jobs that run while it waits."""
+        """Return a random job that costs more than at its earliest start, and jobs that run
+        while it waits.
+        """
         excess = self._excesses()
         if excess.sum() <= 0:
             excess[:] = 1.0
@@ -200,8 +204,9 @@ class _Neighbourhoods:
         return [target, *(near[int(index)] for index in others)]
 
     def _excesses(self) -> Floats:
-        """Return the cost of each job's wait as a share; if the largest cost counts, its relative
-        size.
+        """Return the cost of each job's wait as a share of the total.
+
+        If the objective is the largest cost, the result is the relative size of each job's cost.
         """
         cost = self.costs.jobs
         now = [cost[job].at(self.best[job].time) for job in self.jobs]
@@ -212,12 +217,14 @@ class _Neighbourhoods:
                 [(own / most) ** 4 * late for own, late in zip(now, waits, strict=True)]
             )
         least = [cost[job].at(self.alone[job]) for job in self.jobs]
-        # Divided as whole numbers: a cost may be larger than any float.
+        # Integers are divided, because a cost may exceed the range of a float.
         most = max(self.value, 1)
         return np.array([(own - first) / most for own, first in zip(now, least, strict=True)])
 
     def _in_the_way(self, target: str) -> list[str]:
-        """The other jobs whose windows meet the target's, wherever it may start up to now."""
+        """Return the other jobs that run between the earliest possible start of a job and its
+        finish.
+        """
         first = self.alone[target]
         last = self.best[target].time + (self.demands[target].duration or 0)
         return [
@@ -229,7 +236,7 @@ class _Neighbourhoods:
         ]
 
     def _order(self, chosen: Sequence[str]) -> list[str]:
-        """The target first, or all by one of several rules."""
+        """Return the removed jobs in a random insertion order: one of four rules."""
         rule = int(self.random.integers(4))
         if rule == 0:
             return [chosen[0], *sorted(chosen[1:], key=lambda job: self.best[job].time)]
@@ -241,16 +248,15 @@ class _Neighbourhoods:
 
 
 def _area(demand: Demand) -> float:
-    """Slot seconds for each unit of weight."""
+    """Return the slot seconds of a job per unit of its weight."""
     duration = FOREVER if demand.duration is None else demand.duration
     return float(duration) * demand.slots / max(demand.job.weight, 1e-9)
 
 
-# Plans in the order of starts that only pools of resources allow.
-#
-# Such starts say who should go before whom, not where. Jobs that need large blocks of a host are
-# placed first, each with its own wait, so that smaller ones do not take their hosts; and small
-# ones are tried on hosts that are idle late or never, which nobody waits for.
+# Plans in the order of starts of a relaxation with pools only. Such starts give a good order, but
+# no hosts. Jobs that need large blocks of a host are placed first, so that small jobs do not take
+# their hosts. Small jobs are also tried on hosts that are idle late or never, which no large job
+# can use.
 
 
 def guided_plan(
@@ -261,11 +267,12 @@ def guided_plan(
     most: int,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Starts | None:
-    """The best plan of the jobs of `alone` in orders by the guides (seconds, by job).
+    """Return the best plan of the jobs in `alone`, decoded in orders that the guides give.
 
-    A job that a guide lacks counts with its start alone. Large blocks go before the others by the
-    best of the guides only. None if no plan is better than `most`, in units. should_stop: asked
-    before each of them is made.
+    guides: starts in seconds by job id; a job that is missing has its earliest start. Orders with
+    large blocks first are tried for the best guide only. Plans that cost
+    `most` units or more are ignored. Returns None if no plan is better. should_stop: called
+    before each decoding.
     """
     movable = [demand for demand in problem.demands if demand.job.id in alone]
     variants = (movable, sparing_idle_hosts(problem, movable))
@@ -279,7 +286,7 @@ def guided_plan(
             if found is None:
                 break
             best, most = found, costs.total({job: item.time for job, item in found.items()})
-            # In the order of its own starts a plan often gets better still.
+            # A plan often improves if it is decoded again in the order of its own starts.
             order = sorted(demands, key=lambda demand: found[demand.job.id].time)
         return most < before
 
@@ -316,12 +323,12 @@ def sparing_idle_hosts(problem: PlanningProblem, demands: Sequence[Demand]) -> l
 
 
 def _by_start(demands: Sequence[Demand], guide: Mapping[str, int]) -> list[Demand]:
-    """In the order of the guide; of those that start together the shorter come first."""
+    """Return the jobs in the order of the guide; with equal starts, shorter jobs first."""
     return sorted(demands, key=lambda job: (guide[job.job.id], job.duration or FOREVER))
 
 
 def _large_first(demands: Sequence[Demand], size: int) -> list[Demand]:
-    """Blocks of so many slots and more before the others."""
+    """Return the jobs with those first whose blocks have `size` slots or more."""
     return sorted(demands, key=lambda demand: _block(demand) < size)
 
 
@@ -330,5 +337,5 @@ def _block_sizes(demands: Sequence[Demand]) -> list[int]:
 
 
 def _block(demand: Demand) -> int:
-    """Slots of a host that a job needs in one piece, at most."""
+    """Return the largest number of slots that a job needs on a single host."""
     return max((size for term in demand.terms for size, _ in tiles_of(term)), default=1)

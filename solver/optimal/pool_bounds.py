@@ -1,4 +1,15 @@
-"""Bounds over hosts from pools: all slots as one, and several pools at once."""
+"""Lower bounds from pools: all slots as one pool, and several pools at once.
+
+The first relaxation ignores allocations: the cluster becomes one pool of identical slots. It is
+exact for one host and jobs that use slots only. Otherwise every plan of the cluster is also a plan
+of the pool, so that a bound for the pool is a bound for the cluster.
+
+The second relaxation counts slots, memory, limits and whole blocks of hosts together. A host
+resource is counted in pieces of t, for several t: a host with f free has f // t pieces, and a block
+of b uses b // t of them. In any allocation, running jobs use no more pieces than there are. A
+linear program over starts gives prices of pieces; the bound from these prices is computed in
+integers (as in :mod:`.pool.bounds`).
+"""
 
 from __future__ import annotations
 
@@ -18,28 +29,27 @@ from .backends import new_program, solve
 from .costs import Coarser, Costs, UnitCost, coarser
 from .pool.problem import MAX_COST, PoolProblem
 
-# A planning problem as one pool of identical slots: placement left out.
-#
-# Exact where placement cannot matter (one host, jobs that use nothing but slots); everywhere else
-# every plan of the cluster is also a plan of the pool, so a bound of the pool's optimum is a
-# bound.
-
 
 @dataclass(frozen=True, slots=True)
 class AggregatedProblem:
-    """A pool problem and what its values mean: total = value * two to the `bits` + `constant`.
+    """A pool problem with the meaning of its values: total = value * 2**bits + constant.
 
     Totals are in the units of the costs.
     """
 
+    #: Problem with one pool of identical slots.
     pool: PoolProblem
+    #: Binary digits by which costs are truncated.
     bits: int
+    #: Constant part of the total, in units.
     constant: int
-    #: No weight lost any of its first nine digits.
+    #: Whether every weight keeps its first nine digits.
     faithful: bool
 
     def total(self, value: int) -> int:
-        """The total that a value of the pool stands for; of a bound, a bound."""
+        """Return the total cost of a value of the pool; for a lower bound, the result is a lower
+        bound.
+        """
         return (value << self.bits) + self.constant
 
 
@@ -49,10 +59,11 @@ def pool_of(
     costs: Costs,
     alone: Mapping[str, int],
 ) -> AggregatedProblem | None:
-    """The pool problem of `demands`; alone: earliest start of each job by itself (seconds).
+    """Return the pool problem of `demands`, None if it cannot be expressed as a pool.
 
-    None if there is none: no jobs, a job whose end is unknown, or an objective that a pool does
-    not have (the largest cost of a job where that is not its end).
+    alone: earliest start of each job given running jobs only (seconds). The result is None without
+    jobs, if a duration is unknown, or if the pool does not have the objective: the
+    largest cost of a job, unless the cost is its end.
     """
     if any(demand.duration is None or demand.duration < 1 for demand in demands) or not demands:
         return None
@@ -84,20 +95,20 @@ def pool_of(
         due=due,
         objective="makespan" if costs.largest else "starts",
     )
-    # The pool knows no margin: its last end lies so much behind the jobs' own.
+    # The pool ignores the margin, so its last end is later than that of the jobs by the margin.
     constant = -problem.margin if costs.largest else sum(cost.base for cost in own)
     return AggregatedProblem(pool, weights.bits, constant, weights.faithful)
 
 
 def _are_ends(demands: Sequence[Demand], costs: Costs, now: int) -> bool:
-    """Whether every job costs the seconds from now to its end."""
+    """Return whether the cost of every job is the seconds from now to its end."""
     return costs.unit == 1 and all(
         costs.jobs[demand.job.id] == UnitCost(1, now, demand.runs or 0) for demand in demands
     )
 
 
 def is_whole_pool(problem: PlanningProblem, demands: Sequence[Demand]) -> bool:
-    """Whether the pool is the cluster itself: one host, and jobs that use its slots alone."""
+    """Return whether the pool equals the cluster: one host, and jobs that use its slots only."""
     return len(problem.instance.cluster.hosts) == 1 and all(
         _uses_slots_alone(demand) for demand in demands
     )
@@ -115,22 +126,22 @@ def _uses_slots_alone(demand: Demand) -> bool:
     return plain and not pools and fits_ptile and free_unit and len(term.alternatives) == 1
 
 
-#: Share of the time left that a bound may cost where placement matters, and at most these seconds.
+#: Limits of a bound if allocations matter: share of the remaining time, and seconds.
 BOUND_SHARE = 0.1
 BOUND_SECONDS = 20.0
-#: Rounds of work of the pool optimiser for each unit of deterministic effort.
+#: Rounds of the pool optimiser for each unit of deterministic effort.
 ROUNDS_PER_EFFORT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class PooledPlan:
-    """Result of the pool relaxation."""
+    """Result of the relaxation to one pool."""
 
-    #: None unless the cluster is a pool.
+    #: Start of each job by id; empty if the cluster is not equal to the pool.
     starts: Mapping[str, Start]
-    #: No plan's total is below it, None if nothing is known.
+    #: Lower bound on the cost of any plan, in units; None if unknown.
     bound: int | None = None
-    #: The starts are optimal with all weights kept to nine digits.
+    #: Whether the starts are proved optimal with all weights kept to nine digits.
     settled: bool = False
     #: Whether a longer time limit would not improve the result.
     finished: bool = False
@@ -144,9 +155,9 @@ def solve_as_pool(
     budget: Budget,
     tell: Callable[[int, int], None],
 ) -> PooledPlan:
-    """A plan and a bound from the pool of all slots.
+    """Return a plan and a lower bound from the pool of all slots.
 
-    tell: called with totals of plan and bound, in the units of the costs, as they improve.
+    tell: called with the costs of plan and bound, in units, whenever they improve.
     """
     aggregated = pool_of(problem, demands, costs, alone)
     if aggregated is None:
@@ -181,41 +192,36 @@ def solve_as_pool(
     return PooledPlan(starts, bound, proved and aggregated.faithful, proved)
 
 
-# A bound from several pools at once: slots, memory, limits, and what hosts have of whole blocks.
-#
-# Each host resource is counted in pieces of t, for several t: a host with f free has f // t
-# pieces, and a job that takes blocks of b on each of its hosts takes b // t of them a block.
-# However jobs are placed, the pieces of those that run are no more than there are. Prices for
-# pieces, from a linear program over starts, make a bound that is evaluated in whole numbers (as
-# in :mod:`.pool.bounds`).
-
-
-#: Buckets of time, sizes of pieces of one host resource, and prices to the unit of cost.
+#: Sizes of the linear program: buckets of time, piece sizes for one host resource, and integer
+#: prices for one unit of cost.
 BUCKETS = 96
 MAX_PIECES = 6
 SCALE = 1 << 30
-#: Deterministic time of the program, about seconds.
+#: Deterministic time of the linear program, about seconds.
 WORK = 20.0
-#: Costs beyond it are no numbers for a linear program.
+#: Largest extra cost that the linear program can represent.
 MAX_IN_PROGRAM = 1 << 900
-#: Seconds for the program where the time is over and the grace is not.
+#: Seconds for the linear program after the time limit, within the grace period.
 GLIMPSE = 0.3
-#: Maximum number of tables of free amounts (instant by host) in memory, for one resource.
+#: Tables of free amounts (instants × hosts) that fit into memory at the same time, for one
+#: resource.
 TABLES = 4
-#: A pool that is never short of anything is left out: no row of it can bind.
+#: Tolerance in the test whether a pool is scarce; pools that are not scarce are omitted.
 SPARE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """One pool: its capacity, [times], and the amounts that running jobs take, by position."""
+    """One pool with its capacity and the amounts that its jobs need."""
 
+    #: Pieces in the pool at each instant, [times].
     there: FloatArray
+    #: Pieces that a job takes, by position of the job.
     taken: Mapping[int, float]
 
     @property
     def scarce(self) -> bool:
-        """Whether all jobs together want more than there ever is at the least."""
+        """Return whether all jobs together need more pieces than the minimum capacity."""
         return sum(self.taken.values()) > float(self.there.min()) + SPARE
 
 
@@ -227,11 +233,10 @@ def bound_of_pools(
     instants: Sequence[int],
     budget: Budget,
 ) -> int | None:
-    """No plan of `demands` costs less, in units; None if there is nothing to say, or no time to
-    find it.
+    """Return a lower bound on the cost of any plan of `demands`, in units; None if none was found.
 
-    alone: the earliest start of each job by itself (seconds). instants: starts and ends of a known
-    plan: where the grid is fine, and after the last of which all is free of charge.
+    alone: earliest start of each job given running jobs only (seconds). instants: starts and ends
+    of a known plan; the time grid is fine around them, and pools have no price after the last one.
     """
     if costs.largest or any(len(demand.terms) != 1 for demand in demands):
         return None
@@ -253,10 +258,9 @@ def bound_of_pools(
 
 
 def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Pieces]:
-    """The pools that may be short of something, over the instants at which the base changes.
+    """Return the pools that may be scarce, at the instants at which the base profile changes.
 
-    Raises OutOfTime where the budget and its grace are at their end before, or there is too little
-    memory.
+    Raises OutOfTime if the budget and its grace period end, or if memory is insufficient.
     """
     times = base.changes()
     if (
@@ -295,7 +299,9 @@ def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Piec
 def _on_able_hosts(
     base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
 ) -> list[Pieces]:
-    """Slots on hosts that have so much of another resource, for jobs that need as much there."""
+    """Return pools of slots on hosts with enough of another resource, for jobs that need it
+    there.
+    """
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     tiles = {
         number: certain
@@ -337,7 +343,7 @@ def _on_able_hosts(
 def _in_one_unit(
     base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
 ) -> list[Pieces]:
-    """Slots of compute units in large pieces, for jobs that must have all of theirs in one."""
+    """Return pools of slots of compute units in large pieces, for jobs confined to one unit."""
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     groups: dict[int, tuple[IntArray, dict[int, int]]] = {}
     for number, job in enumerate(jobs):
@@ -362,7 +368,7 @@ def _in_one_unit(
 def _idle_units(
     base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
 ) -> list[Pieces]:
-    """Compute units without work, for jobs that share theirs with no other (cu[excl])."""
+    """Return pools of idle compute units, for jobs with exclusive units (cu[excl])."""
     groups: dict[int, tuple[IntArray, dict[int, float]]] = {}
     capacity = base.table.host_resources[SLOTS].capacity
     for number, job in enumerate(jobs):
@@ -389,7 +395,7 @@ def _total(blocks: Sequence[tuple[float, int]]) -> float:
 
 
 def _piece_sizes(by_job: Mapping[int, Sequence[tuple[float, int]]]) -> list[float]:
-    """The block sizes that make up most of what is asked for."""
+    """Return the block sizes that make up the largest part of the demand."""
     weight: dict[float, float] = {}
     for found in by_job.values():
         for size, count in found:
@@ -400,9 +406,9 @@ def _piece_sizes(by_job: Mapping[int, Sequence[tuple[float, int]]]) -> list[floa
 
 
 def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
-    """For each host resource, what the job holds on its hosts for certain: (size, count).
+    """Return the blocks that the job certainly reserves on hosts, by resource: (size, count).
 
-    Of a resource that it gives back in phases, what it holds last.
+    For a resource that is released in phases, the last phase counts.
     """
     (term,) = demand.terms
     if len(term.alternatives) != 1:
@@ -421,14 +427,16 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
 
 
 def _fewest_hosts(term: TermDemand) -> int:
-    """No placement has fewer: a host takes no more than its ptile, without one it may take all."""
+    """Return the minimum number of hosts of a term: the largest ptile limits a host, else one
+    host.
+    """
     if term.one_host or term.ptile is None:
         return 1
     return max(1, -(-term.slots // max(1, int(term.ptile[term.candidates].max(initial=1)))))
 
 
 def tiles_of(term: TermDemand) -> list[tuple[int, int]]:
-    """Slots that are certainly together on a host, and how often."""
+    """Return the numbers of slots that are certainly together on one host: (size, count)."""
     known = term.largest == term.slots
     if term.one_host:
         return [(term.slots, 1)]
@@ -443,7 +451,7 @@ def tiles_of(term: TermDemand) -> list[tuple[int, int]]:
 
 
 def _limited(base: Profile, demand: Demand) -> dict[int, float]:
-    """Return the amounts that the job takes of each pool that covers all its hosts."""
+    """Return the amounts that the job takes from each pool that covers all its hosts."""
     (term,) = demand.terms
     if len(term.alternatives) != 1:
         return {}
@@ -456,7 +464,11 @@ def _limited(base: Profile, demand: Demand) -> dict[int, float]:
 
 
 class _Program:
-    """Starts on a grid: each job has one, and pools are not overdrawn on average in any bucket."""
+    """Linear program over starts on a time grid.
+
+    Each job has one start. In each bucket of the grid, the average use of a pool is at most its
+    capacity.
+    """
 
     def __init__(
         self,
@@ -485,12 +497,15 @@ class _Program:
         self.supply = [self._supply(pool.there) for pool in pools]
 
     def _candidates(self, cost: UnitCost, first: int, length: int) -> IntArray:
-        """Starts among which any prices on the grid have a cheapest one: costs only rise."""
+        """Return the starts among which the cheapest one lies for any prices on the grid.
+
+        The cost of a start never falls with time.
+        """
         points = np.concatenate((self.grid, self.grid - length, [first, cost.due]))
         return np.unique(points[points >= first])
 
     def _supply(self, there: FloatArray) -> FloatArray:
-        """(B,) what there is over each bucket, piece-seconds."""
+        """Return the capacity of a pool in each bucket, in piece seconds, [B]."""
         ends = np.append(self.times[1:], max(int(self.grid[-1]), int(self.times[-1])) + 1)
         area = np.concatenate(([0.0], np.cumsum(there * (ends - self.times))))
         step = np.searchsorted(self.times, self.grid, side="right") - 1
@@ -499,7 +514,7 @@ class _Program:
         return found
 
     def _seconds(self, number: int) -> FloatArray:
-        """(starts, B) seconds of each window in each bucket."""
+        """Return the seconds of each window of a job in each bucket, [starts, B]."""
         starts = self.starts[number][:, np.newaxis]
         ends = starts + self.jobs[number][2]
         inside = np.minimum(ends, self.grid[1:]) - np.maximum(starts, self.grid[:-1])
@@ -507,7 +522,7 @@ class _Program:
         return found
 
     def bound(self) -> int | None:
-        """The bound that the duals certify; None if the solver gives up."""
+        """Return the lower bound that the duals certify, in units; None if the solver fails."""
         prices = self._prices()
         if prices is None:
             return None
@@ -529,7 +544,9 @@ class _Program:
         return -(-total // SCALE)
 
     def _prices(self) -> list[IntArray] | None:
-        """(B,) for each pool, the price of a piece for a second in SCALE to the unit of cost."""
+        """Return for each pool the price of a piece second in each bucket, [B], SCALE per unit
+        of cost.
+        """
         program = new_program()
         if self._dearest() > MAX_IN_PROGRAM:
             return None
@@ -552,7 +569,7 @@ class _Program:
         )
 
     def _model(self) -> tuple[object, float]:
-        """The program, with its costs in so many units that the largest is a million."""
+        """Return the program and its unit of cost, which makes the largest extra cost a million."""
         from ortools.linear_solver import linear_solver_pb2
 
         model = linear_solver_pb2.MPModelProto()

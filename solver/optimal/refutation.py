@@ -1,4 +1,4 @@
-"""Refutation of questions of the lexicographic search without a model: counts and no-goods."""
+"""Refutations for the lexicographic search that need no model of pairs: counts and no-goods."""
 
 from __future__ import annotations
 
@@ -22,28 +22,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """`count` blocks of `size` slots of a job over [start, end)."""
+    """Blocks of slots on single hosts that a job occupies during [start, end)."""
 
+    #: Slots of one block.
     size: int
+    #: Number of equal blocks.
     count: int
     #: Mask of the hosts on which a block fits, [H].
     hosts: BoolArray
+    #: First second of the blocks.
     start: int
+    #: Second at which the blocks are released; infinite if the duration is unknown.
     end: float
 
     def covers(self, point: int) -> bool:
-        """Whether the job runs at an instant."""
+        """Return whether the job runs at an instant."""
         return self.start <= point < self.end
 
 
-#: A job at a start (seconds), with the blocks that it takes for certain.
+#: A job with its start in seconds and the blocks that it certainly occupies.
 Asked: TypeAlias = tuple[Demand, int, Sequence[Blocks]]
 
 
 def blocks_of(base: Availability, demand: Demand, time: int) -> tuple[Blocks, ...]:
-    """The blocks that a job takes for certain when it starts at `time`; () if it has a choice.
+    """Return the blocks that a job certainly occupies if it starts at `time`; () if they are not
+    unique.
 
-    hosts: where one fits beside the base. The blocks of a job that has its hosts whole are these.
+    The mask of hosts is that of the base profile. The blocks of a job with whole hosts are these
+    hosts.
     """
     if len(demand.terms) != 1 or len(demand.terms[0].alternatives) != 1:
         return ()
@@ -69,9 +75,10 @@ def blocks_of(base: Availability, demand: Demand, time: int) -> tuple[Blocks, ..
 
 
 def _sizes(term: TermDemand, able: IntArray, block: int) -> list[tuple[int, int]]:
-    """Slots of a block and how many of these a term has for certain; block: where span says none.
+    """Return the block sizes of a term and their certain numbers: (size, count).
 
-    able: the hosts that it may use.
+    able: hosts that the term may use. block: size of a block if the term has no ptile and no
+    hosts=1.
     """
     known = term.largest == term.slots
     if term.one_host:
@@ -83,26 +90,25 @@ def _sizes(term: TermDemand, able: IntArray, block: int) -> list[tuple[int, int]
 
 
 def _tiles(slots: int, tile: int, *, known: bool) -> list[tuple[int, int]]:
-    """Whole tiles and the rest; known: no more slots than these may be taken."""
+    """Return the full tiles and the remainder; known: whether the number of slots is fixed."""
     sizes = [(tile, slots // tile)]
     if known and slots % tile:
         sizes.append((slots % tile, 1))
     return [(size, count) for size, count in sizes if count]
 
 
-# Refutation by counts at two instants: who runs at the first is in the way at the second.
-#
-# Jobs that run at both hold the same slots of the same hosts at both. Where they take all that is
-# free at the first but for a few slots, blocks that start in between fit only on hosts where
-# enough has become free since, or where those few are left over; so it is with the slots that a
-# job needs of few compute units. No relaxation of one instant says so, nor does a linear one of
-# both, which takes a part of a block from every host.
+# Refutation by counts at two instants. Jobs that run at both instants use the same slots of the
+# same hosts at both. If they use all but a few of the slots that are free at the first instant,
+# blocks that start in between fit only on hosts where slots were released meanwhile, or where the
+# few spare slots are. Likewise for slots that a job needs in few compute units. No relaxation
+# of a single instant yields this, and no linear relaxation of both, because it takes a part of a
+# block from every host.
 
 
 def is_overfull(base: Availability, asked: Sequence[Asked], points: Sequence[int]) -> bool:
-    """Whether jobs find too little room at one of these instants, for who runs since before.
+    """Return whether the jobs cannot fit at one of `points`, because of jobs that run since before.
 
-    asked: all jobs with their starts; what is asked of `points` is judged against every start.
+    asked: all jobs with their starts. Each of `points` is compared with every earlier start.
     """
     if not points:
         return False
@@ -114,11 +120,15 @@ def is_overfull(base: Availability, asked: Sequence[Asked], points: Sequence[int
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """Jobs at their starts, seen from instants before upon later ones."""
+    """Free slots and jobs with fixed starts, at pairs of an earlier and a later instant."""
 
+    #: Free resources given running jobs only.
     base: Availability
+    #: The jobs with their starts and blocks.
     asked: Sequence[Asked]
+    #: First instants of the pairs, in seconds, rising.
     before: list[int]
+    #: Second instants of the pairs, in seconds.
     points: list[int]
     #: Slots free in the base profile, by instant, [H].
     free: dict[int, FloatArray]
@@ -127,11 +137,13 @@ class _View:
     spare: FloatArray
 
     def too_few_hosts(self) -> bool:
-        """Whether blocks that start in between need more hosts than they can have."""
+        """Return whether blocks that start between two instants need more hosts than can have
+        room for them.
+        """
         blocks = [block for _, _, several in self.asked for block in several if block.size > 1]
         for size in sorted({block.size for block in blocks}):
             needed = _pieces_between(blocks, size, self.before, self.points)
-            # If the spare slots suffice for all of them, nothing is refuted.
+            # Enough spare slots for all these blocks: no refutation.
             for i, j in np.argwhere(self.spare < size * needed).tolist():
                 first, second = self.before[i], self.points[j]
                 between = [
@@ -146,7 +158,9 @@ class _View:
         return False
 
     def too_full_units(self) -> bool:
-        """Whether a job that starts in few units (cu[maxcus]) finds none with enough slots."""
+        """Return whether a job limited to few units (cu[maxcus]) cannot find enough slots at its
+        start.
+        """
         for demand, time, _ in self.asked:
             if time not in self.points or len(demand.terms) != 1:
                 continue
@@ -169,10 +183,10 @@ class _View:
 def most_in_units(
     unit: UnitDemand, caps: IntArray, first: FloatArray, second: FloatArray, spare: float
 ) -> float:
-    """No less than what a job finds in the best `maxcus` units at the second instant.
+    """Return an upper bound on the slots of a job in the best `maxcus` units at the second instant.
 
-    caps: what it may take of each host, [H]. first, second, spare: as for :func:`most_pieces`, but
-    that of `spare` some may be free at the first instant alone.
+    caps: slots that the job may take on each host, [H]. first, second, spare: as for
+    :func:`most_pieces`, except that part of `spare` may be free at the first instant only.
     """
     capacity = np.minimum(caps, second)
     grown = np.minimum(capacity, second - np.minimum(first, second))
@@ -185,10 +199,10 @@ def most_in_units(
 
 
 def most_pieces(first: FloatArray, second: FloatArray, size: int, spare: float) -> int:
-    """The most pieces of `size` slots at the second instant.
+    """Return the maximum number of pieces of `size` slots that are free at the second instant.
 
-    first, second: slots free on each host, [H]. spare: slots that may be left over at the first;
-    all others are in use at both.
+    first, second: slots free on each host in the base profile, [H]. spare: slots free at the first
+    instant that no job uses at both; all other slots are in use at both.
     """
     stay = np.minimum(first, second)
     grown = second - stay
@@ -197,7 +211,7 @@ def most_pieces(first: FloatArray, second: FloatArray, size: int, spare: float) 
     cost = np.sort((size * (without + 1) - grown)[further > 0])
     enough = int(np.searchsorted(np.cumsum(cost), spare + SLACK, side="right"))
     found = int(without.sum()) + enough
-    if enough == len(cost):  # every further one takes `size`, which is no less than any before
+    if enough == len(cost):  # a further piece costs `size`, the maximum
         left = (spare + SLACK - float(cost.sum())) // size
         found += int(min(left, float(further.sum()) - enough))
     return found
@@ -209,7 +223,9 @@ def _spare(
     before: Sequence[int],
     points: Sequence[int],
 ) -> FloatArray:
-    """Slots free at the first instant that no job needs that runs at both, [before, points]."""
+    """Return the slots free at the first instant that jobs running at both leave, [before,
+    points].
+    """
     slots = np.array([demand.slots for demand, _, _ in asked], dtype=float)
     starts = np.array([time for _, time, _ in asked])[:, np.newaxis]
     ends = np.array(
@@ -228,7 +244,9 @@ def _spare(
 def _pieces_between(
     blocks: Sequence[Blocks], size: int, before: Sequence[int], points: Sequence[int]
 ) -> FloatArray:
-    """Pieces of jobs that run at the second instant but not yet at the first, [before, points]."""
+    """Return the pieces of jobs that start between two instants and run at the second, [before,
+    points].
+    """
     pieces = np.array([block.count * (block.size // size) for block in blocks], dtype=float)
     later = np.array([[block.start > point for point in before] for block in blocks])
     active = np.array([[block.covers(point) for point in points] for block in blocks])
@@ -239,10 +257,11 @@ def _pieces_between(
 def _too_few(
     first: FloatArray, second: FloatArray, size: int, blocks: Sequence[Blocks], spare: float
 ) -> bool:
-    """Whether blocks that start in between need more hosts than there are, for one set of hosts.
+    """Return whether blocks that start in between exceed the pieces of a set of hosts.
 
-    The sets are those that a job's blocks fit on, and all of these, with the blocks that fit
-    nowhere else. spare: as for :func:`most_pieces`, with what is free at the first instant alone.
+    The sets are the hosts of each block and the union of all; the blocks of a set fit on no other
+    hosts. spare: as for :func:`most_pieces`, including slots that are free at the first instant
+    only.
     """
     spare -= float((first - np.minimum(first, second)).sum())
     if spare < -SLACK:
@@ -256,26 +275,25 @@ def _too_few(
 
 
 def _sets(blocks: Sequence[Blocks]) -> list[BoolArray]:
-    """Different sets of hosts that blocks fit on, and all of them together."""
+    """Return the distinct sets of hosts on which blocks fit, and their union."""
     together = np.logical_or.reduce([block.hosts for block in blocks])
     different = {block.hosts.tobytes(): block.hosts for block in blocks}
     different.setdefault(together.tobytes(), together)
     return list(different.values())
 
 
-# What was refuted once refutes more: a job that asks for no less, beside no fewer jobs.
-#
-# Where a job had no place at an instant beside others at their starts, one whose every placement
-# holds a placement of the first, over the whole of its window, has none either.
+# No-goods: a refuted job refutes larger ones. If a job was infeasible at an instant given other
+# jobs at their starts, then a job is infeasible too if each of its allocations contains an
+# allocation of the first job during the whole window of that job.
 
 
-#: Starts (seconds) of settled jobs, by job.
+#: Ids of settled jobs with their starts (seconds).
 Starts: TypeAlias = Collection[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class _NoGood:
-    """The job has no place at the instant beside these starts."""
+    """A refuted question: the job is infeasible at the instant given these starts."""
 
     demand: Demand
     time: int
@@ -284,21 +302,24 @@ class _NoGood:
 
 @dataclass(slots=True)
 class NoGoods:
-    """Refuted questions."""
+    """The refuted questions of one search, and the test whether they refute another question."""
 
+    #: Free resources given running jobs only.
     base: Availability
-    #: All jobs of the search; a pool large enough for all of them never refuses one.
+    #: All jobs of the search; a pool that has enough for all of them never makes a job infeasible.
     pending: Sequence[Demand] = ()
     _noted: list[_NoGood] = field(default_factory=list)
     _slack: dict[int, bool] = field(default_factory=dict)
 
     def note(self, beside: Starts, demand: Demand, time: int) -> None:
-        """The job has no place at `time` (seconds) beside these jobs at their starts."""
+        """Record that a job is infeasible at `time` (seconds) given jobs at their starts."""
         if len(demand.terms) == 1 and demand.calendar is None and not demand.floors:
             self._noted.append(_NoGood(demand, time, frozenset(beside)))
 
     def refute(self, beside: Starts, demand: Demand, time: int) -> bool:
-        """Whether something noted says that the job has no place at `time` beside these."""
+        """Return whether a recorded refutation covers the job at `time` given jobs at their
+        starts.
+        """
         if not self._noted or len(demand.terms) != 1:
             return False
         there = frozenset(beside)
@@ -310,7 +331,9 @@ class NoGoods:
         )
 
     def _asks_no_less(self, more: Demand, less: Demand, shift: int) -> bool:
-        """Whether every placement of one job, so many seconds later, holds one of the other."""
+        """Return whether each allocation of `more`, `shift` seconds later, contains one of
+        `less`.
+        """
         (wide,), (narrow,) = more.terms, less.terms
         return (
             more.exclusive == less.exclusive
@@ -341,7 +364,7 @@ class NoGoods:
         )
 
     def _has_slack(self, pool: int) -> bool:
-        """Whether a pool has room for all pending jobs at once."""
+        """Return whether a pool has enough for all pending jobs together."""
         if pool not in self._slack:
             points = (self.base.now, *self.base.later_starts)
             most = sum(_most_in_pool(demand, pool) for demand in self.pending)
@@ -351,7 +374,7 @@ class NoGoods:
 
 
 def _spans(demand: Demand, time: int, item: _NoGood) -> bool:
-    """Whether a job from `time` on runs over the whole window that was refuted."""
+    """Return whether a job that starts at `time` runs during the whole refuted window."""
     if time > item.time:
         return False
     if demand.duration is None:
@@ -363,7 +386,7 @@ def _spans(demand: Demand, time: int, item: _NoGood) -> bool:
 
 
 def _holds_shape(wide: TermDemand, narrow: TermDemand) -> bool:
-    """Whether every placement of one term holds slots that make one of the other."""
+    """Return whether each allocation of one term contains an allocation of the other."""
     if narrow.slots > wide.slots:
         return False
     if _same_shape(wide, narrow):
@@ -381,7 +404,7 @@ def _holds_shape(wide: TermDemand, narrow: TermDemand) -> bool:
 
 
 def _same_shape(one: TermDemand, other: TermDemand) -> bool:
-    """Whether two terms take as many slots in the same way."""
+    """Return whether two terms request equal slots with equal constraints on hosts."""
     return (
         one.slots == one.max_slots == other.slots == other.max_slots
         and (one.block, one.one_host) == (other.block, other.one_host)
@@ -410,7 +433,7 @@ def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
 
 
 def _tile(term: TermDemand) -> int | None:
-    """The slots of a tile where all hosts have the same, None if they do not."""
+    """Return the slots of a tile if all candidate hosts have the same tile, else None."""
     if term.ptile is None or term.one_host or not term.candidates.size:
         return None
     tiles = np.unique(term.ptile[term.candidates])
@@ -418,7 +441,7 @@ def _tile(term: TermDemand) -> int | None:
 
 
 def _covers(more: Use, less: Use, shift: int, last: float) -> bool:
-    """Whether one use, so many seconds after its start, is never below another up to `last`."""
+    """Return whether one use, `shift` seconds after its start, is at least another until `last`."""
     if (more.index, more.per, more.once) != (less.index, less.per, less.once):
         return False
     steps: Iterable[int] = {
@@ -434,7 +457,7 @@ def _covers(more: Use, less: Use, shift: int, last: float) -> bool:
 
 
 def _most_in_pool(demand: Demand, pool: int) -> float:
-    """The most that a job can ever hold of a pool."""
+    """Return the maximum amount that a job can reserve in a pool."""
     return sum(
         (1 if use.per is Per.JOB else max(term.slots, term.max_slots)) * use.reservation.initial
         if use.per is not Per.WHOLE
@@ -446,18 +469,16 @@ def _most_in_pool(demand: Demand, pool: int) -> float:
     )
 
 
-# Placement by counts: how many blocks of each job go to each class of hosts, not to which host.
-#
-# Hosts of the same compute units make a class: with racks of identical hosts one variable for job
-# and rack takes the place of one for job and host. What the counts refute no placement has; what
-# they leave open is tried out in the order of the starts, on as many hosts of each class as they
-# say. For jobs that take their hosts whole that always succeeds: what is free when one starts
-# stays so.
+# Allocation by counts: the number of blocks of each job in each class of hosts. Hosts in the same
+# compute units form a class; with racks of identical hosts, one variable per job and rack replaces
+# one per job and host. If the counts are infeasible, every allocation is. Feasible counts are tried
+# in the order of starts, with as many hosts of each class as counted; for jobs with whole hosts
+# this always succeeds, because free hosts stay free while a job runs.
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Blocks of a job and how many of them go to each class."""
+    """Blocks of a job with the variable number of blocks in each class."""
 
     job: int
     blocks: Blocks
@@ -465,7 +486,7 @@ class _Part:
 
 
 class ClassCounts:
-    """The counts of some jobs at fixed starts."""
+    """CP-SAT model of block counts per host class, for some jobs at fixed starts."""
 
     def __init__(self, base: Profile, asked: Sequence[Asked]) -> None:
         self.base = base
@@ -487,12 +508,14 @@ class ClassCounts:
 
     @staticmethod
     def size(hosts: int, asked: Sequence[Asked]) -> int:
-        """Return the number of counts that the model would have."""
+        """Return the number of integer variables that the model would have."""
         members = classes_of(hosts, [job for job, _, _ in asked])
         return len(members) * sum(len(several) for _, _, several in asked)
 
     def solve(self, budget: Budget, *, seconds: float, effort: float) -> tuple[str, list[IntArray]]:
-        """Status, and the blocks of each job in each class, [classes]."""
+        """Solve the model; return the status and the blocks of each job in each class,
+        [classes].
+        """
         if self.hopeless:
             return "INFEASIBLE", []
         status, solver = run(self.model, budget, seconds=seconds, effort=effort, feasibility=True)
@@ -515,11 +538,11 @@ class ClassCounts:
         return _Part(number, blocks, counts)
 
     def _pieces(self, hosts: IntArray, point: int, size: int) -> int:
-        """Return how many blocks of this many slots are free on some hosts."""
+        """Return the number of blocks of `size` slots that are free on some hosts."""
         return int((self.base.free(SLOTS, point)[hosts].clip(0) // size).sum())
 
     def _limit_units(self, number: int, demand: Demand) -> None:
-        """cu[maxcus]."""
+        """Add the limit on the compute units of a job (cu[maxcus])."""
         unit = demand.terms[0].unit
         if unit is None or unit.maxcus is None:
             return
@@ -548,7 +571,7 @@ class ClassCounts:
                     self.model.add(sum(terms) <= self._pieces(hosts, point, piece))
 
     def placed(self, counts: Sequence[IntArray]) -> dict[str, Start] | None:
-        """Places with so many blocks of each job in each class; None if they are not found."""
+        """Return starts with these numbers of blocks in each class, None if none were found."""
         profile = self.base.copy()
         found: dict[str, Start] = {}
         order = sorted(range(len(self.asked)), key=lambda number: self.asked[number][1])
@@ -570,7 +593,9 @@ class ClassCounts:
         several: Sequence[Blocks],
         counts: IntArray,
     ) -> Demand:
-        """The job on as many hosts of each class as its blocks need, the fullest first."""
+        """Return the job with its candidates limited to the needed hosts of each class, fullest
+        first.
+        """
         (term,) = demand.terms
         caps = profile.capacity(demand, term, term.alternatives[0], time).caps
         size = max((blocks.size for blocks in several), default=1)
@@ -586,7 +611,7 @@ class ClassCounts:
 
 
 def classes_of(hosts: int, demands: Sequence[Demand]) -> list[IntArray]:
-    """The hosts of each class: those that are in the same units to all jobs."""
+    """Return the hosts of each class: hosts that are in the same unit for every job."""
     keys = {id(unit.unit_of): unit.unit_of for d in demands if (unit := d.terms[0].unit)}
     if not keys:
         return [np.arange(hosts)]

@@ -1,4 +1,9 @@
-"""Bounds and likely starts from possible starts of jobs in several pools at once."""
+"""Lower bounds and guiding starts from possible starts of whole jobs in several pools.
+
+The pools are those of :mod:`.pool_bounds`. A best plan of the pools needs few instants: a job that
+starts neither at a change of the base profile nor at the end of another job could start one second
+earlier.
+"""
 
 from __future__ import annotations
 
@@ -16,46 +21,45 @@ from .backends import new_program, solve
 from .costs import Costs
 from .pool_bounds import GLIMPSE, WORK, pools_of
 
-# Possible starts of jobs in several pools at once, and rows that keep them within what there is.
-#
-# The pools are those of :mod:`.pool_bounds`. Whatever is pooled, a best plan of the pools needs
-# few instants: a job that starts neither where the base changes nor where another ends could
-# start a second before.
-
-
-#: Instants and possible starts that a model may have.
+#: Limits of a complete model: instants, and possible starts of all jobs.
 MAX_INSTANTS = 1500
 MAX_STARTS = 30_000
-#: Starts where only some are taken, and instants of each job then, at least.
+#: Size of a sample of starts: possible starts of all jobs, and minimum number of instants of each
+#: job.
 SOME_STARTS = 30_000
 MIN_INSTANTS = 30
-#: Parts of a piece that are counted, and bits of the largest cost.
+#: Resolution of amounts: units of one piece. Resolution of costs: bits of the largest extra cost.
 FINE = 64
 BITS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class StartsRow:
-    """One row of the model: amounts that starts take of a pool at an instant, and its capacity."""
+    """One capacity row: starts that use a pool at an instant, their amounts, and the capacity."""
 
+    #: Positions of the starts in the table.
     starts: IntArray
+    #: Amount of each start, in units of 1/FINE.
     amounts: IntArray
+    #: Capacity of the pool, in units of 1/FINE.
     limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class StartTable:
-    """Possible starts: whose, when, and what each costs more than the job's first, shifted right
-    by `bits`.
-    """
+    """Table of possible starts of all jobs, with one position for each start."""
 
+    #: Number of the job of each start.
     jobs: IntArray
+    #: Second of each start.
     times: IntArray
+    #: Extra cost over the first start of the job, shifted right by `bits`.
     costs: IntArray
+    #: Number of bits dropped from the costs.
     bits: int
 
     def of(self, count: int) -> list[IntArray]:
-        """The positions of each job's starts."""
+        """Return the positions of the starts of each of `count` jobs."""
         return [np.flatnonzero(self.jobs == number) for number in range(count)]
 
 
@@ -66,10 +70,10 @@ def possible_starts(
     alone: Mapping[str, int],
     capacity: int,
 ) -> StartTable | None:
-    """All starts with which a job alone does not cost more than there is room for, of those that a
-    best plan of the pools needs; None: too many.
+    """Return all starts that a best plan of the pools may need; None if there are too many.
 
-    capacity: what all jobs together may cost more than alone, in units.
+    Starts whose extra cost exceeds `capacity` are excluded. capacity: extra cost of all jobs
+    together over their earliest starts, in units.
     """
     ranges = _ranges(jobs, costs, alone, capacity)
     end = max((last for _, last in ranges), default=0)
@@ -91,9 +95,9 @@ def some_starts(
     alone: Mapping[str, int],
     capacity: int,
 ) -> StartTable:
-    """Return a sample of about SOME_STARTS of these starts; results for the sample are no bounds.
+    """Return about SOME_STARTS possible starts as a sample, which gives no valid bounds.
 
-    If there are too many instants, the sample takes some of them at even distances.
+    If there are too many instants, the sample takes instants at even distances.
     """
     ranges = _ranges(jobs, costs, alone, capacity)
     end = max(last for _, last in ranges)
@@ -113,7 +117,7 @@ def some_starts(
 def _ranges(
     jobs: Sequence[Demand], costs: Costs, alone: Mapping[str, int], capacity: int
 ) -> list[tuple[int, int]]:
-    """The first and the last start of each job that there is room for."""
+    """Return the first and the last start of each job whose extra cost is at most `capacity`."""
     found = []
     for demand in jobs:
         cost, first = costs.jobs[demand.job.id], alone[demand.job.id]
@@ -138,9 +142,7 @@ def _table(jobs: Sequence[Demand], costs: Costs, times: Sequence[IntArray]) -> S
 
 
 def _instants(begin: IntArray, durations: IntArray, end: int) -> IntArray | None:
-    """Return the instants up to `end` and those one duration after another; None if they are too
-    many.
-    """
+    """Return the instants up to `end` that are sums of a begin and durations, None if too many."""
     found = new = begin[begin <= end]
     while new.size:
         if found.size > MAX_INSTANTS:
@@ -183,10 +185,10 @@ def solved_program(
     budget: Budget,
     work: float = WORK,
 ) -> Any | None:
-    """The program, solved, of so many jobs; None if that takes too long.
+    """Return the solved linear program for `count` jobs, None if it takes too long.
 
-    Its variables are the starts in order, its first constraints the jobs, the others the rows.
-    work: deterministic time, about seconds; nobody is heard meanwhile.
+    Its variables are the starts in their order. Its first constraints are the jobs, followed by the
+    rows. work: deterministic time, about seconds; it cannot be interrupted.
     """
     from ortools.linear_solver import linear_solver_pb2
 
@@ -209,36 +211,33 @@ def solved_program(
     return program if solve(program, work=work, seconds=seconds) else None
 
 
-# A bound, and starts that come to it, from whole jobs in several pools at once.
-#
-# The pools are those of :mod:`.pool_bounds`. A linear program lets fractions of jobs share
-# them; here each job has one start. Whatever is pooled, a best plan of the pools needs few
-# instants: a job that starts neither where the base changes nor where another ends could start a
-# second before. Most of the starts cannot be part of a plan as good as the known one, by prices:
-# what is left is small enough for an exact model. All that is said is computed in whole numbers.
+# A lower bound, and starts with a cost near it, from whole jobs in several pools. A linear program
+# lets fractions of a job start at different instants; here each job has one start. By the prices of
+# the linear program, most starts cannot be part of a plan as good as the known one; the remaining
+# starts fit into an exact model. All bounds are computed in integers.
 
 
-#: Prices to the unit of cost.
+#: Integer prices for one unit of cost.
 SCALE = 1 << 20
-#: Seconds and deterministic effort of the exact model, at most, and its share of the time left.
+#: Limits of the exact model: seconds, deterministic effort, and share of the remaining time.
 SECONDS = 6.0
 EFFORT = 5.0
 SHARE = 0.3
-#: Beyond so much nothing is computed in 64 bits.
+#: Largest number for which sums are computed in 64 bits.
 HUGE = float(1 << 61)
-#: Plans are looked for that cost so much more than alone, in shares of what the best bound so far
-#: does: the fewer, the smaller the model.
+#: Limits on the extra cost of the plans searched first, as multiples of the known lower bound on
+#: it; a smaller limit makes a smaller model.
 FIRST_ROOMS = (1.25, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedStarts:
-    """Result of the start model."""
+    """Result of the start model: a lower bound and guiding starts."""
 
-    #: No plan costs less, in units.
+    #: Lower bound on the cost of any plan, in units.
     bound: int
-    #: Seconds, by job, of jobs whose sum comes near it if only the pools counted; none where none
-    #: were found.
+    #: Start of each job in seconds by id, with a total cost near the bound; empty if none were
+    #: found.
     starts: Mapping[str, int]
 
 
@@ -250,10 +249,10 @@ def bound_of_starts(
     between: tuple[int, int],
     budget: Budget,
 ) -> BoundedStarts | None:
-    """No plan of `demands` costs less, in units; None if there is nothing to say.
+    """Return a lower bound on the cost of any plan of `demands`, in units; None if none was found.
 
-    alone: the earliest start of each job by itself (seconds). between: a bound that is known, and
-    what a known plan costs, in units: of plans that cost more nothing is asked.
+    alone: earliest start of each job given running jobs only (seconds). between: known lower bound
+    and cost of the known plan, in units; plans with a higher cost are ignored.
     """
     if costs.largest or any(len(demand.terms) != 1 for demand in demands):
         return None
@@ -282,9 +281,9 @@ def _within(
     capacity: int,
     budget: Budget,
 ) -> BoundedStarts | None:
-    """Return the bound for plans that cost at most `capacity` units beyond the jobs alone.
+    """Return the bound for plans that cost at most `capacity` units more than the earliest starts.
 
-    The bound is at most `capacity`; there are no starts if no such plan can exist.
+    The bound is at most `capacity`. The starts are empty if no such plan can exist.
     """
     starts = possible_starts(problem, jobs, costs, alone, capacity)
     if starts is None:
@@ -334,7 +333,9 @@ def _priced(
 def _prices(
     starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
 ) -> list[int] | None:
-    """The price of an amount of each row, from the linear program; None if it is not solved."""
+    """Return the price of one amount of each row from the linear program, None if it is not
+    solved.
+    """
     program = solved_program(starts, rows, count, budget)
     if program is None:
         return None
@@ -345,9 +346,9 @@ def _prices(
 def _solved(
     starts: StartTable, rows: Sequence[StartsRow], kept: IntArray, count: int, budget: Budget
 ) -> tuple[int | None, list[int]]:
-    """The least cost with these starts alone, or a bound of it, and the positions that have it.
+    """Return the minimum cost with these starts, or a lower bound of it, and the chosen positions.
 
-    None if no choice of them keeps the rows.
+    The cost is None if no choice of starts obeys the rows.
     """
     from ortools.sat.python import cp_model
 
@@ -378,16 +379,15 @@ def _solved(
     return round(solver.best_objective_bound), found
 
 
-# Starts that jobs are likely to have, by a linear program of several pools that may split jobs.
-#
-# They bound nothing, but say who goes before whom: plans in the order of mean starts, and of the
-# instants at which some share of a job has started, are good ones (list scheduling by alpha-
-# points: Phillips, Stein, Wein 1998; Goemans 1997).
+# Guiding starts from a linear program over several pools, which may split jobs. They give no bound,
+# but a good order of jobs: the order of mean starts, and the order of the instants at which a share
+# of each job has started (list scheduling by alpha-points: Phillips, Stein, Wein 1998; Goemans
+# 1997).
 
 
-#: Deterministic time of the program, about seconds: most take one or two.
+#: Deterministic time of the linear program for guides, about seconds; most need one or two.
 GUIDE_WORK = 12.0
-#: The shares of a job by whose starts it is placed.
+#: Shares of a job; each gives a guide by the instants at which this share has started.
 SHARES = (0.1, 0.5, 0.9)
 
 
@@ -399,9 +399,9 @@ def likely_starts(
     most: int,
     budget: Budget,
 ) -> list[Mapping[str, int]]:
-    """Guides for plans that cost no more than `most`, in units: starts in seconds, by job.
+    """Return guides for plans with a cost of at most `most` units: starts in seconds by job id.
 
-    alone: the earliest start of each job by itself (seconds). Empty where there is nothing to say.
+    alone: earliest start of each job given running jobs only (seconds). Empty if there is no guide.
     """
     if costs.largest or any(len(demand.terms) != 1 for demand in demands):
         return []

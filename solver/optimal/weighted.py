@@ -1,8 +1,9 @@
-"""Joint plans for objectives that trade jobs against each other: weighted starts, makespan, …
+"""Joint plans for objectives that trade jobs against each other, such as weighted starts or
+makespan.
 
-A search comes first; where the problem is small enough one exact model proves
-or improves it; the bound is the best of that model's and of each job's earliest start alone. Plans
-and bounds are compared in the whole units of the costs, so that equal means equal.
+A search runs first. If the problem is small enough, an exact model then proves or improves the
+plan. The bound is the best of the bounds of the relaxations, of the exact model and of the earliest
+starts. Costs are compared in integer units, so that equality is exact.
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ from .order_search import Extent, Starts, guided_plan, improve, times_of
 from .pool_bounds import bound_of_pools, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
-#: Share of the remaining time for plans in the order of the pools' starts, and how often these are
-#: requested again, in addition to each better plan.
+#: Share of the remaining time for decoding plans in the order of pool starts, and the number of
+#: rounds that recompute these starts after a better plan.
 GUIDED_SHARE = 0.5
 GUIDED_ROUNDS = 2
-#: Share of the time left that the searches may take where the exact model follows, and their moves.
+#: Limits of the search if the exact model follows: share of the remaining time, and number of
+#: moves.
 EXACT_SHARE = 0.35
 MOVES_BEFORE_EXACT = 400
-#: Share of the time left that the exact model may take.
+#: Share of the remaining time that the exact model may take.
 PROOF_SHARE = 0.7
-#: Moves of the searches under a deterministic effort, for each unit of it.
+#: Moves of the search for each unit of a deterministic effort.
 MOVES_PER_EFFORT = 40
 
 Tell = Callable[[int, int], None]
@@ -44,22 +46,23 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The best plan so far."""
+    """The incumbent, its lower bound and the state of its proof."""
 
+    #: Start of each job by id.
     starts: Starts
-    #: Cost of the plan, in units.
+    #: Cost of the incumbent, in units.
     total: int
-    #: A bound of the cost of any plan, in units.
+    #: Lower bound on the cost of any plan, in units.
     low: int
-    #: Optimal with every weight kept to nine digits.
+    #: Whether a model that keeps nine digits of every weight proved the incumbent optimal.
     settled: bool = False
-    #: A model was solved to its end, but could not hold all digits of the weights: more time would
-    #: not tell more.
+    #: Whether a model was solved to its end without all digits of the weights; more time then
+    #: proves nothing more.
     coarse: bool = False
 
     @property
     def close(self) -> bool:
-        """Whether no plan can be better in the first nine digits of the value."""
+        """Return whether no plan can be better within the first nine digits of the cost."""
         return (self.total - self.low) << (DIGITS - 1) <= self.total
 
     @property
@@ -67,11 +70,11 @@ class _Found:
         return self.total <= self.low or (self.settled and self.close)
 
     def better(self, starts: Starts, total: int) -> _Found:
-        """With a plan, if that is as good."""
+        """Return a copy with the given plan if its cost is not higher, else this object."""
         return replace(self, starts=starts, total=total) if total <= self.total else self
 
     def above(self, bound: int | None) -> _Found:
-        """With a bound, if that says more."""
+        """Return a copy with the given lower bound if it is higher, else this object."""
         return self if bound is None or bound <= self.low else replace(self, low=bound)
 
 
@@ -84,10 +87,10 @@ def plan_weighted(
     *,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """The best plan found for an objective, with a bound; proved where the two meet.
+    """Return the best plan found for an objective, with a lower bound; proved if both are equal.
 
-    jointly: places jobs at fixed starts, for those that find no place one after another.
-    Raises InputError for a job that the objective cannot weigh.
+    jointly: places jobs at fixed starts, for jobs that are infeasible one after another. Raises
+    InputError for a job that the objective cannot weigh.
     """
     costs = Costs.of(objective, problem.demands, problem.instance.now)
     alone = earliest_alone(problem)
@@ -115,10 +118,14 @@ def _search_and_prove(
     found: _Found,
     tell: Tell,
 ) -> _Found:
-    """The pool of all slots, bounds with plans by them, a search, the exact model, a search."""
+    """Improve and prove the incumbent within the budget.
+
+    The steps are: the pool of all slots, bounds with plans in their order, a search, the exact
+    model, and another search.
+    """
     placed = [demand for demand in problem.demands if demand.job.id in found.starts]
     if any(demand.latest is not None for demand in placed):
-        # The models know no bound of starts and no run that ends sooner (-t).
+        # These models support no latest start and no job that is killed early (-t).
         return _search(problem, costs, budget, alone, found, False, tell)
     least = {job: alone[job] for job in found.starts}
     within = costs.within(least, found.total)
@@ -150,7 +157,9 @@ def _search_and_prove(
 def _by_likely_starts(
     problem: PlanningProblem, costs: Costs, budget: Budget, alone: Mapping[str, int], found: _Found
 ) -> _Found:
-    """With plans in the order of starts that a linear program of the pools mixes."""
+    """Return the incumbent, improved by plans in the order of starts that a linear program
+    gives.
+    """
     placed = [demand for demand in problem.demands if demand.job.id in alone]
     for _ in range(GUIDED_ROUNDS):
         before = found.total
@@ -166,7 +175,9 @@ def _by_likely_starts(
 def _by_whole_jobs(
     problem: PlanningProblem, costs: Costs, budget: Budget, alone: Mapping[str, int], found: _Found
 ) -> _Found:
-    """With the bound of whole jobs in all pools, and a plan in the order of its starts."""
+    """Return the incumbent with the bound of whole jobs in all pools, and a plan in the order of
+    its starts.
+    """
     if found.proved or budget.exhausted():
         return found
     placed = [demand for demand in problem.demands if demand.job.id in alone]
@@ -185,7 +196,7 @@ def _guided(
     found: _Found,
     guides: Sequence[Mapping[str, int]],
 ) -> _Found:
-    """With the best of the plans in the orders of these starts that there is time for."""
+    """Return the incumbent, improved by plans in the orders of these starts, while time is left."""
     until = budget.elapsed() + GUIDED_SHARE * budget.left()
 
     def stop() -> bool:
@@ -208,9 +219,9 @@ def _search(
     exact: bool,
     tell: Tell,
 ) -> _Found:
-    """The best of large neighbourhoods.
+    """Return the incumbent, improved by large-neighbourhood search.
 
-    exact: an exact model has most of the time.
+    exact: whether an exact model follows, which receives most of the time.
     """
     seconds = min(budget.left(), 3600.0) * (EXACT_SHARE if exact else 1.0)
     moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
@@ -229,9 +240,10 @@ def _search(
 
 
 def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
-    """The earliest start of each job beside what runs: no plan can start it before.
+    """Return the earliest start of each job given running jobs only, in seconds by id.
 
-    Of one that waits for others: where those start as early as they could alone.
+    No plan can start a job earlier. A job with a dependency starts after the earliest starts of the
+    jobs that it depends on.
     """
     found: dict[str, int] = {}
     for demand in problem.demands:
@@ -255,7 +267,7 @@ def _prove(
     alone: dict[str, int],
     found: _Found,
 ) -> _Found:
-    """Run the exact model from the incumbent; the better plan and the better bound."""
+    """Run the exact model from the incumbent; return the better plan with the better bound."""
     from .interval_model import IntervalModel
 
     demands = [demand for demand in problem.demands if demand.job.id in found.starts]
@@ -276,7 +288,8 @@ def _prove(
     return found
 
 
-#: Notes on plans that the models could not prove, or not in all digits, because of 64-bit numbers.
+#: Notes on plans that the models could not prove, or could prove to nine digits only, because of
+#: the range of 64-bit numbers.
 TOO_FAR_APART = (
     "the weights have more digits than 64-bit models hold: what they can prove is proved, "
     "a longer limit does not help"
@@ -289,7 +302,10 @@ NINE_DIGITS = (
 def _as_plan(
     problem: PlanningProblem, costs: Costs, alone: Mapping[str, int], found: _Found, why: str
 ) -> Plan:
-    """why: what keeps the jobs without a start from being proved to have none, "" if nothing."""
+    """Return the result as a plan.
+
+    why: the reason why jobs without a start are not proved infeasible, "" if they are.
+    """
     demands = [with_eligible_time(demand, times_of(found.starts)) for demand in problem.demands]
     unplaced = [
         Unplaced(

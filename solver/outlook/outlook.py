@@ -87,19 +87,24 @@ def starts_in_steps(
     """Return the same answer, and publish its first parts before.
 
     publish: takes an answer without possible starts, in which jobs may be "not examined"; called
-    once or twice. cancel: stops everything. skip_plan: stops the plan alone.
+    once or twice. cancel: stops the simulation; then no plan is made. skip_plan: stops the plan.
     """
     part = limits.first, lambda run: publish(outlook_of(instance, run, None))
     budget = Budget(limits.configured, cancel=cancel)
     configured = run_as_configured(instance, budget=budget, first_part=part)
     reasons = Budget(limits.plan, cancel=cancel)
-    publish(outlook_of(instance, configured, None, reasons))
+    first = outlook_of(instance, configured, None, reasons)
+    if cancel.is_set():
+        return first
+    publish(first)
     found = plan(instance, "optimal", time_limit=limits.plan, cancel=skip_plan)
     return outlook_of(instance, configured, found, reasons)
 
 
 def configured_within(instance: Instance, whole: Budget, share: float) -> ConfiguredRun:
-    """The scheduler run on as configured, in this share of the seconds left."""
+    """Return the simulation of the scheduler as configured, within this share of the seconds
+    left.
+    """
     budget = Budget(whole.time_share(share), cancel=whole.cancel)
     return run_as_configured(instance, budget=budget)
 
@@ -112,8 +117,8 @@ def outlook_of(
 ) -> Outlook:
     """Return the answers that follow from a run as configured and an optimal plan of an instance.
 
-    found: None if no such plan was made, so that possible starts are not known. budget: of the
-    reasons why jobs have no start; where it is over they are not examined.
+    found: None if no such plan was made, so that possible starts are unknown. budget: for the
+    reasons why jobs have no start; jobs that it does not reach are not examined.
     """
     order = priority_order(instance)
     found = None if found is None else without_idle_needs(found, configured)
@@ -176,9 +181,10 @@ def _unheeded(instance: Instance, jobs: Sequence[Job]) -> dict[str, list[Omissio
 def plan_states(
     instance: Instance, plan: Plan, budget: Budget | None = None
 ) -> dict[str, tuple[State, str]]:
-    """The state of each job for which a plan of all jobs has no place, and what must happen.
+    """Return state and condition of each job that a plan of all jobs leaves without a start.
 
-    What does not start in the plan is taken not to start; where the budget is over it is left out.
+    Jobs without a start in the plan are assumed not to start. Jobs that the budget does not reach
+    are missing.
     """
     words = plan.missing_starts()
     known = ("no place",) if plan.may_improve else ("no place", "no place found")
@@ -205,7 +211,9 @@ def words_of(plan: Plan, states: Mapping[str, tuple[str, str]]) -> dict[str, str
 
 
 def without_idle_needs(plan: Plan, configured: ConfiguredRun) -> Plan:
-    """The plan without a need of BACKFILL where the scheduler starts the job as soon anyway."""
+    """Return the plan without needs of BACKFILL for jobs that the scheduler starts as early
+    anyway.
+    """
     if not any(item.needs_backfill for item in plan):
         return plan
 
@@ -220,7 +228,7 @@ def without_idle_needs(plan: Plan, configured: ConfiguredRun) -> Plan:
 def _states(
     instance: Instance, order: Sequence[Job], configured: ConfiguredRun, budget: Budget
 ) -> dict[str, tuple[State, str]]:
-    """The state, and what must happen, of each job that does not start as configured."""
+    """Return state and condition of each job that does not start as configured."""
     without = [job for job in order if job.id not in configured.starts]
     found: dict[str, tuple[State, str]] = {}
     if not configured.cut:
@@ -235,7 +243,7 @@ def _reasons(
     waiting: Mapping[str, str],
     budget: Budget,
 ) -> dict[str, tuple[State, str]]:
-    """The states of jobs without a start, as far as the budget lasts; options as of `Reasons`."""
+    """Return the states of jobs without a start, within the budget; options as of `Reasons`."""
     found: dict[str, tuple[State, str]] = {}
     if not without:
         return found
@@ -284,8 +292,13 @@ def _of_job(
         possible_cautions=tuple(
             omission for omission in left_out.get(job.id, ()) if omission.name not in names
         ),
+        alternatives=(_alternative(started), _alternative(item)),
         **possible,
     )
+
+
+def _alternative(item: PlannedJob | None) -> int:
+    return 0 if item is None else item.requirement_alternative
 
 
 def _possible(item: PlannedJob) -> dict[str, Any]:
@@ -306,7 +319,7 @@ def _unplaced(found: Plan | None) -> dict[str, str]:
 
 
 def by_job(omissions: Sequence[Omission], jobs: Sequence[Job]) -> dict[str, list[Omission]]:
-    """The omissions that touch each of some jobs, of one name the first, in their order."""
+    """Return the omissions that affect each of some jobs, one per name, in their order."""
     found: dict[str, dict[str, Omission]] = {}
     asked = {job.id for job in jobs}
     for item in omissions:

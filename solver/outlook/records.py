@@ -33,7 +33,6 @@ from ..precedence import (
     Several,
 )
 from ..problem import PlanningProblem
-from ..resolve import UNDER_THE_FIRST
 from ..rules.guarantees import on_loans
 
 #: What is known of the start of a job as the cluster is configured:
@@ -81,8 +80,8 @@ class JobOutlook:
     proved_if: tuple[str, ...] = ()
     #: Reason for the possible start, a sentence.
     waits_for: str = ""
-    #: Why the simulated scheduler does not start it when it first looks at it, and which jobs end
-    #: as it does, a sentence.
+    #: Why the simulated scheduler does not start the job at its first dispatch attempt, and which
+    #: jobs end at its start; one sentence.
     held_back: str = ""
     #: What must happen before it starts, or why it cannot start here and what would fit; "" if
     #: it starts.
@@ -92,6 +91,9 @@ class JobOutlook:
     #: Further rules that only the plan of the possible start omits; the simulated scheduler obeys
     #: them. They prevent a proof of the possible start.
     possible_cautions: tuple[Omission, ...] = ()
+    #: Indices of the alternatives in braces of its requirement, as configured and of the possible
+    #: start.
+    alternatives: tuple[int, int] = (0, 0)
 
     @property
     def sooner_by(self) -> int | None:
@@ -105,7 +107,9 @@ class JobOutlook:
         return self.as_configured - self.possible
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Plain data, times in seconds from the origin; ISO stamps beside them where it has one."""
+        """Return the fields as a JSON object; times in seconds from the origin, also as ISO
+        stamps.
+        """
         record: dict[str, Any] = {
             "job": self.job,
             "slots": self.slots,
@@ -127,6 +131,8 @@ class JobOutlook:
             "cautions": [item.to_dict() for item in self.cautions],
             "possible_cautions": [item.to_dict() for item in self.possible_cautions],
         }
+        if any(self.alternatives):
+            record["alternatives"] = list(self.alternatives)
         return with_stamps(record, origin, TIMES)
 
 
@@ -155,7 +161,7 @@ class Outlook:
         return len(self.jobs)
 
     def __getitem__(self, job: str) -> JobOutlook:
-        """The outlook of a job; UnknownNameError (a KeyError) where there is none."""
+        """Return the outlook of a job; raises UnknownNameError (a KeyError) for an unknown job."""
         found = self.get(job)
         if found is None:
             raise UnknownNameError.among("job", job, [item.job for item in self.jobs])
@@ -176,7 +182,7 @@ class Outlook:
         }
 
     def cautions(self) -> Mapping[str, tuple[Omission, Sequence[str]]]:
-        """The rules not considered, by name, with the jobs that they affect, in order."""
+        """Return the omitted rules by name, with the jobs that they affect, in order."""
         found: dict[str, tuple[Omission, list[str]]] = {}
         for item in self.jobs:
             for caution in (*item.cautions, *item.possible_cautions):
@@ -184,7 +190,7 @@ class Outlook:
         return found
 
     def unheeded(self) -> tuple[Omission, ...]:
-        """The settings of the jobs that no method considers, one entry per name, in order."""
+        """Return the settings of the jobs that no method supports, one entry per name, in order."""
         return tuple({c.name: c for item in self.jobs for c in item.cautions}.values())
 
 
@@ -193,8 +199,6 @@ class Outlook:
 
 #: Message if no input states an end.
 UNKNOWN_END = "nothing says when what it waits for ends"
-#: Condition of a job whose first alternative in braces cannot be placed.
-LATER_FITS = "a later alternative of its -R fits"
 #: From what comes by itself to what never comes: of several obstacles the last one counts, of
 #: several ways the first one.
 _HOPE: tuple[State, ...] = ("starts", "not examined", "unknown end", "starts if", "impossible")
@@ -247,11 +251,8 @@ class Reasons:
         return self._awaited.get(job.id, _HOLDS).state != "starts"
 
     def _found(self, job: Job, awaited: Stated) -> Stated:
-        """awaited: what becomes of its start condition."""
+        """Return the state of a job. awaited: the state of its start condition."""
         if why := self._why_nowhere(job):
-            if self._has_later_alternatives(job):
-                why = why.removeprefix(UNDER_THE_FIRST)
-                return Stated("starts if", f"{LATER_FITS} ({UNDER_THE_FIRST}{why})")
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
@@ -300,22 +301,22 @@ class Reasons:
         return earliest_start(problem.empty, demand) is not None
 
     def _why_nowhere(self, job: Job) -> str:
-        """Why a job has no place here, with every queue active and every host open; "": it has."""
+        """Return why a job fits nowhere with all queues active and all hosts open; "" if it
+        fits.
+        """
         if refused := self._refused.get(job.id, ""):
             return refused
+        why = [self._why_nowhere_under(item) for item in self._at_best.resolver.under_each(job)]
+        return why[0] if all(why) else ""
+
+    def _why_nowhere_under(self, job: Job) -> str:
+        """As :meth:`_why_nowhere`, under one alternative of the requirement."""
         if self._fits(self.problem, self.problem.demand_of(job)):
             return ""
         demand = self._at_best.demand_of(job)
         if self._fits(self._at_best, demand):
             return ""
         return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
-
-    def _has_later_alternatives(self, job: Job) -> bool:
-        """Return whether a job may be placed under alternatives of -R that plans omit."""
-        why = self._at_best.demand_of(job).impossible
-        if job.id in self._refused or (why and not why.startswith(UNDER_THE_FIRST)):
-            return False
-        return self._at_best.resolver.has_alternatives(job)
 
     def _shut_for(self, job: Job) -> str:
         """Return the closed or down hosts that have to return; "" if the job fits on the others."""
@@ -341,7 +342,7 @@ class Reasons:
 
     @cached_property
     def _refused(self) -> Mapping[str, str]:
-        """The jobs that no share lets start, each with the reason."""
+        """Return the jobs that have no share, each with the reason."""
         found = admissions(self.instance)
         return {job: item.refused for job, item in found.items() if item.refused}
 
@@ -352,7 +353,7 @@ class Reasons:
 
     @cached_property
     def _at_best(self) -> PlanningProblem:
-        """The instance with every host open and every queue active."""
+        """Return the instance with all hosts open and all queues active."""
         instance, cluster = self.instance, self.instance.cluster
         if not self._is_shut.any() and all(queue.active for queue in instance.queues):
             return self.problem
@@ -409,7 +410,7 @@ class Reasons:
         return found
 
     def _after(self, event: After, other: Stated) -> Stated:
-        """other: the state of the job whose start or end is waited for."""
+        """Return the state of a job that depends on another one; other: state of the other job."""
         if other.state == "starts":
             item = self.starts[event.job]
             if event.start or item.finish is not None:
@@ -425,7 +426,7 @@ def _hope(item: Stated) -> int:
 
 
 def _with_what_nobody_knows(job: Job, release: Awaited, found: Stated) -> Stated:
-    """A condition that also asks what no time says: that a job fails, a message, a count."""
+    """Return a condition that also depends on unknown events: a failure, a message, a count."""
     if release.left_out and found.state == "unknown end":
         return Stated("starts if", f"{_holds(job)}; {found.why}")
     return found
@@ -437,7 +438,7 @@ def _holds(job: Job) -> str:
 
 
 def _without(demand: Demand, closed: BoolArray) -> Demand:
-    """The job on the hosts that are not closed, [H]."""
+    """Return the job on the hosts that are not closed, [H]."""
     terms = tuple(
         replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
     )
@@ -445,7 +446,7 @@ def _without(demand: Demand, closed: BoolArray) -> Demand:
 
 
 def _some(names: list[str]) -> str:
-    """``n1``, ``n1 and n2``, ``3 hosts (n1, n2 …)``."""
+    """Return text such as ``n1``, ``n1 and n2`` or ``3 hosts (n1, n2 …)``."""
     if len(names) <= 2:
         return " and ".join(names)
     return f"{len(names)} hosts ({', '.join(names[:2])} …)"

@@ -25,10 +25,10 @@ from .supply import Supply
 def fewest_uneven(
     whole: IntArray, extra: IntArray, slots: int, most: int | None, forced: bool
 ) -> IntArray | None:
-    """The first combination of the fewest units that holds `slots`, as positions, or None.
+    """Return the first combination of the fewest units that have `slots`, as positions, or None.
 
-    whole, extra: slots a unit, in the order units are tried. most: maxcus. forced: the first unit
-    must be used, and holds a whole host.
+    whole, extra: slots of each unit, in the order of the units. most: maxcus. forced: whether the
+    first unit must be used, with a whole host.
     """
     limit = whole.size if most is None else min(most, whole.size)
     start = np.arange(1 if forced else 0)
@@ -102,7 +102,7 @@ class Need:
 
     @property
     def total(self) -> int:
-        """All blocks, that is hosts under ptile and slots without span."""
+        """Return the number of blocks: hosts with ptile, slots without span."""
         return self.blocks + (self.rest > 0)
 
 
@@ -130,9 +130,9 @@ def first_fit(stock: Stock, need: Need) -> Share | None:
 
 
 def at_least(stock: Stock, need: Need, least: int) -> Share | None:
-    """Every unit used, each with `least` slots or more, one of them maybe fewer (PLC-08).
+    """Return a share in which every unit has `least` slots or more, except at most one (PLC-08).
 
-    The unit with fewer is the last in order if no unit is too small for `least` anyway.
+    The exception is the last unit in order, if no unit is too small for `least`.
     """
     ample = -(-least // need.size)
     for last in _last_units(stock, need):
@@ -149,7 +149,7 @@ def at_least(stock: Stock, need: Need, least: int) -> Share | None:
 def _lower_bounds(
     stock: Stock, need: Need, least: int, ample: int, last: int
 ) -> Iterator[IntArray]:
-    """Least whole blocks in each unit, one array for each choice of the unit with fewer."""
+    """Yield minimum whole blocks of each unit, one array for each choice of the exception."""
     everywhere = np.full(stock.whole.size, ample, dtype=np.int64)
     others = np.flatnonzero(np.arange(stock.whole.size) != last)
     small = others[stock.whole[others] < ample]
@@ -193,7 +193,10 @@ def balanced(stock: Stock, need: Need, least: int = 0) -> Share | None:
 
 
 def _parts(most: IntArray, low: int, larger: int, last: int, high: bool) -> IntArray | None:
-    """`larger` units with low + 1 blocks, the rest with low; `high`: the last block's unit too."""
+    """Return `larger` units with low + 1 blocks and the rest with low.
+
+    high: whether the unit of the last block counts as larger too.
+    """
     able = most > low
     if last >= 0:
         if high and not (able[last] and larger):
@@ -210,7 +213,7 @@ def _parts(most: IntArray, low: int, larger: int, last: int, high: bool) -> IntA
 
 
 def _last_units(stock: Stock, need: Need) -> list[int]:
-    """Positions worth trying for the last block, last ones first: one of each kind of unit."""
+    """Return positions to try for the last block, last ones first: one of each kind of unit."""
     if not need.rest:
         return [-1]
     if need.pinned:
@@ -221,7 +224,7 @@ def _last_units(stock: Stock, need: Need) -> list[int]:
 
 
 def filled(most: IntArray, amount: int) -> IntArray:
-    """`amount` handed out in order, each entry up to its most."""
+    """Return `amount` distributed in order, each entry up to its maximum."""
     filled: IntArray = np.clip(amount - (np.cumsum(most) - most), 0, most)
     return filled
 
@@ -254,7 +257,7 @@ class Rules:
 
     @property
     def plain(self) -> bool:
-        """Return the first-fit allocation over the units in order."""
+        """Return whether a first fit over the units in order obeys the rules."""
         return not (self.fewest or self.least)
 
 
@@ -279,7 +282,7 @@ def unit_order(
 
 
 def share_among(stock: Stock, need: Need, rules: Rules) -> Share | None:
-    """The blocks split over all of these units by the rules, or None."""
+    """Return the blocks distributed over all of these units by the rules, or None."""
     if rules.balance:
         return balanced(stock, need, rules.least)
     if rules.least:
@@ -313,7 +316,7 @@ def first_fit_choice(stock: Stock, need: Need, rules: Rules, forced: bool) -> Sh
 
 
 def fewest_units(stock: Stock, need: Need, rules: Rules, forced: bool) -> int | None:
-    """The least number of units that can hold the term, or None. forced: the first is used."""
+    """Return the minimum number of units for the term, or None. forced: the first unit is used."""
     chosen = np.arange(1 if forced else 0)
     pool = np.arange(chosen.size, stock.whole.size)
     ranked = _ranked(stock, pool)
@@ -326,9 +329,9 @@ def fewest_units(stock: Stock, need: Need, rules: Rules, forced: bool) -> int | 
 def first_combination(
     stock: Stock, need: Need, rules: Rules, forced: bool, count: int
 ) -> tuple[IntArray, Share]:
-    """The first combination of `count` units in the order given, and its share.
+    """Return the first combination of `count` units in the given order, with its share.
 
-    `count` must come from :func:`fewest_units`. Tries each kind of unit once and the chosen ones.
+    `count` must come from :func:`fewest_units`. Each kind of unit is tried once.
     """
     chosen = np.arange(1 if forced else 0)
     refused = set()
@@ -379,7 +382,7 @@ def _best_sets(
 
 
 def _counts(stock: Stock, need: Need, rules: Rules) -> list[int]:
-    """Numbers of units that pass the necessary conditions, ascending."""
+    """Return the numbers of units that satisfy the necessary conditions, rising."""
     limit = min(stock.whole.size, need.total)
     if rules.most is not None:
         limit = min(limit, rules.most)
@@ -439,7 +442,7 @@ def fill_blocks(supply: Supply, slots: int, last_on_first: bool = False) -> Allo
 
 
 def gathered(hosts: IntArray, amounts: IntArray) -> Allocation:
-    """Slots by host of rows in order; a host may have several."""
+    """Return slots by host from rows in order; a host may have several rows."""
     found: Allocation = {}
     for host, slots in zip(hosts.tolist(), amounts.tolist(), strict=True):
         found[host] = found.get(host, 0) + slots
@@ -464,7 +467,7 @@ def is_plain(term: TermDemand, capacity: TermCapacity) -> bool:
 
 
 def place_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> Allocation | None:
-    """The placement of a plain term, or None."""
+    """Return the allocation of a plain term, or None."""
     caps = capacity.caps[term.candidates]
     rows = caps.nonzero()[0]
     if not rows.size:
@@ -542,7 +545,7 @@ def feasible(supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, sl
 def combine(
     supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int
 ) -> Allocation | None:
-    """The placement by the tie rules of the package, or None; see :func:`exact_for`."""
+    """Return the allocation by the tie rules of the package, or None; see :func:`exact_for`."""
     if not supply.uniform:
         return _walk(supply, unit, capacity, slots)
     rules = Rules.of(unit)
@@ -567,7 +570,9 @@ def combine(
 def _layouts(
     supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int
 ) -> Iterator[Layout]:
-    """One layout, or one for each kind of first execution host, in candidate order (PLC-12)."""
+    """Yield one layout, or one for each kind of first execution host, in candidate order
+    (PLC-12).
+    """
     if not supply.hosts.size:
         return
     size = supply.block
@@ -622,7 +627,7 @@ def _arranged(supply: Supply, layout: Layout, chosen: IntArray, share: Share) ->
 def _walk(
     supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int
 ) -> Allocation | None:
-    """First fit over the hosts, units in order, where blocks differ from host to host."""
+    """Return a first fit over the hosts, units in order, if blocks differ from host to host."""
     if supply.first is None:
         starts = [-1]
     else:
@@ -641,7 +646,7 @@ def _walk(
 def _uneven_units(
     supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int, row: int
 ) -> IntArray | None:
-    """The units to fill in order: all of them, or the first combination of the fewest."""
+    """Return the units to fill in order: all of them, or the first combination of the fewest."""
     if unit is None:
         return np.zeros(1, dtype=np.int64)
     free = capacity.caps if capacity.free_now is None else capacity.free_now
@@ -661,7 +666,9 @@ def _uneven_units(
 
 
 def _rows_by_unit(supply: Supply, order: IntArray, row: int) -> IntArray:
-    """Rows of the units in their order, candidate order inside, row `row` (if any) first."""
+    """Return the rows of the units in order, with candidate order inside, row `row` (if any)
+    first.
+    """
     rank = np.full(int(supply.units.max()) + 1, order.size, dtype=np.int64)
     rank[order] = np.arange(order.size)
     ranks = rank[supply.units]

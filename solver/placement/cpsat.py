@@ -36,10 +36,10 @@ class BindingGroup:
 def binding(
     groups: Iterable[GroupCap], supply: Supply, slots: int
 ) -> tuple[BindingGroup, ...] | None:
-    """The caps that may bind a placement of `slots` slots; None if one rules it out.
+    """Return the caps that may restrict a placement of `slots` slots; None if a cap excludes it.
 
-    A cap over all hosts of the supply bounds only the total, which is known, and under a uniform
-    span also the number of hosts.
+    A cap over all hosts of the supply limits only the total, which is known, and with a uniform
+    span the number of hosts.
     """
     bounds = []
     for group in groups:
@@ -82,11 +82,11 @@ def obeys(allocation: Allocation, supply: Supply, bounds: Iterable[BindingGroup]
 
 
 def absorbed(supply: Supply, bounds: tuple[BindingGroup, ...]) -> Supply | None:
-    """The supply with nested or disjoint slot caps folded into the hosts' own caps.
+    """Return the supply with nested or disjoint slot caps included in the caps of hosts.
 
-    Exact where any number of slots may go to any host (no span, no units): then filling hosts in
-    order, each as far as all its groups allow, reaches the most slots there can be. None where
-    that does not hold (host caps, groups that cross).
+    This is exact if any number of slots may go to any host (no span, no units): filling hosts in
+    order, each up to its groups' caps, then reaches the maximum. None if that does not hold (host
+    caps, groups that overlap).
     """
     if supply.blocks is not None or any(bound.hosts is not None for bound in bounds):
         return None
@@ -109,7 +109,9 @@ def absorbed(supply: Supply, bounds: tuple[BindingGroup, ...]) -> Supply | None:
 
 
 def fewest_hosts_first(supply: Supply) -> Supply:
-    """The hosts with the largest caps first (after a first execution host): fewest hosts used."""
+    """Return the supply with the largest hosts first (after a first execution host), for fewest
+    hosts.
+    """
     rows = np.argsort(-supply.caps, kind="stable")
     if supply.first is not None and supply.first.any():
         able = np.flatnonzero(supply.first)
@@ -184,10 +186,10 @@ def solve(
     *,
     refine: bool = True,
 ) -> Allocation | None:
-    """A placement of `slots` slots, or None if there is none (always decided).
+    """Return a placement of `slots` slots, or None if there is none (always decided).
 
-    refine: over the fewest units where maxcus, balance or bestfit want that; then, in models of
-    moderate size, on units and hosts that come early in order. Without it any placement.
+    refine: minimise the units if maxcus, balance or bestfit require it; then, in models of moderate
+    size, prefer units and hosts early in order. Without it, any placement is returned.
     """
     from ortools.sat.python import cp_model
 
@@ -236,7 +238,7 @@ def _distinct(model: _Model, supply: Supply, inside: list[int]) -> dict[int, Exp
 def _kinds(
     supply: Supply, bounds: tuple[BindingGroup, ...], need: tuple[int, int] | None
 ) -> list[HostKind]:
-    """The classes that can be of use, in the order of their first host."""
+    """Return the useful host classes, in the order of their first host."""
     first = np.zeros(supply.hosts.size, bool) if supply.first is None else supply.first
     alike = [supply.units, first, *(bound.rows for bound in bounds)]
     if supply.blocks is not None:
@@ -274,7 +276,10 @@ def _kind(supply: Supply, rows: IntArray, rest: int | None) -> HostKind:
 def _blocks(
     model: _Model, supply: Supply, slots: int, need: tuple[int, int] | None, *, counted: bool
 ) -> None:
-    """Blocks of each class, their sum, and the first execution host. counted: hosts matter."""
+    """Add blocks of each class, their sum, and the first execution host to the model.
+
+    counted: whether the number of hosts matters.
+    """
     cp = model.cp
     for number, kind in enumerate(model.kinds):
         whole = cp.new_int_var(0, min(kind.most, slots // kind.size), f"whole{number}")
@@ -311,7 +316,7 @@ def _blocks(
 
 
 def _units(model: _Model, supply: Supply, unit: UnitDemand, slots: int) -> None:
-    """maxcus, usablecuslots and balance over the units."""
+    """Add the constraints of maxcus, usablecuslots and balance."""
     cp = model.cp
     exempt = []
     low = cp.new_int_var(1, slots, "low")
@@ -343,7 +348,7 @@ def _units(model: _Model, supply: Supply, unit: UnitDemand, slots: int) -> None:
 def _solved(
     model: _Model, fewest: bool, order: IntArray, refine: bool
 ) -> list[tuple[int, int]] | None:
-    """Whole blocks and rest of each class: fewest units if wanted, then early ones in order."""
+    """Return whole blocks and rest of each class: fewest units if required, then early in order."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
@@ -399,7 +404,9 @@ def _read(model: _Model, solver: cp_model.CpSolver) -> list[tuple[int, int]]:
 def _allocation(
     model: _Model, supply: Supply, order: IntArray, values: list[tuple[int, int]]
 ) -> Allocation:
-    """Slots on the first hosts of each class; units in order, the first host's unit first."""
+    """Return slots on the first hosts of each class; the first execution host and its unit come
+    first.
+    """
     amounts = np.zeros(supply.hosts.size, dtype=np.int64)
     for kind, (whole, rest) in zip(model.kinds, values, strict=True):
         if supply.blocks is None:

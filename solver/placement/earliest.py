@@ -61,9 +61,9 @@ def capacity_beside(
     time: int,
     before: Mapping[int, int],
 ) -> TermCapacity:
-    """The room of a term of a job whose earlier terms hold the slots `before` by host.
+    """Return the capacity of a term of a job whose earlier terms have the slots `before`, by host.
 
-    `availability` has these terms already.
+    `availability` includes these terms already.
     """
     if not before:
         return availability.capacity(demand, term, alternative, time)
@@ -97,7 +97,9 @@ def counts_once(demand: Demand) -> bool:
 def _split(
     alternative: Alternative, before: Collection[int], pools: Sequence[Pool]
 ) -> tuple[tuple[Use, ...], Alternative]:
-    """Host uses that count the job once, and the alternative without what is counted already."""
+    """Return host uses that count the job once, and the alternative without uses already
+    counted.
+    """
     once = tuple(use for use in alternative.host_uses if use.once)
     rest = replace(
         alternative,
@@ -112,7 +114,7 @@ def _split(
 
 
 def feasible_times(profile: Profile, demand: Demand, times: list[int]) -> list[int]:
-    """The instants, ascending, without those whose windows are known to be too crowded."""
+    """Return the instants, rising, without those with windows known to have too few slots."""
     if profile.full_windows is None or demand.may_be_killed or not _by_slots(demand):
         return times
     at = np.array(times, dtype=np.int64)
@@ -249,7 +251,7 @@ def _placed(
     time: int,
     before: Mapping[int, int] = EMPTY,
 ) -> Allocation | None:
-    """A placement of one term, or None. before: slots of the earlier terms, by host."""
+    """Return an allocation of one term, or None. before: slots of the earlier terms, by host."""
     capacity = capacity_beside(availability, demand, term, alternative, time, before)
     return _placed_in(availability, term, capacity, time)
 
@@ -257,10 +259,10 @@ def _placed(
 def _placed_in(
     availability: Availability, term: TermDemand, capacity: TermCapacity, time: int
 ) -> Allocation | None:
-    """A placement of one term in a room, or None.
+    """Return an allocation of one term within a capacity, or None.
 
-    cu[pref] counts for what starts now, by the slots that are free then; a future allocation goes
-    by the configuration's order of the units (TBR-13).
+    cu[pref] applies to a start now, by the slots that are free then; a future allocation uses the
+    configured order of the units (TBR-13).
     """
     if term.unit is not None and term.unit.pref != "config":
         if time > availability.now:
@@ -448,7 +450,7 @@ def _in_stretches(
     stretches: list[tuple[int, int]],
     hint: int | None,
 ) -> Start | None:
-    """The earliest start in ranges of instants within each of which availability only grows."""
+    """Return the earliest start in ranges of instants; in each range, availability only grows."""
     for begin, end in _worth_a_look(profile, demand, times, stretches):
         start = _first_start(profile, demand, times[begin:end], hint)
         if start is not None:
@@ -459,7 +461,9 @@ def _in_stretches(
 def _first_start(
     profile: Profile, demand: Demand, times: list[int], hint: int | None
 ) -> Start | None:
-    """The start at the first of some instants that fits, where availability only grows."""
+    """Return the start at the first feasible instant; availability must only grow over the
+    instants.
+    """
     found = LastFit()
     first = _first_fit(profile, demand, times, hint, found)
     return None if first is None else start_at(profile, demand, times[first], found)
@@ -468,10 +472,10 @@ def _first_start(
 def _worth_a_look(
     profile: Profile, demand: Demand, times: list[int], stretches: list[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """The stretches, without runs of them that are refuted by what all their windows share.
+    """Yield the ranges without runs of them that are refuted together.
 
-    From the last of their instants until the first of their windows ends every one of them needs
-    what the job holds at its end. Runs grow as long as they are refuted.
+    From the last of their instants until the first of their windows ends, every start needs the
+    job's amounts at its end. Runs grow as long as they are refuted.
     """
     least = _least_of(demand)
     at, run = 0, 1
@@ -490,7 +494,7 @@ def _worth_a_look(
 
 
 def _fits(profile: Profile, demand: Demand, time: int, found: LastFit | None = None) -> bool:
-    """:func:`can_start`; where slots are short, that is remembered for those who come later."""
+    """Return whether a job can start at `time`; a window without enough slots is recorded."""
     if can_start(profile, demand, time, found):
         return True
     record_full_window(profile, demand, time)

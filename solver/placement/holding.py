@@ -73,7 +73,9 @@ class Commitment:
         promise: Hold | None = None,
         hangs: bool = True,
     ) -> Commitment:
-        """A job with a place; hangs: whether its limit had a say in that."""
+        """Return the commitment of a job with its start; hangs: whether its limit affected the
+        start.
+        """
         return cls(
             name,
             start.time,
@@ -227,9 +229,10 @@ class ReservationRows:
         *,
         limits_only: bool = False,
     ) -> None:
-        """Held slots, and what limits count of them, and memory over [begin, end).
+        """Add reserved slots, their counts in limits, and memory over [begin, end).
 
-        limits_only: not the slots themselves, which are kept otherwise (as allocations of hosts).
+        limits_only: only the counts, because the slots are reserved otherwise (as allocations of
+        hosts).
         """
         if alternative is None or begin >= end or not (slots or memory):
             return
@@ -252,13 +255,13 @@ class ReservationRows:
                 rows.extend(memory, begin, end, memory.values())
 
     def add_slots(self, slots: Mapping[int, int], begin: int, end: int) -> None:
-        """Slots alone, over [begin, end)."""
+        """Add slots only, over [begin, end)."""
         if slots and begin < end:
             rows = self._hosts.setdefault(SLOTS, RowList())
             rows.extend(slots, begin, end, slots.values())
 
     def _what_counts(self, alternative: Alternative) -> tuple[list[int], list[int], list[int]]:
-        """Host resources and pools that count slots, and those that are memory."""
+        """Return the host resources and pools that count slots, and those that count memory."""
         found = self._counted.get(id(alternative))
         if found is None:
             uses = alternative.host_uses
@@ -286,9 +289,9 @@ def free_slots_of(
     time: int,
     spare: FloatArray | None = None,
 ) -> dict[int, int]:
-    """Slots of a future allocation that are free at `time` and that limits let the job hold.
+    """Return slots of a future allocation that are free at `time` and that limits allow to reserve.
 
-    spare: slots of each host that become free by the start, and need not be held, [H].
+    spare: slots of each host that are released by the start and need no reservation, [H].
     """
     slots: dict[int, int] = {}
     for term, full in zip(demand.terms, start.terms, strict=True):
@@ -319,7 +322,9 @@ def free_slots_of(
 
 
 def _less(allocation: Allocation, spare: FloatArray) -> Allocation:
-    """An allocation without the slots that become free; these are taken from `spare`."""
+    """Return an allocation without slots that are released in time; these are taken from
+    `spare`.
+    """
     found = {}
     for host, count in allocation.items():
         free = min(count, int(spare[host]))
@@ -339,9 +344,10 @@ def spare_slots(future: Profile, demand: Demand, start: Start, now: FloatArray) 
 
 
 def free_over_run(base: Profile, demand: Demand, start: Start) -> FloatArray:
-    """Slots of each host that are free all the while that a job runs, its own counted in, [H].
+    """Return the slots of each host that are free during the whole run of a job, including its own,
+    [H].
 
-    base: with its place.
+    base: profile that includes the job.
     """
     window = base.checkpoints(start.time, demand.duration_from(start.time))
     left: FloatArray = np.floor(base.min_free(SLOTS, window))
@@ -366,9 +372,10 @@ def slot_capacity(
     time: int,
     hosts: Sequence[int] | None = None,
 ) -> tuple[FloatArray, int]:
-    """Slots that a job may hold at `time` on each of these hosts, and in all (TBR-10).
+    """Return the slots that a job may reserve at `time` on each of these hosts, and in total
+    (TBR-10).
 
-    hosts: all where None, [H].
+    hosts: mask, [H]; None: all.
     """
     free = np.full(availability.hosts if hosts is None else len(hosts), np.inf)
     most = FOREVER

@@ -17,10 +17,10 @@ from .supply import Supply, supplies
 
 
 def place(term: TermDemand, capacity: TermCapacity, slots: int | None = None) -> Allocation | None:
-    """Exactly `slots` slots (default term.slots) by the tie rules of the package, or None.
+    """Return exactly `slots` slots (default term.slots) by the tie rules of the package, or None.
 
-    Host index -> slots in allocation order: units in their order, hosts in candidate order, the
-    first execution host first.
+    The result has slots by host index in allocation order: units in their order, hosts in candidate
+    order, the first execution host first.
     """
     slots = term.slots if slots is None else slots
     if is_plain(term, capacity):
@@ -35,7 +35,7 @@ def place(term: TermDemand, capacity: TermCapacity, slots: int | None = None) ->
 
 
 def units_of(term: TermDemand, allocation: Allocation) -> tuple[int, ...]:
-    """The compute units of an allocation, ascending."""
+    """Return the compute units of an allocation, rising."""
     owners = () if term.unit is None else {int(term.unit.unit_of[host]) for host in allocation}
     return tuple(sorted(owners))
 
@@ -77,7 +77,9 @@ def _place_bounded(
     *,
     refine: bool = True,
 ) -> Allocation | None:
-    """Under caps over part of the hosts: quick exact answers first, then the model."""
+    """Return a placement under caps over part of the hosts: exact shortcuts first, then the
+    model.
+    """
     if exact_for(supply, term.unit):
         found = combine(supply, term.unit, capacity, slots)
         if found is None or obeys(found, supply, bounds):
@@ -99,7 +101,9 @@ def _place_bounded(
 
 
 def place_least(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
-    """The fewest slots of the range that fit: the minimum, or more where only more fit; or None."""
+    """Return the fewest slots of the range that fit, or None; a larger number may fit if a
+    smaller does not.
+    """
     return next(
         (found for n in _sizes(term, capacity) if (found := place(term, capacity, n))), None
     )
@@ -111,7 +115,7 @@ def fits_at_all(term: TermDemand, capacity: TermCapacity) -> bool:
 
 
 def _sizes(term: TermDemand, capacity: TermCapacity) -> range:
-    """Numbers of slots to try, ascending."""
+    """Return the numbers of slots to try, rising."""
     largest = term.largest
     if largest > term.slots:
         largest = max(term.slots, min(largest, int(np.sum(capacity.caps[term.candidates]))))
@@ -142,7 +146,7 @@ def place_most(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
 
 
 def _most(term: TermDemand, capacity: TermCapacity) -> int | None:
-    """The number of slots a range gets."""
+    """Return the number of slots for a range."""
     if fits(term, capacity, term.max_slots):
         return term.max_slots
     most = min(term.max_slots - 1, int(capacity.caps[term.candidates].sum()))
@@ -169,7 +173,7 @@ def _block(term: TermDemand, capacity: TermCapacity) -> int:
 def _largest(
     term: TermDemand, capacity: TermCapacity, low: int, high: int, step: int
 ) -> int | None:
-    """The largest fitting multiple of `step` from low*step to high*step, or None."""
+    """Return the largest feasible multiple of `step` from low*step to high*step, or None."""
     if not _closed_downwards(term, step):
         numbers = range(high, low - 1, -1)
         return next((n * step for n in numbers if fits(term, capacity, n * step)), None)

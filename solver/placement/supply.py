@@ -16,9 +16,9 @@ from ..availability.resources import Allocation, BoolArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """Hosts that can hold at least one slot of the term, in candidate order.
+    """Hosts that have at least one free slot for the term, in candidate order.
 
-    All arrays have one row a host, under span[block] one row a block that a host has room for.
+    All arrays have one row per host; under span[block] one row per block that fits on a host.
     """
 
     #: Host index of each row.
@@ -61,10 +61,10 @@ class Supply:
 
 
 def supplies(term: TermDemand, capacity: TermCapacity, slots: int) -> Iterator[Supply]:
-    """The hosts to choose from: all of them, or one label class of same[] after another.
+    """Yield the hosts to choose from: all of them, or one label class of same[] after another.
 
-    Label arrays are tried in their order, labels in the order of their first host. Classes that
-    cannot hold `slots` in sum are left out.
+    Label arrays are tried in their order, labels in the order of their first host. Classes with
+    fewer than `slots` slots are skipped.
     """
     everyone = _eligible(term, capacity, slots)
     if not term.same:
@@ -123,7 +123,9 @@ def _in_blocks(supply: Supply, block: int, slots: int) -> Supply:
 
 
 def busy_units(unit: UnitDemand, idle: BoolArray) -> BoolArray:
-    """Units with work on any of their hosts, candidates or not (PLC-11)."""
+    """Return the units in which any host has work, including hosts that are no candidates
+    (PLC-11).
+    """
     owned = unit.unit_of[~idle & (unit.unit_of >= 0)]
     return np.bincount(owned, minlength=len(unit.names)) > 0
 
@@ -140,7 +142,7 @@ def suits(request: GpuRequest, host: Host) -> bool | None:
 
 
 def unsuitable(request: GpuRequest, hosts: Sequence[Host]) -> str:
-    """Which GPUs are wanted, and what hosts have instead."""
+    """Return text about the requested GPUs and those of the hosts."""
     wrong = [host for host in hosts if host.gpus and suits(request, host) is False]
     kinds = dict.fromkeys(_kind(host.gpus) for host in wrong if host.gpus)
     if not kinds:
@@ -200,7 +202,7 @@ def _within(parts: Sequence[Allocation], allowed: Sequence[BoolArray]) -> bool:
 def _searched(
     hosts: list[tuple[int, int]], counts: tuple[int, ...], allowed: Sequence[BoolArray]
 ) -> list[Allocation] | None:
-    """Host by host, the earlier terms' largest shares first; states that lead nowhere are kept."""
+    """Return a distribution found host by host, largest shares of the earlier terms first."""
     dead: set[tuple[int, tuple[int, ...]]] = set()
 
     def step(at: int, left: tuple[int, ...]) -> list[tuple[int, ...]] | None:

@@ -48,8 +48,7 @@ from .stable import PlanContext, grounds_of_cycle, grounds_of_search, nearest_pl
 class LiveInstance:
     """The current instance, with its running jobs loaded.
 
-    The place of a running job in the instance is nobody's business: the last one takes the place of
-    one that is gone.
+    Running jobs have no order: the last one moves to the position of a job that has left.
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
@@ -169,7 +168,7 @@ class LiveInstance:
         self.instance = replace(self.instance, **parts)  # type: ignore[arg-type]
 
     def _keep_to_limits(self, jobs: Iterable[Job]) -> None:
-        """Reload running jobs if arriving jobs state a limit on running elements (``%N``)."""
+        """Reload running jobs if an arriving job states a limit on running elements (``%N``)."""
         limited = [job for job in jobs if job.array_limit is not None]
         if self._kept is None or not limited:
             return
@@ -201,9 +200,9 @@ class LiveInstance:
         self._set(pending=pending, future=future)
 
     def _fits(self, job: Job) -> bool:
-        """Whether a job is valid by itself and together with the other jobs, by every check.
+        """Return whether a job is valid by itself and together with the other jobs, by every check.
 
-        The look at a whole instance, which says what is wrong, takes in every host.
+        The check of a whole instance, which locates errors, covers every host.
         """
         if not isinstance(job, Job) or class_rules(Job).wrong(job, set()):
             return False
@@ -250,10 +249,11 @@ class Planner:
         time_limit: float | None = None,
         effort: float | None = None,
     ) -> None:
-        """tolerance: seconds, or None for no tolerance; not accepted with fairshare, which has its
-        own order.
+        """Initialise the planner.
 
-        The others as in :func:`slotwise.plan`; time_limit and effort are of the exact methods.
+        tolerance: seconds, None if no tolerance; rejected with fairshare, which has an order of
+        its own. Other parameters as in :func:`slotwise.plan`; time_limit and effort apply to the
+        exact methods.
         """
         require_sound(instance)
         numbers = map(without_numpy, (jobs, margin, tolerance, time_limit, effort))
@@ -311,17 +311,18 @@ class Planner:
             self._living.cancel(job)
 
     def host(self, name: str, status: str) -> None:
-        """A host goes "down" (its jobs wait again), comes "up", is "closed", "open" or "ok"."""
+        """Set the status of a host: "down" (its jobs are requeued), "up", "closed", "open" or
+        "ok".
+        """
         with self._event(f"host {name} {status}"):
             self._living.host(name, status)
 
     def advance(self, now: int) -> None:
-        """Advance the time to `now` (seconds from the origin); all planned events happen until
-        then.
+        """Advance the time to `now` (seconds from the origin), with all planned events until then.
 
-        Jobs whose start was before `now` have started, where the plan has them; jobs that were to
-        end by now have ended; jobs to come by now are pending. A job that starts at `now` itself
-        still waits: the plan says that it is its turn.
+        Jobs with a planned start before `now` have started there. Jobs that should end by now have
+        ended, and future jobs with a submission by now are pending. A job planned to start at `now`
+        is still pending.
         """
         before, now = self.instance.now, without_numpy(now)
         if type(now) is not int or not before <= now <= LONGEST:
@@ -390,7 +391,7 @@ class Planner:
         if isinstance(request, str):
             job = submitted_job(instance, request, user=user)
         else:
-            # All that runs is looked at only where it has a job of this name.
+            # Running jobs are examined only if one of them has this name.
             beside = instance.running if self._living.runs(request.id) else ()
             trial = LiveInstance(replace(instance, running=beside))
             trial.submit(replace(request, submit=instance.now))

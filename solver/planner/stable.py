@@ -16,10 +16,8 @@ from ..placement.holding import Hold
 from ..problem import PlanningProblem
 from ..scheduler.next_cycle import NextCycle
 
-# Plans that stay near the last one: the same hosts at the same starts, and starts that were told.
-#
-# Everything here is a shift of places in a plan that is there, looked at by :mod:`solver.certify`
-# before anybody sees it.
+# Plans near the previous one: equal hosts at equal starts, and published starts. All changes here
+# move allocations of an existing plan, which :mod:`solver.certify` checks before it is returned.
 
 
 @dataclass(frozen=True, slots=True)

@@ -297,7 +297,7 @@ class Replay:
         return Checkpoint(self.policy, self.procs, self.schedule_after, digest, state)
 
     def result(self) -> ReplayResult:
-        """The starts known now; a planned start in the future is a reservation and counts as no
+        """Return the starts known now; a planned start in the future is a reservation and no
         start.
         """
         start = np.array(self._engine.start, dtype=np.int64)
@@ -330,8 +330,8 @@ def replay(
 ) -> ReplayResult:
     """Replay a whole workload; parameters and errors as for `Replay`.
 
-    `should_stop` is asked every few hundred events; once it says yes, what is known is returned
-    with ``complete=False``.
+    `should_stop` is called every few hundred events; when it returns True, the starts so far are
+    returned with ``complete=False``.
     """
     session = Replay(workload, policy, procs, schedule_after)
     while session.advance() and not (should_stop and should_stop()):

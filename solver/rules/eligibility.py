@@ -1,4 +1,4 @@
-"""Which hosts are closed to a job at this moment: status, load, windows, JOB_ACCEPT_INTERVAL."""
+"""Hosts that are closed to a job at an instant: status, load, windows, JOB_ACCEPT_INTERVAL."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from ..resolve import Resolver
 
 
 class Situation(Protocol):
-    """One moment of a cluster; times in seconds, hosts in the order of the instance.
+    """The state of a cluster at an instant; times in seconds, hosts in the order of the instance.
 
-    last_accepted: when each host took its last job, [H].
+    last_accepted: when each host accepted its last job, [H].
     """
 
     @property
     def instance(self) -> Instance:
-        """The instance; its hosts are taken to be up, their status is the rule book's."""
+        """Return the instance; its hosts count as up, because this class has their status."""
 
     @property
     def table(self) -> ResourceTable:
@@ -76,7 +76,7 @@ class InitialSituation:
 
     @cached_property
     def _running(self) -> list[tuple[RunningJob, Allocation]]:
-        """Running jobs and their slots by host index."""
+        """Return the running jobs with their slots by host index."""
         index = self.instance.cluster.host_index()
         return [
             (item, {index[name]: slots for name, slots in item.allocation.items()})
@@ -127,7 +127,9 @@ class InitialSituation:
         return total
 
     def load_falls(self, name: str) -> list[int]:
-        """The instants after now at which running jobs reserve less of a load index, in order."""
+        """Return the instants after now at which running jobs reserve less of a load index,
+        rising.
+        """
         found: set[int] = set()
         for item, _ in self._holding:
             held = self._resolver.load_reservations(item.job, item.alternative)
@@ -230,10 +232,11 @@ class Eligibility:
         windows: bool = True,
         intervals: bool = True,
     ) -> BoolArray | None:
-        """Hosts that take no job of a queue now, [H]; None where all do. hosts: the only ones.
+        """Return the hosts that accept no job of a queue now, [H]; None if all do. hosts: the only
+        ones used.
 
-        windows: False leaves host windows out, as an estimate does (TBR-19). intervals: False
-        leaves JOB_ACCEPT_INTERVAL out, for a plan that knows when it ends.
+        windows: False ignores host windows, as an estimate does (TBR-19). intervals: False ignores
+        JOB_ACCEPT_INTERVAL, for a plan that knows when it ends.
         """
         key = (queue, hosts, windows or not self._host_windows, intervals)
         if key not in self._masks:
@@ -259,7 +262,7 @@ class Eligibility:
         return mask
 
     def interval(self, queue: Queue) -> int:
-        """JOB_ACCEPT_INTERVAL of a queue in seconds."""
+        """Return JOB_ACCEPT_INTERVAL of a queue in seconds."""
         return self.situation.instance.accept_interval(queue)
 
     def acceptances(self) -> Accepted | None:
@@ -273,7 +276,7 @@ class Eligibility:
         return self._inside[hosts]
 
     def beyond(self, thresholds: Thresholds, now: int) -> BoolArray:
-        """Hosts beyond loadSched, of the queue or their own: no job starts there."""
+        """Return the hosts beyond loadSched of the queue or their own, which accept no job."""
         hosts = self.situation.instance.cluster.hosts
         found = np.zeros(len(hosts), dtype=bool)
         names = set(thresholds.sched) | {n for host in hosts for n in host.thresholds.sched}
@@ -284,9 +287,9 @@ class Eligibility:
     def beyond_one(
         self, thresholds: Thresholds, name: str, reserved: FloatArray | None = None
     ) -> BoolArray:
-        """Hosts beyond loadSched of one index, of the queue or their own, [H].
+        """Return the hosts beyond loadSched of one index, [H].
 
-        reserved: what running jobs reserve of it, [H]; None for what they reserve now.
+        reserved: amount of it that running jobs reserve, [H]; None for the current amount.
         """
         hosts = self.situation.instance.cluster.hosts
         available = self.available(name, reserved)
@@ -295,7 +298,7 @@ class Eligibility:
         return _past(name, available, of_queue) | _past(name, available, own)
 
     def beyond_stop(self, queue: str, host: int) -> str:
-        """The index by which a host is beyond loadStop for a queue's jobs, "" if by none."""
+        """Return the index by which a host is beyond loadStop for a queue's jobs, "" if by none."""
         own = self.situation.instance.cluster.hosts[host].thresholds
         for limits in (self._queues[queue].thresholds, own):
             for name, limit in sorted(limits.stop.items()):
@@ -310,7 +313,7 @@ class Eligibility:
         self.all_up = all(item == "ok" for item in self.status)
 
     def report(self, host: str, values: Mapping[str, float]) -> None:
-        """A host reports load indices, or amounts as they would be without jobs."""
+        """Set load indices of a host, or its amounts without jobs."""
         place = self.situation.names.index(host)
         amounts = {r.name: index for index, r in enumerate(self.situation.table.host_resources)}
         for name, value in values.items():
@@ -345,7 +348,7 @@ class Eligibility:
         return reported + reserved if name in INCREASING_INDICES else reported - reserved
 
     def values(self) -> dict[str, FloatArray]:
-        """Columns for selections and orders at this moment: amounts, slots, load."""
+        """Return columns for selections and orders at this instant: amounts, slots, load."""
         situation = self.situation
         found = {name: self.available(name) for name in self.load}
         for index, resource in enumerate(situation.table.host_resources):
@@ -354,7 +357,7 @@ class Eligibility:
         return found
 
     def why_load(self, queue: str) -> str:
-        """The pending reason for hosts beyond loadSched (RSV-12)."""
+        """Return the pending reason for hosts beyond loadSched (RSV-12)."""
         if not self._any_thresholds:
             return ""
         own = self._queues[queue]
@@ -369,10 +372,10 @@ class Eligibility:
         return f"{', '.join(sorted(names))} beyond loadSched on {count} hosts"
 
     def queue_open(self, job: Job, duration: int | None) -> str:
-        """Why the windows of its queue do not let a job start now, "" if they do.
+        """Return why the windows of its queue prevent a start of a job now, "" if they do not.
 
-        A job with a known duration starts only if its run window stays open long enough, but for
-        one of a queue with IGNORE_DEADLINE.
+        A job with a known duration starts only if its run window stays open long enough, except in
+        a queue with IGNORE_DEADLINE.
         """
         if not self.any_windows:
             return ""
@@ -397,9 +400,9 @@ class Eligibility:
         return not text or Windows(text, self.situation.instance.origin).is_open(now)
 
     def run_window_end(self, queue: str) -> int | None:
-        """When the run window of a queue that is open now closes to jobs that cannot end before.
+        """Return when the open run window of a queue closes to jobs that cannot end before.
 
-        None for never, or if it is shut.
+        None if it never closes, or if it is closed now.
         """
         if self._queues[queue].ignore_deadline:
             return None
@@ -409,7 +412,7 @@ class Eligibility:
         return Windows(text, self.situation.instance.origin).open_until(now)
 
     def next_change(self, now: int) -> int | None:
-        """The next instant at which a window opens or closes, or an advance reservation does."""
+        """Return the next instant at which a window or an advance reservation opens or closes."""
         found: list[int] = []
         everything = [windows for _, windows in self._host_windows]
         for of_queue in self._queue_windows.values():
@@ -425,7 +428,9 @@ class Eligibility:
         return min(found, default=None)
 
     def next_accept(self, now: int) -> int | None:
-        """The next instant at which JOB_ACCEPT_INTERVAL lets a host take a job again."""
+        """Return the next instant at which JOB_ACCEPT_INTERVAL allows a host to accept a job
+        again.
+        """
         found: list[int] = []
         for interval in {self.interval(queue) for queue in self._queues.values()} - {0}:
             ends = self.situation.last_accepted + interval
@@ -456,7 +461,7 @@ class Eligibility:
 
 
 def _known(resource: HostResource, amounts: FloatArray) -> FloatArray:
-    """The amounts on hosts that have the resource, nan on the others."""
+    """Return the amounts on hosts that have the resource, nan on other hosts."""
     return np.where(resource.capacity < 0, np.nan, amounts)
 
 
@@ -478,7 +483,7 @@ def may_preempt(queue: Queue, other: Queue) -> bool:
 
 
 def preempting_pairs(instance: Instance) -> list[tuple[str, str]]:
-    """All pairs of a queue and one that it may preempt."""
+    """Return all pairs of a queue and another one that it may preempt."""
     if not any(q.preemptive is not None or q.preemptable is not None for q in instance.queues):
         return []
     return [
@@ -490,9 +495,9 @@ def preempting_pairs(instance: Instance) -> list[tuple[str, str]]:
 
 
 def preempting_now(instance: Instance) -> list[tuple[str, str]]:
-    """The pairs that matter to the jobs of an instance: with one that waits and one to suspend.
+    """Return the pairs with a waiting job and a job to suspend.
 
-    Where a job is suspended already, all of them.
+    If a job is suspended already, all pairs are returned.
     """
     pairs = preempting_pairs(instance)
     if not pairs or any(run.suspended for run in instance.running):

@@ -77,7 +77,9 @@ def left_to_the_loop(
 
 
 def on_loans(resolver: Resolver, demand: Demand) -> Demand:
-    """The demand without the limits of guaranteed pools that loans, or its queue, lift for it."""
+    """Return the demand without limits of guaranteed pools that do not apply, by loans or its
+    queue.
+    """
     rows, table = resolver.table.guarantees, resolver.table
     if rows is None:
         return demand
@@ -103,7 +105,7 @@ def _without(alternative: Alternative, pools: set[int]) -> Alternative:
 
 
 def _goals(job: Job, instance: Instance) -> Iterator[str]:
-    """Return the time-based goals of the class that a job names."""
+    """Yield the time-based goals of the class that a job names."""
     for item in instance.service_classes:
         if item.name == job.service_class and not item.guarantees:
             yield f"the goals of service class {item.name} ({' '.join(item.goals)})"

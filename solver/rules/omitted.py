@@ -50,9 +50,9 @@ class EstimateRule:
 def omitted_rule_names(
     instance: Instance, resolver: Resolver, also: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """The names of the rules of an instance that its next cycle cannot foresee.
+    """Return the names of the rules of an instance that its next cycle cannot foresee.
 
-    also: what else the cycle has seen to be at work.
+    also: further rules that the cycle has applied.
     """
     readable = list(_readable(instance, resolver))
     asked = [resolver.requirement(job) for job in readable]
@@ -148,7 +148,7 @@ def _all_reserve(instance: Instance) -> Instance:
 
 
 def _without_end(instance: Instance) -> Instance:
-    """Reservations last as long as their jobs wait."""
+    """Return the instance with reservations that do not expire while their jobs wait."""
     queues = (
         replace(
             queue,
@@ -172,7 +172,7 @@ def _nobody_grows(instance: Instance) -> Instance:
 
 
 def _no_suspension(instance: Instance) -> Instance:
-    """No running job is suspended for an advance reservation."""
+    """Return the instance in which advance reservations suspend no running job."""
     kept = (replace(item, suspends=False) for item in instance.advance_reservations)
     return replace(instance, advance_reservations=tuple(kept))
 
@@ -284,9 +284,10 @@ MAX_QUEUES = 2
 
 
 def setting_of(rule: str, instance: Instance, jobs: Iterable[str]) -> str:
-    """``MAX_RESERVE_TIME[5] in queue normal``: what makes a rule bind these jobs, "" if unknown.
+    """Return the setting by which a rule applies to jobs, such as ``MAX_RESERVE_TIME[5] in queue
+    normal``.
 
-    rule: its name, as notes have it. jobs: ids of pending jobs.
+    rule: name as in notes. jobs: ids of pending jobs. "" if unknown.
     """
     if rule == FEW_LOOK_AHEAD:
         number = instance.params.time_reserve_numjobs
@@ -389,7 +390,7 @@ class Scopes:
         return bool(hosts[taken].any()) or not pools.isdisjoint(shared)
 
     def _takes(self, job: Job) -> tuple[IntArray, frozenset[int]]:
-        """The hosts and pools, by index, of which a job may take a part."""
+        """Return the hosts and pools, by index, of which a job may take a part."""
         key = self._open.asked(job)
         if key not in self._taken:
             demand = self._open.demand(job)
@@ -421,7 +422,9 @@ class Scopes:
         )
 
     def _has_user(self, names: Iterable[str], user: str) -> bool:
-        """A name that nothing describes may be a group that a program of the site fills."""
+        """Return whether a name matches a user; an undefined name may be a group of an external
+        program.
+        """
         for name in names:
             if name in self._groups:
                 members = self._groups.by_name[name].members
@@ -480,7 +483,7 @@ class Scopes:
 
     @cached_property
     def _users(self) -> frozenset[str]:
-        """Users that the instance knows as such."""
+        """Return the users that the instance defines."""
         jobs = (*(run.job for run in self.instance.running), *self.instance.pending)
         return frozenset(job.user for job in jobs) | {item.name for item in self.instance.users}
 
@@ -490,7 +493,7 @@ class Scopes:
 
     @cached_property
     def _open(self) -> Resolver:
-        """The instance with every host open: one that is closed now may be opened."""
+        """Return the instance with all hosts open, because a closed host may be opened."""
         cluster = self.instance.cluster
         if all(host.takes_jobs for host in cluster.hosts):
             return self.resolver

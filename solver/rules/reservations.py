@@ -46,7 +46,9 @@ def touched(instance: Instance, demands: Sequence[Demand]) -> Iterator[tuple[str
 
 
 def suspending(instance: Instance) -> frozenset[str]:
-    """The pending jobs for which jobs that run may be suspended as their reservation is active."""
+    """Return the pending jobs for which running jobs may be suspended when their reservation
+    starts.
+    """
     found = set[str]()
     for item in instance.advance_reservations:
         waiting = [job.id for job in instance.pending if job.reservation == item.name]
@@ -73,7 +75,7 @@ def _ids(demands: Iterable[Demand]) -> frozenset[str]:
 
 
 def _reserved_in(demand: Demand) -> str | None:
-    """The described reservation of a job."""
+    """Return the described reservation of a job."""
     reserved = None if demand.calendar is None else demand.calendar.reserved
     return None if reserved is None else reserved.name
 

@@ -89,7 +89,7 @@ class GpuSharing:
     def moved(self, *beside: Iterable[Job]) -> tuple[str, ...]:
         """Return the jobs seen that need GPUs if some could share theirs, else ().
 
-        Sharing takes two jobs: of those seen and those `beside` them.
+        Sharing takes two jobs, of those seen and those of `beside`.
         """
         if not self.asked:
             return ()
@@ -221,24 +221,33 @@ def _held_by_alternative(instance: Instance, resolver: Resolver) -> tuple[str, .
 
 
 def unheeded_by_the_loop(
-    instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
+    instance: Instance,
+    resolver: Resolver,
+    jobs: Iterable[Job] | None = None,
+    *,
+    plans: bool = False,
 ) -> tuple[Omission, ...]:
     """Return rules that the simulated scheduler does not obey, with the jobs that they touch.
 
-    It lets jobs fail and evaluates conditions at each cycle.
+    It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces;
+    plans: each cycle makes an optimal plan, which knows only the first of these.
     """
     found = unsupported_rules(instance, resolver, jobs)
-    return tuple(item for item in found if item.what not in KNOWN_IN_A_RUN)
+    known = KNOWN_IN_A_RUN if plans else (*KNOWN_IN_A_RUN, LATER_ALTERNATIVES)
+    return tuple(item for item in found if item.what not in known)
 
 
-def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
+def unheeded_in_a_run(
+    instance: Instance, resolver: Resolver, *, plans: bool = False
+) -> tuple[Omission, ...]:
     """Return omissions for all jobs of a simulation, and those for information only.
 
-    For a log of more than MAX_JOBS jobs the first are examined, and any start may be touched.
+    plans: as of :func:`unheeded_by_the_loop`. For a log of more than MAX_JOBS jobs the first are
+    examined, and any start may be touched.
     """
     jobs = (*(run.job for run in instance.running), *instance.pending)
     met = islice(chain(jobs, instance.future), MAX_JOBS)
-    found = unheeded_by_the_loop(instance, resolver, met)
+    found = unheeded_by_the_loop(instance, resolver, met, plans=plans)
     if len(jobs) + len(instance.future) > MAX_JOBS:
         found = tuple(replace(item, jobs=None) for item in found)
     return (*found, *remarks(instance))
@@ -367,7 +376,9 @@ class RuleBook:
         return self._selected_now(demand)
 
     def _admitted(self, demand: Demand, admission: Admission) -> Demand:
-        """Shares and host partitions: one of several sets of hosts, or none at all."""
+        """Return the demand limited by shares and host partitions: one of several host sets, or
+        none.
+        """
         if admission.refused:
             return replace(demand, impossible=admission.refused)
         if admission.pooled:
@@ -412,7 +423,7 @@ class RuleBook:
     def _opening(
         self, queue: Queue, name: str, beyond: BoolArray
     ) -> Iterator[tuple[BoolArray, int]]:
-        """Return hosts beyond loadSched that open when running jobs reserve less, and
+        """Yield hosts beyond loadSched that open when running jobs reserve less, and
         the instants.
         """
         for time in self.situation.load_falls(name) if beyond.any() else ():
@@ -423,7 +434,9 @@ class RuleBook:
                 yield opened, time
 
     def _floor(self, queue: Queue, name: str) -> Floor | None:
-        """loadSched of an amount as the least that is free at a start, None for a load index."""
+        """Return loadSched of an amount as a minimum that must be free at a start; None for a
+        load index.
+        """
         if name not in BUILTIN_AMOUNTS:
             return None
         for index, resource in enumerate(self.situation.table.host_resources):
@@ -541,7 +554,7 @@ class RuleBook:
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:
-    """The demand on the hosts of one of its host partitions, or of none (FSH-08).
+    """Return the demand on the hosts of one of its host partitions, or of none (FSH-08).
 
     names: of the hosts, in order.
     """
@@ -558,7 +571,7 @@ def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str])
 
 
 def _all_in_one_set(demand: Demand, sets: Sequence[BoolArray]) -> Demand:
-    """A demand whose terms are all on hosts of one set: an alternative for each of the sets."""
+    """Return a demand with all terms on hosts of one set, with an alternative for each set."""
     terms = []
     for term in demand.terms:
         (alternative,) = term.alternatives

@@ -26,9 +26,10 @@ from .job_state import JobState
 
 
 def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
-    """Try to backfill every job that is still pending, in order, while slots are free.
+    """Try to backfill every pending job, in order, while slots are free.
 
-    newcomers: by number, behind all others; where there are any, only these are tried.
+    newcomers: numbers of newly submitted jobs at the end of the order; if there are any, only these
+    are tried.
     """
     world = cycle.world
     estimates = _backfillable_estimates(cycle)
@@ -71,7 +72,10 @@ class _FailedBackfills:
     """
 
     def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
-        """estimates: the instants until which reservations can be backfilled, ascending."""
+        """Initialise the list.
+
+        estimates: instants until which reservations can be backfilled, rising.
+        """
         self._cycle, self._now = cycle, cycle.world.now
         self._estimates = estimates
         self._ends = np.array(estimates, dtype=np.int64)
@@ -86,7 +90,9 @@ class _FailedBackfills:
         """Record that a job does not fit on this many reservations; equal jobs fail for any run
         time.
         """
-        if not self._cycle.instance.advance_reservations:
+        world = self._cycle.world
+        has_choice = world.requests.alternatives(state.job)
+        if not world.instance.advance_reservations and not has_choice:
             self._failed[self._cycle.shape(state).number] = holders
 
     def must_skip(self, job: Job) -> bool:
@@ -164,7 +170,7 @@ def _try(
 ) -> Start | None:
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
     residual = cycle.backfill_residual(closed, state, until, rows)
-    return cycle.try_start(cycle.shape(state), residual, offer.max_slots)
+    return cycle.start_of(state, residual, offer.max_slots)
 
 
 def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[int, int]:

@@ -266,7 +266,7 @@ def _session(
         raise InputError([Problem("made from another instance or other changes", source)])
     settings = Settings(**saved["settings"])
     if min(settings.top, settings.cycle, settings.margin, settings.effort) < 0:
-        raise ValueError("no such setting")
+        raise ValueError("top, cycle, margin and effort must be 0 or more")
     session = Session(
         instance,
         settings,

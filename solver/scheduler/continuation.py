@@ -155,6 +155,7 @@ def placed(world: World, state: JobState, method: str) -> PlannedJob:
         allocation=world.named(state.allocation),
         method=method,
         alternative=state.alternative,
+        requirement_alternative=state.job.requirement_alternative or 0,
         terms=tuple(map(world.named, state.terms)) if len(state.terms) > 1 else (),
     )
 
@@ -463,7 +464,7 @@ def _load_closes(instance: Instance, found: Plan) -> bool:
 
 
 def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:
-    """Return the planned start of each job in seconds, None if it never starts; jobs may be
+    """Yield the planned start of each job in seconds, None if it never starts; jobs may be
     missing.
     """
     for item in found:

@@ -37,11 +37,10 @@ from .reserving import Greedy, may_reserve, runs_out, too_late
 from .resizing import grow, grow_resizable_jobs, growth_requests
 from .world import World
 
-# Places of the jobs that a time-based plan cannot consider yet: before their begin time, or -w.
-#
-# LSF looks at such a job from the second on at which it may start, in its own place of the order;
-# before, it holds nothing. So what starts before that second starts without it, and from then on
-# the jobs behind it that have not started are given places anew, each behind those before it.
+# Positions of jobs that a time-based plan cannot consider yet: before their begin time, or -w. LSF
+# examines such a job from the second on at which it is eligible, at its own position in the order;
+# before, it reserves nothing. So earlier starts ignore it, and from then on the jobs after it that
+# have not started are placed again, each after those before it.
 
 
 #: A dispatch attempt: the job and the offer of hosts.
@@ -197,18 +196,17 @@ def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
     return False
 
 
-# Cycles that only newcomers matter to: what the last cycle said of all other jobs stands.
-#
-# Where the last cycle started nobody, and nothing has happened since but that jobs were submitted,
-# the next would do the same again: as much is free, the same runs until the same instants, and
-# what did not fit fits still less into less time. So everybody keeps what he holds, and only
-# arrivals behind all others have their turns.
+# Cycles that affect newly submitted jobs only: the results of the last cycle stay valid for all
+# others. If the last cycle started no job, and only submissions followed, the next cycle would have
+# equal results: free resources are equal, running jobs end at the same instants, and a job that did
+# not fit has even less time. So all reservations stay, and only new jobs at the end of the order
+# are examined.
 
 
 def is_event_driven(cycle: CycleState) -> bool:
-    """Whether no rule of the simulation makes time alone change the state of waiting jobs.
+    """Return whether no rule of the simulation changes the state of waiting jobs by time alone.
 
-    No order that moves, no windows, loads or intervals, nobody who is preempted.
+    The rules are: changing orders, windows, loads, intervals, and preemption.
     """
     settings = cycle.settings
     return (
@@ -224,10 +222,11 @@ def is_event_driven(cycle: CycleState) -> bool:
 
 
 def is_last_cycle_valid(cycle: CycleState) -> bool:
-    """Whether the results of the previous cycle remain valid if the only change is new submissions.
+    """Return whether the results of the previous cycle remain valid if only jobs were submitted
+    since.
 
-    It does not where something falls or grows, where the time to hold something is over, and where
-    an instant that was computed with has come.
+    They do not if some use falls or grows, if a reservation expires, or if an instant used in the
+    computation has passed.
     """
     world = cycle.world
     now = world.now
@@ -371,17 +370,19 @@ class Cycle:
         order = self.world.order
         return (
             self._quiescent
+            and not self.world.requests.has_alternatives
             and isinstance(order, FirstCome)
             and is_last_cycle_valid(self.state)
             and (not newcomers or order.begin_with_new_arrivals(newcomers))
         )
 
     def skip_if_idle(self, *, only_submissions: bool = False) -> bool:
-        """Skip a cycle in which no job could start even without any reservation.
+        """Skip a cycle in which no job could start even without any reservation; return whether it
+        was skipped.
 
         Reservations are not renewed then. only_submissions: nothing else happened since the last
-        cycle: if that was left out, those who waited then still cannot start, and only newcomers
-        are looked at. Whether it was left out.
+        cycle; if that cycle was skipped, earlier jobs still cannot start, and only new ones are
+        examined.
         """
         world, state = self.world, self.state
         known = self._passed if only_submissions else None
@@ -391,6 +392,7 @@ class Cycle:
             self.preempts
             or (state.instance.advance_reservations and has_waiting_reservation(state))
             or self.has_loans
+            or world.requests.has_alternatives
             or world.subsets.suspended
             or world.subsets.growing
             or can_any_start(state, among)
@@ -461,10 +463,10 @@ class Cycle:
         return self._can_skip_rest()
 
     def _can_skip_rest(self) -> bool:
-        """Whether dispatch attempts without a free slot cannot yield any new result.
+        """Return whether dispatch attempts without a free slot cannot change anything.
 
-        A reservation whose time is over ends in its turn (GRD-06, MEM-04). Pools and partitions
-        say why they hold a newcomer back only when its turn comes.
+        An expired reservation ends at the attempt of its job (GRD-06, MEM-04), and pools and
+        partitions give the reasons of new jobs only at their attempts.
         """
         state, world = self.state, self.world
         if self.settings.planning and (state.precedence or state.instance.advance_reservations):
@@ -531,7 +533,7 @@ class Cycle:
         reserve.
         """
         state = self.state
-        shape = state.shape(job)
+        shape, requests = state.shape(job), state.world.requests
         if reason := state.ineligibility(job, offer):
             state.set_reason(job, reason)
             if self.settings.planning and self._waits_for_time_only(job, offer):
@@ -540,9 +542,13 @@ class Cycle:
         closed = state.eligibility.closed(job.job.queue, offer.hosts)
         # Only partitions bring a job up again in a cycle; the job may have reserved slots by then.
         holds = bool(state.instance.partitions) and state.has_reservation(job)
-        key = (shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds)
+        opened = sum(time <= state.world.now for time, _ in requests.alternatives(job.job))
+        key = (
+            *(shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds),
+            opened,
+        )
         if key not in state.progress.failed_starts:
-            start = state.try_start(shape, state.residual_for(closed, job), offer.max_slots)
+            start = state.start_of(job, state.residual_for(closed, job), offer.max_slots)
             if start is not None:
                 return start
             state.progress.failed_starts.add(key)

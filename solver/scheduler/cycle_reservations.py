@@ -190,11 +190,11 @@ def reserve_future_allocation(
 ) -> JobReservation:
     """Return the reservation of the resources of its future allocation that are free now (TBR-07).
 
-    reservation: holds nothing yet; its `with_memory` is whether memory may be held with the slots.
-    beside: what others do not keep; unreserved: what others have not reserved. spare: slots of each
-    host that come free by its start, [H]; changed. These are not kept from others, but where memory
-    is held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if it may
-    be held) is short (MEM-08).
+    reservation: reserves nothing yet; its `with_memory` tells whether memory may be reserved with
+    the slots. beside: resources that other reservations do not protect; unreserved: resources that
+    they have not reserved. spare: slots of each host that are released by its start, [H]; changed.
+    These slots are not protected, unless memory is reserved with the slots (MEM-07). Nothing is
+    reserved while anything except slots (and memory, if it may be reserved) is short (MEM-08).
     """
     demand, start, memory = reservation.demand, reservation.start, reservation.includes_memory
     assert demand is not None
@@ -447,7 +447,7 @@ class CycleReservations:
     def releasing(
         self, state: JobState, time: int, hosts: Collection[int]
     ) -> Iterator[tuple[str, Demand, Start]]:
-        """Return other jobs with allocations on these hosts that end, or shrink, at `time` or
+        """Yield other jobs with allocations on these hosts that end, or shrink, at `time` or
         later.
         """
         found: dict[int, JobReservation] = {}
@@ -485,11 +485,11 @@ class BackfilledSlots:
         return backfilled_slots
 
     def charge_to(self, reservation: JobReservation, table: ResourceTable) -> None:
-        """Count the backfilled slots of an allocation as reserved, and protect that number of slots
-        less.
+        """Count the backfilled slots of an allocation as reserved, and protect fewer slots
+        accordingly.
 
-        The place is what the job will keep others from, whole hosts where it shares them with
-        nobody. Only what is back by its estimate counts; each loan counts for one reservation.
+        The allocation has whole hosts if the job does not share them. Only slots that are released
+        by its estimate count; each slot counts for one reservation.
         """
         if (
             reservation.start is None
@@ -556,10 +556,9 @@ def has_spanning_lower_priority_job(reservations: Sequence[JobReservation]) -> b
     return False
 
 
-# What reservations keep from other jobs until they start, from instant to instant.
-#
-# Many jobs ask for it one after another, and a place that is planned anew changes little of it: so
-# what a reservation holds at an instant is remembered until something it depends on is planned.
+# Resources that reservations protect from other jobs until their starts, from instant to instant.
+# Many jobs need this one after another, and a changed allocation alters little of it, so results
+# are cached per instant until something that they depend on is planned.
 
 
 #: Instants at which the amounts of a reservation with limits of its own are computed.
@@ -720,9 +719,9 @@ def subtract_reservations(
 ) -> None:
     """Subtract from a profile the resources that reservations protect until their starts.
 
-    base: what runs and is planned. What is held of a future allocation is reckoned from instant to
-    instant. known: what was reckoned for the same `base`. since, before: nobody will ask about
-    other instants, so what is held at those alone is left out.
+    base: profile of running and planned jobs. Future allocations are computed from instant to
+    instant. known: results computed for the same `base`. since, before: only instants in this range
+    are needed, so amounts at others are omitted.
     """
     since = now if since is None else since
     rows = ReservationRows(profile.table)
@@ -779,7 +778,7 @@ def release_allocation(profile: Profile, reservation: JobReservation) -> None:
 def reserved_intervals(
     known: ReservationTimeline, base: Profile, now: int, *, since: int, before: int
 ) -> Iterator[tuple[int, int, ReservedAmounts]]:
-    """Return starts, ends and amounts of a reservation, at least over [since, before)."""
+    """Yield starts, ends and amounts of a reservation, at least over [since, before)."""
     until = FOREVER if known.held.estimate is None else known.held.estimate
     edges = breakpoints(base.candidate_times(now), until, since=since, before=before)
     if len(edges) < 2:

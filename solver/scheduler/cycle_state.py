@@ -105,18 +105,24 @@ def _same(one: JobReservation, other: JobReservation) -> bool:
 class CycleRecord:
     """Facts about one finished cycle; times in seconds, hosts by name."""
 
+    #: Instant of the cycle in seconds.
     time: int
     #: Ids of the jobs that started.
     started: list[str] = field(default_factory=list)
+    #: Ids of the jobs that started by backfill.
     backfilled: list[str] = field(default_factory=list)
+    #: Ids of the jobs that were preempted.
     preempted: list[str] = field(default_factory=list)
+    #: Ids of the suspended jobs that resumed.
     resumed: list[str] = field(default_factory=list)
+    #: Ids of the resizable jobs that grew.
     resized: list[str] = field(default_factory=list)
     #: Reservations and estimates of pending jobs, in order.
     reservations: list[JobReservation] = field(default_factory=list)
     #: For each started job, the reason for its position in the dispatch order, if fairshare or slot
     #: pools are used.
     why: dict[str, str] = field(default_factory=dict)
+    #: Number of pending jobs after the cycle.
     pending: int = 0
     #: Whether the amounts that pending jobs reserve, and that count for their accounts, changed.
     usage_changed: bool = False
@@ -268,7 +274,9 @@ class CycleState:
     def planning_exclusion(self, state: JobState, offer: Offer) -> str:
         """Return why the cycle makes no plan for a job, or "" if it makes one."""
         shape = self.shape(state)
-        never = offer.ineligibility or shape.infeasibility or self._never_on(shape, offer.hosts)
+        never = offer.ineligibility or shape.infeasibility
+        if not never and not self.world.requests.alternatives(state.job):
+            never = self._never_on(shape, offer.hosts)
         if never or self.world.may_start_by_deadline(state):
             return never
         return aborted(self.instance, state.job)
@@ -374,8 +382,8 @@ class CycleState:
         return found if state.reserved is None else state.reserved.next_start(found) or found
 
     def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
-        """Return why a job can never start on the hosts of one partition, where it then reserves
-        nothing.
+        """Return why a job can never start on the hosts of one partition, in which it then
+        reserves nothing.
         """
         if hosts is None or shape.dynamic:
             return ""
@@ -403,9 +411,9 @@ class CycleState:
     ) -> Residual:
         """Return the current free resources less all reservations and amounts set aside.
 
-        state: whose run must end before an advance reservation of the slots begins; None for a run
-        of a second, which only those that are active now keep from starting. preempting: what runs
-        may be suspended, so that nothing comes free by its end.
+        state: job whose run must end before an advance reservation of the slots begins; None: a run
+        of one second, which only active reservations prevent. preempting: running jobs may be
+        suspended, so their ends release nothing.
         """
         view = Residual(self.world.free_now, self.world.now, self.reservation_table.held)
         view.closed = closed
@@ -442,8 +450,8 @@ class CycleState:
         """Return the current free resources less the reservations of these jobs (by number), for a
         preempting job.
 
-        Their future allocations count whole: that what runs there ends by their starts is not so
-        of a job that is suspended and goes on later.
+        Their future allocations count completely, because a job that is suspended and resumed later
+        does not end by their starts.
         """
         view = self.residual(closed, state, preempting=True)
         ahead = [
@@ -512,6 +520,26 @@ class CycleState:
             held.add_hosts(SLOTS, self.planned.slots_needed_before(until, state), view.hosts)
         view.held = held
         return view
+
+    def start_of(
+        self, state: JobState, residual: Residual, most: int | None = None
+    ) -> Start | None:
+        """Return a start of a job now by the first of its open alternatives that fits, which it
+        then has.
+        """
+        requests = self.world.requests
+        choices = requests.alternatives(state.job)
+        if not choices:
+            return self.try_start(self.shape(state), residual, most)
+        for opens, job in choices:
+            shape = requests.shape(job)
+            if opens > self.world.now or shape.infeasibility:
+                continue
+            start = self.try_start(shape, residual, most)
+            if start is not None:
+                self.world.choose(state, job)
+                return start
+        return None
 
     def try_start(self, shape: Shape, residual: Residual, most: int | None = None) -> Start | None:
         """Return a start of such a job now, with as many slots of its range as possible."""
@@ -700,10 +728,10 @@ class CycleState:
         self.reservation_table.recompute_totals(self.residual(None))
 
     def leave_what_is_taken(self, ahead: Collection[int]) -> None:
-        """Reduce the reservations of jobs behind a start that took some of their slots; these slots
-        count as taken, not as backfilled.
+        """Reduce the reservations of jobs after a start that took some of their slots.
 
-        ahead: numbers of the jobs before it, whose slots nobody has taken.
+        These slots count as taken, not as backfilled. ahead: numbers of the jobs before it, whose
+        slots stay reserved.
         """
         left = self._free_slots()
         first = [

@@ -105,7 +105,7 @@ class Dependents:
         return 0 if state.job.orphan_term else self._instance.params.orphan_grace
 
     def holds(self, job: Job) -> ConditionState:
-        """Whether the condition of a job is satisfied now."""
+        """Return the current state of the condition of a job."""
         if not job.dependency:
             return ConditionState.YES
         try:

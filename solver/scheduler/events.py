@@ -86,7 +86,7 @@ class EventQueue:
         """Return the events in order and the next sequence number, the arguments that rebuild the
         queue.
 
-        What was announced is left out; :attr:`gone` says how far that has come.
+        Announced events are omitted; :attr:`gone` is the number of those already past.
         """
         return sorted(self._heap), self._sequence
 

@@ -14,6 +14,7 @@ from collections.abc import (
     MutableMapping,
     Sequence,
 )
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from operator import attrgetter
@@ -29,6 +30,7 @@ from ...model.job import Job
 from ...model.pending import sentence
 from ...model.reserved_periods import ReservedPeriods, reserved_periods
 from ...model.resreq import HostTable
+from ...model.resreq.syntax import may_have_alternatives, openings
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
@@ -71,6 +73,14 @@ class ShapeTable:
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
+        #: Whether some job so far may have alternatives in braces.
+        self.has_alternatives = may_have_alternatives(
+            {
+                *(queue.res_req for queue in instance.queues),
+                *(profile.res_req for profile in instance.applications),
+                *(text for item in instance.running for text in item.job.res_req),
+            }
+        )
         #: Loads change while the simulation runs, so any order of hosts may change.
         self.follow_load = False
         #: Whether the candidate hosts of some shape depend on the running jobs.
@@ -86,6 +96,31 @@ class ShapeTable:
     def margin(self) -> int:
         """Return the seconds that a plan keeps free after pending jobs."""
         return self.resolver.margin
+
+    def submitted(self, job: Job) -> None:
+        """Take notice of a job that becomes pending."""
+        self.has_alternatives |= may_have_alternatives(job.res_req)
+
+    def alternatives(self, job: Job) -> tuple[tuple[int, Job], ...]:
+        """Return each alternative in braces: the instant from which it is open, and the job with
+        it; () if the job has none or has chosen one (REQ-21).
+        """
+        if not self.has_alternatives or job.requirement_alternative is not None:
+            return ()
+        with suppress(InputError):
+            requirement = self.resolver.requirement(job)
+            if requirement.later:
+                return tuple(
+                    (job.submit + seconds, replace(job, requirement_alternative=number))
+                    for number, seconds in enumerate(openings(requirement))
+                )
+        return ()
+
+    def waiting_shape(self, job: Job) -> Shape:
+        """Return the shape by which a job reserves: of its first alternative that ever fits."""
+        choices = [self.shape(item) for _, item in self.alternatives(job)]
+        found = next((shape for shape in choices if not shape.infeasibility), None)
+        return self.shape(job) if found is None else found
 
     def shape(self, job: Job) -> Shape:
         """Return the shape of a job."""
@@ -134,6 +169,8 @@ class ShapeTable:
         dynamic = not never and self.resolver.depends_on_load(job)
         self.any_dynamic = self.any_dynamic or dynamic
         least = least_slots(demand) if demand.terms and not never else 0
+        if self.alternatives(job) or job.requirement_alternative is not None:
+            least = 0  # Other alternatives may need fewer slots.
         self._least[number] = least
         return Shape(number, job, demand, reserving, never, dynamic, least)
 
@@ -142,9 +179,11 @@ class ShapeTable:
         return replace(demand, duration=None, earliest=self.instance.now)
 
     def _ever_fits(self, demand: Demand) -> bool:
-        """Whether the job fits on the empty cluster; of a compound requirement, each term alone.
+        """Return whether the job fits on the empty cluster; for a compound requirement, each term
+        alone.
 
-        Terms that are placed one after another may fit beside others and not on the empty cluster.
+        Terms placed one after another may fit with other jobs although they do not fit on the empty
+        cluster.
         """
         return all(self._fits_alone(demand, term) for term in demand.terms)
 
@@ -349,6 +388,7 @@ class JobState:
     job: Job
     #: Position of the job in the input, which also breaks ties.
     number: int
+    #: State of the job, such as PENDING.
     status: str = FUTURE
     #: Shape of the job; None until the job is submitted.
     shape: Shape | None = None
@@ -358,11 +398,13 @@ class JobState:
     real_run_time: int | None = None
     #: Run limit in seconds, after which the job is killed.
     limit: int | None = None
+    #: Start of the current run in seconds, None if it has not started.
     start: int | None = None
     #: Real end of the job (seconds).
     end: int | None = None
     #: When its dependencies were satisfied (seconds, think time included); None if they were not.
     released: int | None = None
+    #: Start of the current running period, in seconds.
     since: int = 0
     #: Seconds of run time before `since`, the start of the present running period.
     elapsed: int = 0
@@ -372,7 +414,9 @@ class JobState:
     past_allocations: list[tuple[int, int, Allocation]] = field(default_factory=list)
     #: One allocation per term of the requirement.
     terms: tuple[Allocation, ...] = ()
+    #: Index of the rusage alternative in use.
     alternative: int = 0
+    #: Whether the job started by backfill.
     backfilled: bool = False
     #: Backfilled slots by host, which other jobs have reserved.
     backfilled_slots: Allocation = field(default_factory=dict)
@@ -390,7 +434,9 @@ class JobState:
     #: Hosts of the last reservation, and how long it lasted.
     holding: ReservationTimer = field(default_factory=ReservationTimer)
     suspended_by: str = ""
+    #: Number of suspensions so far.
     suspensions: int = 0
+    #: Number of requeues so far.
     requeues: int = 0
     #: Number of jobs that became pending before this job.
     arrival: int = 0
@@ -645,10 +691,9 @@ def _unpacked(text: str, kind: str) -> IntArray:
     return np.frombuffer(b64decode(text), dtype=_BYTES[kind])
 
 
-# The jobs of a simulation: those to come as the input has them, those here, and those gone.
-#
-# Only a job that waits or runs is an object. One to come is made when its time comes, or somebody
-# asks for it, and one that has ended is a row of columns.
+# The jobs of a simulation: future jobs as the input has them, current jobs, and finished jobs. Only
+# a pending or running job is an object. A future job becomes one at its submission or when it is
+# requested, and a finished job is a row of columns.
 
 
 #: Row number of a job that is not finished.
@@ -761,7 +806,7 @@ class JobStates(OnDemand[JobState]):
 
         self._places = NamePlaces(names(), lambda number: self.given[number].id)
         if (name := self._places.twice()) is not None:
-            raise InputError(f"job {name} is there twice")
+            raise InputError(f"job {name} is given twice: give each job an id of its own")
         return np.frombuffer(found, dtype=np.int64) if found else np.zeros(0, dtype=np.int64)
 
     def ended_so_far(self) -> JobStates:
@@ -789,7 +834,7 @@ class RunningStates(MutableMapping[int, JobState]):
     __slots__ = ("_found", "_make")
 
     def __init__(self, numbers: Iterable[int], make: Callable[[int], JobState]) -> None:
-        """make: function that makes the state of a job number, which is kept from then on."""
+        """Initialise the table. make: creates the state of a job number; each state is kept."""
         self._found: dict[int, JobState | None] = dict.fromkeys(numbers)
         self._make = make
 

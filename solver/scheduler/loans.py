@@ -48,7 +48,7 @@ def _start(
             **residual.loans,
             **dict.fromkeys(table.guarantee_limits(number), amount),
         }
-    start = cycle.try_start(cycle.shape(state), residual, offer.max_slots)
+    start = cycle.start_of(state, residual, offer.max_slots)
     if start is None:
         return False
     cycle.start(state, start, offer=offer, why="on a loan of a guaranteed pool")

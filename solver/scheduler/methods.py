@@ -21,11 +21,11 @@ from .events import EFFORT, TOP, Settings
 from .job_state import JobState, Shape, without_hosts
 from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold_now, may_reserve
 
-# The optimal method in the loop: the first jobs of the order are planned together each cycle.
-#
-# The lexicographic optimum over the top N, within a deterministic effort; what it does not reach
-# is greedy. Jobs that the plan starts now start where it says; the others hold of their future
-# places what the plan needs to stay possible whatever else starts.
+# The optimal method in the loop: the first jobs of the order are planned together in each cycle.
+# The plan is the lexicographic optimum over the top N, within a deterministic effort; jobs that it
+# does not reach are reserved greedily. Jobs that the plan starts now start on its hosts. The others
+# reserve, of their future allocations, the amounts that the plan needs to stay feasible with any
+# other starts.
 
 
 class Optimal:
@@ -67,7 +67,7 @@ def plan_top(cycle: CycleState) -> None:
         return
     now = cycle.world.now
     starts = _plan(cycle, chosen)
-    # The plan has room for all that it starts now, also before a job of higher priority.
+    # The plan has capacity for all jobs that it starts now, also before a job of higher priority.
     waiting = [
         item
         for item in chosen

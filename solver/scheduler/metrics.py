@@ -339,13 +339,21 @@ class LoopMetrics:
     interpolate.
     """
 
+    #: Number of jobs that count.
     jobs: int
+    #: Number of jobs that started.
     started: int
+    #: Number of jobs that finished.
     done: int
+    #: Number of jobs killed at their run limit.
     killed: int
+    #: Number of jobs still pending at the end.
     pending: int
+    #: Number of dispatch cycles.
     cycles: int
+    #: First submission in seconds.
     first_submit: int
+    #: Last end in seconds.
     last_end: int
     mean_wait: float | None
     median_wait: float | None
@@ -487,7 +495,7 @@ class _Columns:
 
 
 def submitted(result: Simulation) -> Iterator[JobRecord]:
-    """Return the jobs that count: those submitted in the simulation, or waiting at its begin."""
+    """Yield the jobs that count: those submitted in the simulation, or waiting at its begin."""
     running = len(result.instance.running)
     for place, record in enumerate(result.jobs):
         if _counts(place, record, running):

@@ -72,12 +72,11 @@ def plan_next_cycle(
 ) -> Plan:
     """Return the plan by "greedy" or "time-based" reservation.
 
-    jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
-    of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
-    no turn yet are reserved for greedily, and when its grace is over they are not examined.
-    margin: seconds to keep free behind every pending job.
-    What runs is entered whatever the budget is; its grace does not end before jobs had turns.
-    Raises InputError where the instance does not allow the method (TBR-15).
+    jobs: number of jobs of highest priority with a future allocation (LSB_TIME_RESERVE_NUMJOBS);
+    None: all. budget: at its end, the remaining jobs are reserved greedily; at the end of its grace
+    period, they are not examined. margin: seconds to keep free after every pending job. Running
+    jobs are entered with any budget; its grace period does not end before the dispatch attempts.
+    Raises InputError if the instance does not allow the method (TBR-15).
     """
     with no_collection():
         cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin)
@@ -143,7 +142,10 @@ class NextCycle:
         likely: Mapping[str, int] | None = None,
         wanted: str | None = None,
     ) -> None:
-        """jobs: how many get a future allocation, all if None. Raises as plan_next_cycle."""
+        """Initialise the plan.
+
+        jobs: number of future allocations, all if None. Raises as plan_next_cycle.
+        """
         self.budget = budget or Budget()
         self.margin = margin
         #: The instance with all its rules.
@@ -191,8 +193,8 @@ class NextCycle:
     def _place_again(self) -> None:
         """Recompute future allocations given the last starts of the cycle.
 
-        The next cycle would find them anew, and the budget left none. Each stays at its time where
-        the job still fits then, and is gone where it does not, or the budget is over.
+        The next cycle would do so, but the budget leaves none. Each allocation stays at its time if
+        the job still fits then; it is dropped if the job does not fit, or if the budget ends.
         """
         profile = self.world.running_profile.copy()
         for reservation in self.cycle.reservations:
@@ -248,7 +250,7 @@ class NextCycle:
         return with_fit(self._answer(job), fits)
 
     def results(self) -> Iterator[PlannedJob | Unplaced]:
-        """Return the results of the cycle for its pending jobs, in priority order."""
+        """Yield the results of the cycle for its pending jobs, in priority order."""
         fits = exact_fits(
             self.profile_before_starts, self.commitments, should_stop=self._fits_too_late
         )

@@ -112,7 +112,6 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     ahead: numbers of the other pending jobs whose reservations come before it.
     """
     world = cycle.world
-    shape = cycle.shape(state)
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
     trial = world.free_now.copy()
     chosen: list[JobState] = []
@@ -123,7 +122,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
         for host, slots in world.running_profile.slots_of(victim.number).items():
             trial.free_slots(host, slots, world.table.slots_taken(victim.job))
         chosen.append(victim)
-        start = cycle.try_start(shape, residual)
+        start = cycle.start_of(state, residual)
         if start is not None:
             break
     if start is None:
@@ -134,7 +133,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
         taken = world.table.slots_taken(victim.job)
         for host, slots in place.items():
             trial.free_slots(host, -slots, taken)
-        without = cycle.try_start(shape, residual)
+        without = cycle.start_of(state, residual)
         if without is None:
             for host, slots in place.items():
                 trial.free_slots(host, slots, taken)

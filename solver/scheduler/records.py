@@ -30,8 +30,11 @@ class JobRecord:
     queue: str
     #: Requested slots.
     slots: int
+    #: Submission in seconds.
     submit: int
+    #: First start in seconds, None if never.
     start: int | None
+    #: End in seconds, None if unfinished.
     end: int | None
     #: Waiting time in seconds, from the submission or since the dependencies (-w) were satisfied.
     wait: int | None
@@ -49,10 +52,15 @@ class JobRecord:
     run_time: int | None
     #: The first estimate of its start, made at `estimated_at` by `estimate_by`.
     estimate: int | None
+    #: Instant at which the estimate was made, None without an estimate.
     estimated_at: int | None
+    #: Method of the estimate, "" without one.
     estimate_by: str
+    #: Whether the job started by backfill.
     backfilled: bool
+    #: Number of suspensions.
     suspensions: int
+    #: Number of requeues.
     requeues: int
     #: Reason why the job did not start immediately.
     reason: str
@@ -62,6 +70,8 @@ class JobRecord:
     #: When the dependencies of the job were satisfied (seconds), None if its wait counts from its
     #: submission.
     released: int | None = None
+    #: Index of the alternative in braces of its requirement.
+    requirement_alternative: int = 0
 
     @property
     def waits_since(self) -> int:
@@ -75,12 +85,16 @@ class JobRecord:
         return self.start - self.estimate if known else None  # type: ignore[operator]
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Return plain data without `held` and `released`, one value per column; with an origin,
-        times are ISO stamps.
+        """Return plain data, one value per column, without `held`, `released` and
+        `requirement_alternative`; with an origin, times have ISO stamps.
+
+        `effective_submit` is the instant from which the wait counts.
         """
-        names = (item.name for item in fields(self) if item.name not in ("held", "released"))
+        without = ("held", "released", "requirement_alternative")
+        names = (item.name for item in fields(self) if item.name not in without)
         plain = {name: getattr(self, name) for name in names}
-        return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
+        times = ("submit", "start", "end", "estimate", "estimated_at", "effective_submit")
+        return with_stamps({**plain, "effective_submit": self.waits_since}, origin, times)
 
 
 def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
@@ -113,6 +127,7 @@ def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
         reason=state.initial_reason(now),
         held=_held(state, names),
         released=state.released,
+        requirement_alternative=job.requirement_alternative or 0,
     )
 
 
@@ -194,6 +209,7 @@ class Simulation:
     complete: bool
     #: Records of the cycles, if requested.
     log: tuple[dict[str, Any], ...] = ()
+    #: Notes on the simulation, one sentence each.
     notes: tuple[str, ...] = ()
     #: Settings of jobs and of the instance that no cycle obeys.
     omissions: tuple[Omission, ...] = ()

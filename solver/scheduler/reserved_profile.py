@@ -44,11 +44,9 @@ from .cycle_reservations import (
 from .job_state import JobState
 from .world import World
 
-# What steady reservations really hold of pools, computed for all of them at once.
-#
-# Such a reservation holds at every instant what of its place is free: no limit and no other
-# resource lets it hold less. So an instant needs one look at the free slots, however many
-# reservations there are.
+# Amounts that constant reservations take from pools, computed for all of them together. Such a
+# reservation has at every instant the free part of its allocation: no limit and no other resource
+# reduces it. So one computation of the free slots at an instant serves any number of reservations.
 
 
 #: Slots of an allocation by host, and the end of the reservation (seconds).
@@ -64,10 +62,10 @@ def pool_reservation_rows(
     since: int,
     before: int,
 ) -> RowList:
-    """Return the rows that count the reserved slots in a pool over [since, before) instead of whole
-    allocations.
+    """Return the rows that count reserved slots, not whole allocations, in a pool over [since,
+    before).
 
-    mask: the hosts of the pool, [H]. base: what runs and is planned.
+    mask: the hosts of the pool, [H]. base: profile of running and planned jobs.
     """
     times = base.candidate_times(now)
     edges = [breakpoints(times, until, since=since, before=before) for _, until in places]
@@ -146,7 +144,10 @@ class ReservedProfile:
     """The profile of a cycle with its reservations subtracted."""
 
     def __init__(self, base: Profile, reservations: Iterable[JobReservation], now: int) -> None:
-        """base: profile of running and planned jobs and future allocations; kept up to date."""
+        """Initialise the view.
+
+        base: profile of running and planned jobs and future allocations, kept current.
+        """
         self.plain = base
         #: Profile without the allocations whose reserved amounts depend on more than the free
         #: amounts.
@@ -209,7 +210,7 @@ class ReservedProfile:
                 self._make_pool_limit_dependent(pool)
 
     def _make_limit_dependent(self, number: int) -> None:
-        """Treat a reservation as one that may reserve less than its allocation from now on."""
+        """Mark a reservation as one that may reserve less than its allocation from now on."""
         steady = self._steady.pop(number)
         self._limited.append(steady.held)
         self._hold(steady, -1)

@@ -97,8 +97,7 @@ def too_late(cycle: CycleState) -> list[int]:
     """Return the instant from which a job with a reservation cannot start because its run would end
     too late.
 
-    It would meet an advance reservation, or the end of its queue's run window: what is held is
-    another's from then on (TBR-19).
+    The run would meet an advance reservation, or the end of its queue's run window (TBR-19).
     """
     ends = {queue: cycle.eligibility.run_window_end(queue) for queue in cycle.queues}
     booked = [item.start for item in cycle.instance.advance_reservations]
@@ -118,10 +117,9 @@ def too_late(cycle: CycleState) -> list[int]:
     return sorted(time for time in found if time > cycle.world.now)
 
 
-# Greedy slot reservation, LSF's default: literal, with its known errors (GRD-01 … GRD-05).
-#
-# It looks at what is free now and at the minimum of slots, not at topology, memory or limits of
-# the future; the estimate it gives is "no sooner than".
+# Greedy slot reservation, LSF's default, reproduced literally with its known errors (GRD-01 …
+# GRD-05). It examines currently free resources and the minimum number of slots, not topology,
+# memory or future limits; its estimate is a lower bound ("no sooner than").
 
 
 class Greedy:
@@ -294,7 +292,7 @@ def _slot_room(demand: Demand, residual: Residual, now: int) -> tuple[FloatArray
 def _has_the_rest(demand: Demand, residual: Residual, now: int, *, memory_may: bool) -> BoolArray:
     """Return the hosts with the non-slot resources that one slot of the job needs now, [H].
 
-    memory_may: memory may be short there, for it is gathered too.
+    memory_may: whether memory may be short, because it is reserved step by step too.
     """
     found = np.zeros(residual.hosts, dtype=bool)
     for alternative in demand.terms[0].alternatives:
@@ -537,12 +535,11 @@ class NoReservation:
         return None
 
 
-# Time-based reservation: job by job over the end times of what runs (TBR-01 … TBR-19).
-#
-# The first N jobs of the order get a future allocation at the earliest finish at which all of it
-# is free, and hold what of it is free until then and does not become free by then. A job sees the
-# places of the jobs before it, and what they hold: only in a queue with BACKFILL, and only if it
-# ends by their starts, may it use that. Any other job finds what it would if it never ended.
+# Time-based reservation: job by job over the ends of running jobs (TBR-01 … TBR-19). The first N
+# jobs of the order get a future allocation at the earliest finish at which all of it is free. They
+# reserve the part that is free until then and is not released by then. A job sees the allocations
+# and reservations of the jobs before it; it may use these resources only in a queue with BACKFILL,
+# and only if it ends by their starts. For any other job they count as used without end.
 
 
 class TimeBased:
@@ -694,8 +691,8 @@ def earliest_unreserved_start(
     """Return the earliest start that leaves the allocations and reservations of earlier jobs
     unchanged.
 
-    A job of a BACKFILL queue with a run limit may use what is held for jobs that start no earlier
-    than it ends (TBR-18); any other job may use nothing that is held.
+    A job of a BACKFILL queue with a run limit may use resources reserved for jobs that start no
+    earlier than it ends (TBR-18); any other job may use no reserved resources.
     """
     limit = state.limit if cycle.queues[state.job.queue].backfill else None
     if limit is not None:
@@ -725,7 +722,7 @@ def _on_what_nobody_holds(
     """Return the start on slots that no job reserves at that instant if these suffice, else the
     given start.
 
-    In its turn it looks at those alone; what is held it may use when every job has had its turn.
+    A dispatch attempt uses unreserved slots only; reserved ones may be used after all attempts.
     """
     since = cycle.planned.since
     if start.time != since or since == cycle.world.now:

@@ -36,7 +36,7 @@ def growth_requests(cycle: CycleState) -> list[Job]:
 
 
 def grow_resizable_jobs(cycle: CycleState) -> None:
-    """The turns at the end of a cycle."""
+    """Examine growth requests at the end of a cycle."""
     jobs = growth_requests(cycle)
     if not jobs:
         return
@@ -90,7 +90,7 @@ def grow(cycle: CycleState, offer: Offer) -> None:
 
 
 def _missing(term: TermDemand, state: JobState, most: int) -> TermDemand | None:
-    """The part of the term that is still to come, `most` slots of it; None if it cannot grow."""
+    """Return the missing part of the term, `most` slots; None if it cannot grow."""
     own = np.array(list(state.allocation), dtype=np.int64)
     candidates = term.candidates
     block = 1

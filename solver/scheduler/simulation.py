@@ -36,7 +36,7 @@ from ...model.changes import (
 )
 from ...model.compact import Joined, no_collection
 from ...model.duration import aborted
-from ...model.errors import InputError, Problem
+from ...model.errors import InputError, Problem, nearest
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -72,10 +72,9 @@ from .records import JobRecords, Simulation, log_entry, take_over
 from .reserving import expiries
 from .world import World
 
-# What users do to single jobs while a simulation runs: bkill, bmod, bswitch, btop, bbot, bresize.
-#
-# A command that means nothing at its time (the job has ended, it runs already) is left out with a
-# note, as LSF's commands refuse it.
+# Commands of users on single jobs during a simulation: bkill, bmod, bswitch, btop, bbot, bresize. A
+# command that is invalid at its time, because the job has ended or runs already, is ignored with a
+# note, as LSF's commands reject it.
 
 
 _HAS_SLOTS = (RUNNING, SUSPENDED, PREEMPTED)
@@ -258,9 +257,10 @@ class Session:
         budget: Budget | None = None,
         kept: LoadedRunningJobs | None = None,
     ) -> None:
-        """budget: limits the making of the world and the cycles, where they are a plan's.
+        """Initialise the simulation.
 
-        kept: what runs in this very instance, entered before.
+        budget: limits the setup and the cycles, if they belong to a plan. kept: running jobs of
+        this instant, entered before.
         """
         self.source = instance
         self.kept = kept
@@ -302,9 +302,9 @@ class Session:
     def begin(self, *, pending_only: bool = False) -> None:
         """Enter the jobs and the changes; called once, before the first `advance`.
 
-        pending_only: nobody will ask for the records of the jobs that run already.
-        Raises OutOfTime where the budget of a run is over. That of a plan does not cut this short,
-        since there is nothing to be said without what runs; a grace that has begun begins anew.
+        pending_only: no records of running jobs are needed. Raises OutOfTime at the end of the
+        budget of a simulation. The budget of a plan does not end this step, because there is no
+        plan without running jobs; a grace period that has begun is restarted.
         """
         with no_collection():
             self._enter_jobs()
@@ -342,7 +342,8 @@ class Session:
             nonlocal any_waits
             any_waits = any_waits or bool(job.dependency)
             if job.queue not in queues:
-                raise InputError(f"job {job.id}: there is no queue {job.queue}")
+                hint = nearest(job.queue, queues)
+                raise InputError(f"job {job.id}: unknown queue {job.queue!r}{hint}")
             return self.world.eligible_time(job)
 
         first = len(self.instance.running)
@@ -366,15 +367,17 @@ class Session:
         for change in self.changes:
             where = f"change at {change.time} s"
             problems += [
-                Problem(f"{where}: there is no host {host}")
+                Problem(f"{where}: unknown host {host!r}{nearest(host, hosts)}")
                 for host in _hosts_of(change)
                 if host not in hosts
             ]
             if isinstance(change, HostStatus) and change.status not in STATUSES:
                 known = ", ".join(STATUSES)
-                problems.append(Problem(f"{where}: status {change.status!r}: use one of {known}"))
+                wrong = f"unknown status {change.status!r}"
+                problems.append(Problem(f"{where}: {wrong}: use one of {known}"))
             if isinstance(change, QueueSwitch) and change.queue not in queues:
-                problems.append(Problem(f"{where}: there is no queue {change.queue}"))
+                hint = nearest(change.queue, queues)
+                problems.append(Problem(f"{where}: unknown queue {change.queue!r}{hint}"))
         if problems:
             raise InputError(problems)
 
@@ -420,8 +423,8 @@ class Session:
     def run_until_stable(self) -> None:
         """Run the first cycle, repeatedly at one instant until no further job starts.
 
-        A job that backfills late in a cycle moves what was reserved before it: the next cycle says
-        so, and here it is at once.
+        A late backfill in a cycle changes reservations made before it; LSF corrects them in the
+        next cycle, this call at the same instant.
         """
         if not self.advance():
             return
@@ -455,7 +458,7 @@ class Session:
                 continue
             if kind == Event.SUBMIT:
                 state = world.states.activate(number)
-                # bmod may have deferred the begin time; a plan examines all jobs at once.
+                # bmod may have deferred the begin time; a plan examines all jobs at its instant.
                 begins = self.settings.planning or (state.job.begin or at) <= at
                 if state.status == FUTURE and begins:
                     if not world.wait_for_others(state):
@@ -562,10 +565,18 @@ class Session:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
         found += expiries(self.cycle.state)
         found += [time for time in self.cycle.too_late if time > now]
+        found += self._openings(now)
         for change in (self.eligibility.next_change(now), self.eligibility.next_accept(now)):
             if change is not None:
                 found.append(change)
         return [max(time, now) for time in found]
+
+    def _openings(self, now: int) -> list[int]:
+        """Return the instants after now at which alternatives of pending jobs open."""
+        requests = self.world.requests
+        waiting = self.world.pending.values() if requests.has_alternatives else ()
+        times = {time for state in waiting for time, _ in requests.alternatives(state.job)}
+        return sorted(time for time in times if time > now)
 
     def _reordered(self, before: int | None) -> list[int]:
         """Return when the dispatch order of jobs changes and matters, as a list of at most one
@@ -607,7 +618,10 @@ class Session:
             complete=self.progress.complete,
             log=tuple(self.progress.log),
             notes=tuple(self.progress.notes),
-            omissions=unheeded_in_a_run(self.source, self.world.requests.resolver),
+            omissions=unheeded_in_a_run(
+                *(self.source, self.world.requests.resolver),
+                plans=self.settings.reservation == "optimal",
+            ),
         )
 
 

@@ -61,7 +61,7 @@ class PendingReasons:
     """The reasons of pending jobs at the end of a cycle, computed once for equal jobs."""
 
     def __init__(self, state: CycleState, *, considered: bool = True) -> None:
-        """considered: whether a cycle has examined the jobs."""
+        """Initialise the reasons. considered: whether a cycle has examined the jobs."""
         self._state = state
         self._considered = considered
         self._known: dict[tuple[object, ...], tuple[Reason, ...]] = {}
@@ -209,7 +209,10 @@ class _Hosts:
     def _short_pools(
         self, alternative: Alternative, term: TermDemand, slots: Counter[int]
     ) -> Iterator[Reason]:
-        """slots: number of slots that all terms together take of each pool of slots."""
+        """Yield the pools with too few slots.
+
+        slots: number of slots that all terms take from each pool.
+        """
         for use in alternative.pool_uses:
             pool = self.view.table.pools[use.index]
             if pool.short in _OF_HOSTS or not pool.mask[term.candidates].all():
@@ -399,8 +402,8 @@ class _Hosts:
     def _shortages(
         self, alternative: Alternative, term: TermDemand, wanted: FloatArray
     ) -> list[tuple[HostResource | Pool, BoolArray]]:
-        """Return the resources besides slots that an alternative takes, and the hosts that are
-        short of them.
+        """Return the resources other than slots that an alternative takes, and the hosts that
+        lack them.
         """
         now, table = self.world.now, self.view.table
         found: list[tuple[HostResource | Pool, BoolArray]] = []
@@ -452,7 +455,7 @@ class _Hosts:
             yield Reason(Pending.FIRST_HOST)
 
     def _together(self) -> Iterator[Reason]:
-        """Return the resources that hosts which suffice one by one lack together."""
+        """Yield the resources that hosts which suffice one by one lack together."""
         now = self.world.now
         for term in self.demand.terms:
             left = replace(term, candidates=term.candidates[self.free[term.candidates]])

@@ -53,9 +53,8 @@ from .job_state import (
     ShapeTable,
 )
 
-# When the jobs that run already end and are expected to: of all of them at once, as columns.
-#
-# What it says of each is what :meth:`.world.World.begun` and its state say of it by itself.
+# Ends of the initially running jobs, real and expected, as columns. The result equals that of
+# :meth:`.world.World.begun` for each job and its state.
 
 
 def ends_of_running(
@@ -132,7 +131,7 @@ class ArrivalOrder:
         self.new: list[JobState] = []
 
     def number(self, state: JobState) -> None:
-        """Number a job as the last pending one."""
+        """Set the arrival number of a job, so that it is the last pending one."""
         state.arrival = self.count
         self.count += 1
 
@@ -223,7 +222,7 @@ class World:
         state.status = FUTURE
 
     def wait_for_others(self, state: JobState) -> bool:
-        """Whether an arriving job first waits for other jobs (-w)."""
+        """Return whether an arriving job has an unsatisfied dependency (-w)."""
         dependents = self.dependents
         if dependents is None or not state.job.dependency:
             return False
@@ -258,7 +257,7 @@ class World:
     def _notify_dependents(self, state: JobState, soonest: int) -> None:
         """Update the jobs that depend on a job that has started or ended.
 
-        soonest: when a job that may come does, at the earliest.
+        soonest: earliest instant at which such a job becomes eligible.
         """
         if self.dependents is not None:
             for other, holds in self.dependents.moved(state.job.id):
@@ -378,6 +377,7 @@ class World:
     def enter(self, state: JobState) -> None:
         """Enter a pending job into its queue by its present options."""
         state.shape = None
+        self.requests.submitted(state.job)
         self.set_durations(state, margin=self.requests.margin)
         self._queue(state)
         self._expect_abort(state)
@@ -470,7 +470,9 @@ class World:
             self.events.push(again, Event.OVERDUE, state.number)
 
     def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
-        """A running job ends, or its run limit ends it (LOP-02); killed: None for as it says."""
+        """End a running job (LOP-02); killed: whether its run limit ends it, None to determine
+        it.
+        """
         if state.status == PREEMPTED:
             state.allocated_at = time  # Other jobs have already taken the slots of the job.
         self._release(state)
@@ -499,7 +501,10 @@ class World:
         self._release(state)
         self.order.ended(state.job.id, self.now)
         state.requeue()
-        self.states.modify(state, within_queue_limit(self.instance, state.job))
+        again = within_queue_limit(self.instance, state.job)
+        if again.requirement_alternative is not None:
+            again, state.shape = replace(again, requirement_alternative=None), None
+        self.states.modify(state, again)
         state.duration, state.limit = self.requests.spans(state.job)
         self._wait(state)
         self._queue(state)
@@ -540,7 +545,7 @@ class World:
     def suspend(self, state: JobState, by: str, now: int) -> None:
         """Suspend a running job on its slots, which no other job may use (RSV-11).
 
-        When it will end is unknown until it goes on.
+        Its end is unknown until it resumes.
         """
         state.elapsed += now - state.since
         state.status, state.suspended_by = SUSPENDED, by
@@ -625,8 +630,13 @@ class World:
     def shape(self, state: JobState) -> Shape:
         """Return the shape of a job, computed at the first call."""
         if state.shape is None:
-            state.shape = self.requests.shape(state.job)
+            state.shape = self.requests.waiting_shape(state.job)
         return state.shape
+
+    def choose(self, state: JobState, job: Job) -> None:
+        """Give a pending job the alternative in braces with which it starts now."""
+        self.states.modify(state, job)
+        state.shape = self.requests.shape(job)
 
     def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
         """Return an allocation by host names."""

@@ -163,9 +163,9 @@ def _earlier(one: _JobAnswer | None, other: _JobAnswer) -> _JobAnswer:
 
 
 def agreement(instance: Instance, starts: Mapping[str, int | None]) -> list[str]:
-    """How many of the starts that Slurm printed are those of a plan, and which are not.
+    """Return how many of Slurm's printed starts equal those of a plan, and the others.
 
-    A start within :data:`NEAR` seconds is the same, since the cycle was a little earlier.
+    Starts within :data:`NEAR` seconds count as equal, because Slurm's cycle was slightly earlier.
     """
     printed = {item.job: item.start for item in instance.lsf_says if item.start is not None}
     printed = {job: start for job, start in printed.items() if job in starts}
@@ -241,7 +241,7 @@ def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
 
 
 def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
-    """The start of one job in one partition, which takes its nodes out of the map."""
+    """Return the start of one job in one partition, and remove its nodes from the map."""
     demand = attempt.demand
     open_condition = demand.after is not None or demand.earliest > cycle.now
     of_slurm = cycle.problem.instance.params.of_slurm  # squeue lists only unfulfilled dependencies
@@ -262,7 +262,7 @@ def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
 
 
 def _reservation_of(cycle: _BackfillCycle, job: Job) -> AdvanceReservation | None:
-    """The reservation that a job is inside, None if it is in none that is known."""
+    """Return the reservation of a job, None if it has none or an unknown one."""
     own = (item for item in cycle.reservations if item.name == job.reservation)
     return next(own, None) if job.reservation else None
 
@@ -281,7 +281,7 @@ def _is_too_deep(cycle: _BackfillCycle, job: Job) -> bool:
 
 
 def _short_pool(cycle: _BackfillCycle, demand: Demand) -> str:
-    """A limit, or a licence, of which too little is left now: the cycle passes over such jobs."""
+    """Return a limit or licence that has too little left now; the cycle skips such jobs."""
     slots = demand.terms[0].slots
     for use in _alternative(demand).pool_uses:
         pool = cycle.profile.table.pools[use.index]
@@ -300,7 +300,7 @@ def _is_licence(cycle: _BackfillCycle, use: Use) -> bool:
 
 
 def _licence_uses(cycle: _BackfillCycle, demand: Demand) -> dict[int, float]:
-    """Licences of a job that are planned (bf_licenses): amount by pool."""
+    """Return the licences of a job that are planned (bf_licenses): amount by pool."""
     if not cycle.settings.licences:
         return {}
     slots = demand.terms[0].slots
@@ -382,7 +382,9 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
 def _first_end(
     cycle: _BackfillCycle, demand: Demand, shape: JobShape, usable: BoolArray, start: int
 ) -> int:
-    """The first end of a running job, up to the start, at which the job fits on these nodes."""
+    """Return the first end of a running job, up to the start, at which the job fits on these
+    nodes.
+    """
     ends = sorted({run.end for run in cycle.running if run.end < start})
     for end in ends:
         if choose_nodes(_caps(cycle, demand, end), usable, cycle.weights, shape) is not None:
@@ -407,9 +409,9 @@ def _usable(
     duration: int,
     own: AdvanceReservation | None,
 ) -> tuple[BoolArray, int | None]:
-    """Nodes that a job may use over [time, time + duration], and a later time to try.
+    """Return nodes that a job may use over [time, time + duration], and a later time to try.
 
-    own: the reservation that it is inside.
+    own: the reservation of the job.
     """
     zero = cycle.zero
     nodes = candidates.copy()
@@ -440,7 +442,7 @@ def _usable(
 def _caps(
     cycle: _BackfillCycle, demand: Demand, time: int, kept: Sequence[_Occupied] = ()
 ) -> IntArray:
-    """CPUs that a job finds on each node given the running jobs, [H].
+    """Return CPUs that a job finds on each node given the running jobs, [H].
 
     kept: jobs that end by then and are not released yet.
     """
@@ -481,7 +483,7 @@ def _will_run(
 
 
 def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
-    """The last end by `until` of a running job on one of the chosen nodes."""
+    """Return the last end by `until` of a running job on one of the chosen nodes."""
     nodes = list(chosen)
     ends = [run.end for run in cycle.running if run.end <= until and run.nodes[nodes].any()]
     return max(ends, default=until)
@@ -490,12 +492,12 @@ def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
 def _groups(
     cycle: _BackfillCycle, usable: BoolArray, after: int
 ) -> Iterator[tuple[int, list[_Occupied]]]:
-    """Ends at which the plugin tests, of the last job of each group, and jobs still to release.
+    """Yield the ends at which the plugin tests, each the last of a group, and jobs not yet
+    released.
 
-    Of several jobs that end in one second, some may be of the next group.
-
-    Jobs are released in the order of their ends until the next job, on any nodes, ends behind
-    the window; the window grows from group to group.
+    Among jobs that end in one second, some may belong to the next group. Jobs are released in the
+    order of their ends, until the next job on any node ends after the window; the window grows from
+    group to group.
     """
     jobs = [run for run in cycle.running if run.end > after or after == cycle.now]
     window, barrier, place = FIRST_WINDOW, 0, 0

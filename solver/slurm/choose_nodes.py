@@ -105,9 +105,10 @@ def _runs(free: dict[int, int], weights: Sequence[float]) -> Iterator[_NodeRun]:
 
 
 def _best(runs: Sequence[_NodeRun], cpus: int, nodes: int) -> _NodeRun:
-    """The run to take from: the lightest; of equal ones the tightest that suffices.
+    """Return the run of nodes to use: the one with least weight, among equal ones the tightest
+    sufficient.
 
-    If none suffices it is the largest. One that suffices comes before a lighter one that does not.
+    If none is sufficient, the largest. A sufficient run precedes one of less weight that is not.
     """
     best, enough = runs[0], _suffices(runs[0], cpus, nodes)
     for run in runs[1:]:
@@ -125,7 +126,7 @@ def _suffices(run: _NodeRun, cpus: int, nodes: int) -> bool:
 
 
 def _in_run(run: _NodeRun, free: dict[int, int], cpus: int, nodes: int) -> list[int]:
-    """Nodes of a run in the order in which they are taken; a single one is the tightest."""
+    """Return the nodes of a run in allocation order; a single node is the tightest."""
     if nodes <= 1:
         fitting = [host for host in run.nodes if free[host] >= cpus]
         if fitting:
@@ -134,7 +135,7 @@ def _in_run(run: _NodeRun, free: dict[int, int], cpus: int, nodes: int) -> list[
 
 
 def _trimmed(taken: Allocation, slots: int) -> Allocation:
-    """The allocation without what the last node has too much."""
+    """Return the allocation without surplus CPUs of the last node."""
     over = sum(taken.values()) - slots
     for host in reversed(list(taken)):
         less = min(over, taken[host] - 1)

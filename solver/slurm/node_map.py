@@ -15,7 +15,9 @@ NO_LICENCES: Mapping[int, float] = {}
 class MapRecord:
     """Nodes that no planned job has over [begin, end); seconds since 1970."""
 
+    #: First second of the record.
     begin: int
+    #: Second at which the record ends.
     end: int
     #: [H].
     free: BoolArray
@@ -82,10 +84,11 @@ class NodeMap:
         )
 
     def usable(self, time: int, end: int, nodes: BoolArray) -> tuple[BoolArray, int | None]:
-        """Nodes that are free in every record that touches [time, end], and a later time to try.
+        """Return nodes that are free in every record that touches [time, end], and a later time to
+        try.
 
-        That is the end of the first record whose successor has a node that is not usable so far;
-        the first record behind `end` is the last one that is asked.
+        The later time is the end of the first record whose successor has another unusable node; the
+        first record after `end` is the last one examined.
         """
         free, later = nodes.copy(), None
         for place, record in enumerate(self.records):
@@ -103,7 +106,9 @@ class NodeMap:
     def short_until(
         self, time: int, end: int, needed: Mapping[int, float], capacity: Mapping[int, float]
     ) -> int | None:
-        """The end of the last record that touches [time, end] and has too few licences, or None."""
+        """Return the end of the last record that touches [time, end] and has too few licences,
+        or None.
+        """
         short = None
         for record in self.records:
             if record.end > time and record.begin <= end:

@@ -34,10 +34,13 @@ _OF_MANY_CYCLES = ("bf_continue", "bf_max_time", "bf_max_job_start", "bf_node_sp
 class BackfillSettings:
     """The settings of one cycle; times in seconds."""
 
+    #: bf_window in seconds.
     window: int = WINDOW * 60
+    #: bf_resolution in seconds.
     resolution: int = RESOLUTION
     #: Seconds by which the window of ends grows, 0: it doubles (bf_window_linear).
     linear: int = 0
+    #: Maximum number of jobs examined (bf_max_job_test).
     max_jobs: int = MAX_JOBS
     max_tasks: int = MAX_TASKS
     #: Jobs of one user, 0 for any number.
@@ -90,23 +93,23 @@ class BackfillSettings:
         return self.version >= (25, 5, 1)
 
     def floor(self, time: int) -> int:
-        """An instant (seconds since 1970) rounded down to the resolution."""
+        """Return an instant (seconds since 1970) rounded down to the resolution."""
         return time // self.resolution * self.resolution
 
     def end_of(self, time: int) -> int:
-        """The end of a plan in the map: rounded down, from 24.11 on rounded up."""
+        """Return the end of a plan in the map: rounded down, from version 24.11 on rounded up."""
         if self.version >= (24, 11, 0):
             return -(-time // self.resolution) * self.resolution
         return self.floor(time)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The instants of a plan in the map, at least one step of the resolution apart."""
+        """Return the instants of a plan in the map, at least one step of the resolution apart."""
         begin = self.floor(start)
         return begin, max(self.end_of(end), begin + self.resolution)
 
 
 def version_of(text: str) -> tuple[int, int, int]:
-    """(22, 5, 8) of ``22.05.8``; (22, 5, 0) if it is not known."""
+    """Return (22, 5, 8) for ``22.05.8``; (22, 5, 0) if the version is unknown."""
     found = re.match(r"(\d{2})\.(\d{2})(?:\.(\d{1,3}))?", text)
     return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (22, 5, 0)
 

@@ -46,8 +46,8 @@ from ..scheduler.simulation import simulate
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Seconds of a block where nobody says otherwise: use of a cluster repeats weekly.
-#: Resamplings.
+#: Default length of a block in seconds, because use of a cluster repeats weekly; number of
+#: resamplings.
 DRAWS = 1000
 #: Share of the resamplings within a confidence interval.
 LEVEL = 0.95
@@ -61,8 +61,11 @@ FEW = 8
 class Difference:
     """A change, and the interval that resampling gives it; None if there are too few blocks."""
 
+    #: Change of the measure.
     change: float
+    #: Lower end of the 95 % interval, None if unknown.
     low: float | None
+    #: Upper end of the 95 % interval, None if unknown.
     high: float | None
 
     @property
@@ -98,7 +101,9 @@ def ratio(above: Floats, below: Floats) -> Floats:
 
 
 def percentile(weights: Floats, values: Floats, block: Ints, which: float) -> Floats:
-    """The interpolated percentile of the values drawn, as numpy takes it; NaN where none is."""
+    """Return the interpolated percentile of the values, as numpy computes it; NaN without
+    values.
+    """
     order = np.argsort(values, kind="stable")
     ordered, blocks = values[order], block[order]
     found = np.full(len(weights), np.nan)
@@ -141,9 +146,13 @@ class Stop(Protocol):
 class RunOptions:
     """Options of the simulated scheduler; see :func:`slotwise.simulate`."""
 
+    #: Reservation method.
     reservation: str = "configured"
+    #: Number of jobs with a future allocation; None: the default.
     top: int | None = None
+    #: Seconds between cycles; None: the default.
     cycle: int | None = None
+    #: Deterministic effort of the optimal method in each cycle.
     effort: float = EFFORT
     #: Last simulated second, None if there is no end.
     until: int | None = None
@@ -204,7 +213,7 @@ def perform(run: Run, stop: Stop | None = None) -> RunOutcome | None:
 
 
 def simulation(run: Run, stop: Stop | None = None) -> Simulation:
-    """The simulation itself, not complete where it was stopped."""
+    """Return the simulation, which is not complete if it was stopped."""
     options = run.options
     return simulate(
         run.instance,
@@ -265,7 +274,7 @@ def _columns(result: Simulation, begin: int, block: int) -> JobColumns:
 def options_of(
     settings: Sequence[Setting], instance: Instance, base: RunOptions
 ) -> tuple[RunOptions, list[Problem]]:
-    """The options with those settings that say how the loop runs, and all that is wrong."""
+    """Return the options with loop settings among these applied, and all errors."""
     given: dict[str, object] = {}
     wrong: list[Problem] = []
     for setting in settings:
@@ -293,7 +302,7 @@ def options_of(
 
 
 def _read(setting: Setting) -> object:
-    """The value of a key of the loop. Raises ValueError."""
+    """Return the value of a key of the loop; raises ValueError."""
     value = setting.value
     if setting.key == "reservation":
         if value not in RESERVATIONS:
@@ -319,9 +328,9 @@ def require_arguments(
     paths: Mapping[str, object] | None = None,
     numbers: Mapping[str, tuple[object, int]] | None = None,
 ) -> None:
-    """InputError with everything that is wrong with arguments, by name.
+    """Raise InputError with every invalid argument, by name.
 
-    texts: lists of texts. paths: of files. numbers: a whole number, and the least that it may be.
+    texts: lists of texts. paths: paths of files. numbers: whole numbers, with the minimum.
     """
     wrong = [
         *_of_texts(texts or {}),

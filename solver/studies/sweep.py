@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 def redrawn(instance: Instance, seed: int) -> Instance:
     """Return the instance with its future jobs resampled, whole weeks with replacement.
 
-    A job keeps its place within its week, and its number with that of the new week behind it. What
-    runs and what waits at the beginning stays.
+    A job keeps its time within the week, and its number is followed by that of the new week.
+    Running and pending jobs stay.
     """
     jobs = instance.future
     if not jobs:
@@ -117,13 +117,16 @@ class Case:
 class Cell:
     """One simulation of a sweep."""
 
+    #: Number of the cell, from 0.
     number: int
     case: Case
     policy: str
     settings: tuple[Setting, ...]
     #: Key and value as printed in the table.
     parameters: tuple[tuple[str, str], ...]
+    #: Seed of the resampling, None without one.
     seed: int | None
+    #: Last second of the simulation, or a duration; None if there is no end.
     until: int | str | None
     #: Key of a cell; equal for cells with equal options and content.
     digest: str
@@ -274,7 +277,9 @@ def _content(case: Case) -> list[Any]:
 
 
 def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:
-    """InputError where no case can be read, or a setting fits none: a bad study, no bad cells."""
+    """Raise InputError if no case can be read, or if a setting fits none: the study is invalid
+    then.
+    """
     if wrong_pool := [*_wrong_on_pools(cells, path)]:
         raise InputError(dict.fromkeys(wrong_pool))
     cases = list(dict.fromkeys(cell.case for cell in cells))
@@ -343,7 +348,7 @@ def _too_early(
 
 
 def _site(case: Case) -> Instance | None:
-    """The cluster of a case, None if the log says it. Raises InputError."""
+    """Return the cluster of a case, None if the log defines it. Raises InputError."""
     if case.generated is not None:
         return generate(hosts=1, running=0, pending=0)
     for name in (case.log, case.changes):
@@ -403,7 +408,7 @@ def _of_pool(cell: Cell) -> PoolCell:
 
 
 def _run(cell: Cell) -> Run:
-    """The simulation that a cell stands for. Raises InputError."""
+    """Return the simulation of a cell. Raises InputError."""
     instance, changes = _workload(cell)
     options, wrong = options_of(cell.settings, instance, RunOptions())
     if wrong:

@@ -1,4 +1,6 @@
-"""Variants beside today's configuration: every number, what changes, and for whom."""
+"""Variants compared with today's configuration: every measure, its change, and the users
+affected.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +81,10 @@ class Variant:
 def read_wishes(
     sets: Iterable[str], vary: Iterable[str]
 ) -> tuple[list[tuple[Setting, ...]], list[list[Setting]], list[Problem]]:
-    """Each of `sets`, ``KEY=VALUE`` or several joined by ``;``, as the settings of one variant,
-    each of `vary`, ``KEY=A,B,C``, as one axis of a grid; and everything that is neither.
+    """Return the variants of --set and the axes of --vary, and everything that is invalid.
+
+    sets: each ``KEY=VALUE``, or several joined by ``;``, is one variant. vary: each ``KEY=A,B,C``
+    is one axis of a grid.
     """
     wrong: list[Problem] = []
     found = [_set(text, wrong) for text in sets]
@@ -102,7 +106,8 @@ def _set(text: str, wrong: list[Problem]) -> tuple[Setting, ...]:
             wrong += error.problems
     keys = [setting.key for setting in settings]
     if len(set(keys)) < len(keys):
-        wrong.append(Problem("sets a key twice", f"--set {text}"))
+        again = next(key for key in keys if keys.count(key) > 1)
+        wrong.append(Problem(f"sets {again} twice: give each key one value", f"--set {text}"))
     return tuple(settings)
 
 
@@ -114,14 +119,15 @@ def _axis(text: str, wrong: list[Problem]) -> list[Setting]:
         return []
     values = split_values(whole.value)
     if len(set(values)) < len(values):
-        wrong.append(Problem("gives a value twice", f"--vary {text}"))
+        again = next(value for value in values if values.count(value) > 1)
+        wrong.append(Problem(f"gives {again!r} twice: give each value once", f"--vary {text}"))
     return [Setting(whole.key, value, f"--vary {whole.key}={value}") for value in values]
 
 
 def combinations(
     sets: Sequence[tuple[Setting, ...]], grid: Sequence[Sequence[Setting]]
 ) -> Iterator[tuple[Setting, ...]]:
-    """Return the changes of each variant.
+    """Yield the changes of each variant.
 
     The current configuration, each set of changes alone, all together if no two of them give a key
     different values; and each point of the grid added to each of these.
@@ -146,9 +152,9 @@ def variants(
     options: RunOptions,
     problems: Sequence[Problem] = (),
 ) -> list[Variant]:
-    """The variants of a site. problems: what is known to be wrong with the wishes.
+    """Return the variants of a site. problems: errors found before.
 
-    Raises InputError with that and everything that is wrong with any variant.
+    Raises InputError with these and every error in any variant.
     """
     found: dict[tuple[tuple[str, str], ...], Variant] = {}
     wrong = list(problems)
@@ -163,6 +169,73 @@ def variants(
     if wrong:
         raise InputError(dict.fromkeys(wrong))
     return list(found.values())
+
+
+#: Parameters by which a queue without jobs can change the jobs of other queues.
+_OF_OTHERS = ("fairshare_queues", "slot_pool", "slot_share")
+
+
+def without_effect(found: Sequence[Variant], runs: Sequence[Run]) -> dict[str, str]:
+    """Return the variants that cannot change any start, by name, with the reason; found before
+    any of them is run.
+
+    Such a variant has the configuration of an earlier one, or differs from today's only in queues
+    without jobs or in what no simulation uses.
+    """
+    reasons: dict[str, str] = {}
+    for number, (variant, run) in enumerate(zip(found, runs, strict=True)):
+        same = next(
+            (
+                other.name
+                for other, earlier in zip(found[:number], runs[:number], strict=True)
+                if earlier.options == run.options and other.instance == variant.instance
+            ),
+            None,
+        )
+        if same is not None:
+            reasons[variant.name] = f"changes nothing: it is the configuration of {same}"
+        elif number and run.options == runs[0].options:
+            if _as_simulated(variant.instance) == _as_simulated(found[0].instance):
+                reasons[variant.name] = "changes nothing: only solve --method slurm uses it"
+                continue
+            queues = _changed_queues(found[0].instance, variant.instance)
+            if queues and not queues & _queues_in_use(run.instance):
+                names = ", ".join(sorted(queues))
+                reasons[variant.name] = f"changes nothing: no job is in queue {names}"
+    return reasons
+
+
+def _as_simulated(instance: Instance) -> Instance:
+    """Return the instance without the settings that method slurm alone uses."""
+    params = replace(instance.params, scheduler_parameters="", scheduler_version="")
+    return replace(instance, params=params)
+
+
+def noted(outcome: RunOutcome, reason: str | None) -> RunOutcome:
+    """Return an outcome with the reason for which its variant has no effect as its first note."""
+    return outcome if reason is None else replace(outcome, notes=(reason, *outcome.notes))
+
+
+def _changed_queues(today: Instance, then: Instance) -> set[str]:
+    """Return the queues in which a configuration differs, if it differs in nothing else.
+
+    Empty if another part differs too, or if such a queue can change jobs of other queues.
+    """
+    if replace(then, queues=today.queues) != today:
+        return set()
+    before = {queue.name: queue for queue in today.queues}
+    after = {queue.name: queue for queue in then.queues}
+    changed_ones = {name for name in before | after if before.get(name) != after.get(name)}
+    versions = [each[name] for each in (before, after) for name in changed_ones if name in each]
+    shared = any(getattr(queue, name) for queue in versions for name in _OF_OTHERS)
+    children = {name for queue in (*today.queues, *then.queues) for name in queue.fairshare_queues}
+    return set() if shared or changed_ones & children else changed_ones
+
+
+def _queues_in_use(instance: Instance) -> set[str]:
+    """Return the queues of all jobs of an instance."""
+    running = (item.job for item in instance.running)
+    return {job.queue for job in (*running, *instance.pending, *instance.future)}
 
 
 #: What is compared: each a field of LoopMetrics, and how good is said of less (-1) or more (1).
@@ -196,7 +269,9 @@ class GroupChange:
     name: str
     #: Number of jobs that started under the current configuration.
     jobs: int
+    #: Value of the measure today.
     today: float
+    #: Value of the measure with the variant.
     then: float
     difference: Difference
 
@@ -268,7 +343,7 @@ class WhatIf:
         return pandas.DataFrame(self.to_records(), columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return the comparison as a JSON object."""
         return {
             "complete": self.complete,
             "unfinished": list(self.unfinished),
@@ -283,7 +358,9 @@ class WhatIf:
         }
 
     def _repr_html_(self) -> str:
-        """The table as a notebook shows it; waits in seconds, a star where a change is clear."""
+        """Return the comparison as an HTML table for notebooks; waits in seconds, a star for
+        clear changes.
+        """
         rows = ((v.name, *(_cell(v, name) for name in MEASURES)) for v in self.variants)
         caption = f"what if: {len(self.variants)} variants, {self.blocks} blocks"
         return html_table(caption, ("variant", *(n.replace("_", " ") for n in MEASURES)), rows)
@@ -359,9 +436,10 @@ def compare_outcomes(
     unfinished: Sequence[str] = (),
     calibrate: bool = False,
 ) -> WhatIf:
-    """Outcomes by name and settings, today's the first (else nothing is compared).
+    """Return the comparison of outcomes by name and settings; the first is today's (else no
+    comparison).
 
-    seed: of the resampling.
+    seed: seed of the resampling.
     """
     first = outcomes[0][2]
     known = outcomes[0][0] == TODAY
@@ -405,7 +483,7 @@ def _differences(
 
 
 def statistic(name: str, item: RunOutcome, weights: Floats) -> Floats:
-    """A measure under each row of weights; with all blocks once it is that of the metrics."""
+    """Return a measure under each row of weights; weights of 1 give that of the metrics."""
     jobs = item.jobs
     started = ~np.isnan(jobs.wait)
     big = started & (jobs.slots >= item.metrics.big_slots)
@@ -456,7 +534,7 @@ _LABELS: Mapping[str, Callable[[JobColumns], Sequence[str]]] = {
 
 
 def _groups(today: JobColumns, then: JobColumns, weights: Floats) -> tuple[GroupChange, ...]:
-    """Groups of jobs that started under both, those first whose change is worth most job-hours."""
+    """Return groups of jobs that started in both runs, by the size of their change in job-hours."""
     found: list[GroupChange] = []
     for kind in KINDS:
         before, after = _by_group(today, kind), _by_group(then, kind)
@@ -500,17 +578,19 @@ def whatif(
     workers: int = 1,
     cancel: threading.Event | None = None,
 ) -> WhatIf:
-    """Variants of an instance beside what it is today, each run by the scheduler loop.
+    """Return variants of an instance compared with its present configuration, by the scheduler
+    loop.
 
-    sets: a variant each, ``queues.parallel.BACKFILL=N`` or several settings joined by ``;``; of two
-    and more also all together. vary: ``KEY=A,B``, a variant for each value; several are a grid.
-    log: lsb.acct or an SWF log, whose jobs take the place of the instance's own. until, cycle: as
-    for simulate. block: the stretches that are resampled as one; seed: of the resampling.
-    calibrate: keep the log's recorded waits beside today's. workers: processes; with more than one
-    a program needs the guard that multiprocessing asks for. cancel: set it to stop; what is
-    finished is returned, not `complete`.
-    Raises InputError with everything that is wrong with the arguments or settings, and where
-    nothing was finished SlotwiseError.
+    sets: one variant each: ``queues.parallel.BACKFILL=N``, or several settings joined by ``;``; two
+    or more are also applied together. vary: ``KEY=A,B``, one variant per value; several form a
+    grid. log: lsb.acct or an SWF log, whose jobs replace those of the instance. until, cycle: as in
+    simulate. block: length of the blocks that are resampled. seed: seed of the resampling.
+    calibrate: also report the recorded waits of the log. workers: processes; a program with more
+    than one needs the guard that multiprocessing requires. cancel: set it to stop; the result then
+    has the finished variants and is not `complete`.
+
+    Raises InputError with every invalid argument or setting, and SlotwiseError if no variant was
+    finished.
     """
     numbers = {"seed": (seed, 0), "workers": (workers, 1)}
     numbers |= {} if cycle is None else {"cycle": (cycle, 0)}
@@ -521,11 +601,8 @@ def whatif(
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)
-    runs = []
-    for variant in found:
-        given = _jobs(variant.instance, log)
-        options = replace(variant.options, until=horizon(given.instance, until))
-        runs.append(Run(given.instance, options, (), length, given.recorded))
+    runs = [_run_of(variant, log, until, length) for variant in found]
+    reasons = without_effect(found, runs)
     stop = cancel or threading.Event()
     coming = (
         in_turn(perform, runs, stop) if workers == 1 else on_processes(perform, runs, workers, stop)
@@ -538,12 +615,21 @@ def whatif(
     if not done:
         raise SlotwiseError("stopped before there was an answer")
     return compare_outcomes(
-        [(found[n].name, found[n].plain_settings, done[n]) for n in sorted(done)],
+        [
+            (found[n].name, found[n].plain_settings, noted(done[n], reasons.get(found[n].name)))
+            for n in sorted(done)
+        ],
         block=length,
         seed=seed,
         unfinished=[variant.name for n, variant in enumerate(found) if n not in done],
         calibrate=calibrate,
     )
+
+
+def _run_of(variant: Variant, log: str | Path | None, until: int | str | None, block: int) -> Run:
+    given = _jobs(variant.instance, log)
+    options = replace(variant.options, until=horizon(given.instance, until))
+    return Run(given.instance, options, (), block, given.recorded)
 
 
 def _jobs(site: Instance, log: str | Path | None) -> Contents:

@@ -21,7 +21,7 @@ R = TypeVar("R")
 #: Function that does one task; it returns None if it was stopped.
 Work = Callable[[T, Stop | None], R | None]
 
-#: Seconds between two looks at whether to stop.
+#: Seconds between two checks whether to stop.
 GLANCE = 0.1
 #: Number of deaths of its process after which a task is abandoned.
 STRIKES = 3
@@ -150,10 +150,10 @@ MISSING = (
 
 @contextmanager
 def client_of(scheduler: str | None, jobqueue: str | None, jobs: int) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of a new cluster of so many batch jobs.
+    """Return a client of the scheduler at an address, or of a new cluster of `count` batch jobs.
 
-    Raises InputError where Dask is not installed, nobody answers, or dask-jobqueue's configuration
-    does not say enough.
+    Raises InputError if Dask is not installed, if no scheduler answers, or if the configuration of
+    dask-jobqueue is incomplete.
     """
     distributed = _package("distributed")
     cluster = None if jobqueue is None else _cluster(jobqueue, jobs)
@@ -189,7 +189,7 @@ def open_to_others(address: str) -> str:
 
 
 def _cluster(name: str, jobs: int) -> Any:
-    """A cluster of dask-jobqueue as its own configuration says."""
+    """Return a cluster of dask-jobqueue by its own configuration."""
     if name not in QUEUES:
         raise UnknownNameError.among("job queue", name, QUEUES)
     jobqueue = _package("dask_jobqueue")
@@ -217,14 +217,14 @@ def _cluster(name: str, jobs: int) -> Any:
 
 
 async def _submitted(cluster: Any) -> None:
-    """Every job is submitted; raises what the first that is refused does."""
+    """Submit every job; raises the error of the first that is rejected."""
     await cluster
 
 
 def _refused(error: Exception) -> str:
-    """Why a job was not submitted: the first line of what the scheduler's command complains of.
+    """Return why a job was not submitted: the first line of the scheduler's error output.
 
-    Of some schedulers dask-jobqueue drops that, and tells the exit code alone.
+    For some schedulers dask-jobqueue drops that output and gives the exit code only.
     """
     said, mark, complaint = str(error).partition("stderr:\n")
     first = next((line for line in (complaint if mark else said).splitlines() if line.strip()), "")
@@ -236,7 +236,7 @@ def _refused(error: Exception) -> str:
 
 
 def _package(name: str) -> Any:
-    """A package of the extra, without types."""
+    """Return a package of the extra, without types."""
     try:
         return import_module(name)
     except ImportError:
@@ -246,12 +246,11 @@ def _package(name: str) -> Any:
 def on_dask(
     work: Callable[[T], R | None], tasks: Sequence[T], client: Any, stop: Stop
 ) -> Iterator[tuple[int, R | Lost]]:
-    """The results with the numbers of their tasks as they come.
+    """Yield the results with the numbers of their tasks as they arrive.
 
-    A worker that dies takes nothing with it: Dask gives its task to another one, so often as its
-    configuration says (distributed.scheduler.allowed-failures); a result that dies with its worker
-    before it is fetched is waited for anew. Without a scheduler any more it ends, and what is
-    missing is missing.
+    If a worker dies, Dask gives its task to another one, as often as its configuration allows
+    (distributed.scheduler.allowed-failures). A result that is lost with its worker is computed
+    again. If the scheduler is gone, the iteration ends and the missing results stay missing.
     """
     futures = {
         client.submit(work, task, pure=False, retries=RETRIES): number

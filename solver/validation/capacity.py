@@ -38,7 +38,7 @@ from .shape import blocked_hosts
 
 
 def running(facts: Facts) -> Iterator[Violation]:
-    """The running jobs, suspended ones apart, hold no more slots of a host than it has."""
+    """Yield hosts on which running jobs, without suspended ones, have more slots than the host."""
     held = dict.fromkeys(facts.hosts, 0)
     for item in facts.instance.running:
         if not item.suspended:
@@ -51,7 +51,9 @@ def running(facts: Facts) -> Iterator[Violation]:
 
 
 def slots(facts: Facts) -> Iterator[Violation]:
-    """The slots in use on a host stay within its slots less those reserved in advance."""
+    """Yield instants at which planned jobs exceed the slots of a host that are not reserved in
+    advance.
+    """
     for time, jobs in instants(facts).items():
         facts.poll()
         for host, blamed in holdings_by_host(jobs).items():
@@ -63,7 +65,7 @@ def slots(facts: Facts) -> Iterator[Violation]:
 def _overfull(
     facts: Facts, host: str, time: int, active: list[Holding], blamed: list[Holding]
 ) -> Iterator[Violation]:
-    """Jobs in no reservation have what reservations leave, and all of them what there is."""
+    """Yield violations of the slots of a host at an instant, also by jobs in no reservation."""
     have = facts.hosts[host].slots
     every = facts.instance.advance_reservations
     outside = active
@@ -85,7 +87,7 @@ def _overfull(
 def _beyond_reservations(
     facts: Facts, host: str, time: int, active: list[Holding], blamed: list[Holding]
 ) -> Iterator[Violation]:
-    """The jobs of a reservation have no more slots of a host than it has."""
+    """Yield reservations whose jobs have more slots of a host than the reservation."""
     for name in {item.job.reservation for item in blamed} - {""}:
         own = [item for item in active if item.job.reservation == name]
         windows = reservations.windows_of(facts, own[0].job) if own else []
@@ -99,7 +101,9 @@ def _beyond_reservations(
 
 
 def amounts(facts: Facts) -> Iterator[Violation]:
-    """mem, swp, tmp and user-defined amounts of each host suffice, phase by phase (RSV-01)."""
+    """Yield shortages of mem, swp, tmp and user-defined amounts of a host, phase by phase
+    (RSV-01).
+    """
     for time, jobs in facts.starts().items():
         facts.poll()
         for host, blamed in holdings_by_host([job for job in jobs if job.active(time)]).items():
@@ -117,7 +121,7 @@ def amounts(facts: Facts) -> Iterator[Violation]:
 
 
 def shared(facts: Facts) -> Iterator[Violation]:
-    """Each location of a shared resource suffices (RSV-10)."""
+    """Yield shortages at a location of a shared resource (RSV-10)."""
     for time, jobs in facts.starts().items():
         facts.poll()
         blamed = [job for job in jobs if job.active(time)]
@@ -137,7 +141,7 @@ def shared(facts: Facts) -> Iterator[Violation]:
 
 
 def alone(facts: Facts) -> Iterator[Violation]:
-    """Hosts of -x jobs and units of cu[excl] jobs never hold another job (PLC-11, PLC-13)."""
+    """Yield jobs on hosts of -x jobs, or on units of cu[excl] jobs (PLC-11, PLC-13)."""
     for owner in facts.holdings():
         facts.poll()
         blocked, rule = blocked_hosts(facts, owner)
@@ -157,7 +161,7 @@ def alone(facts: Facts) -> Iterator[Violation]:
 
 
 def _reserved_from(facts: Facts, owner: Holding, host: str, rule: str) -> Iterator[Violation]:
-    """An advance reservation counts as another job."""
+    """Yield an exclusive job on a host that an advance reservation uses at the same time."""
     if not (owner.planned and facts.instance.advance_reservations):
         return
     if reservations.windows_of(facts, owner.job):
@@ -172,7 +176,7 @@ def _reserved_from(facts: Facts, owner: Holding, host: str, rule: str) -> Iterat
 
 
 def instants(facts: Facts) -> dict[int, list[Holding]]:
-    """Instants to look at for slots, and the planned jobs to blame there."""
+    """Return instants at which slots are checked, with the planned jobs to report."""
     found = {
         time: [job for job in jobs if job.active(time)] for time, jobs in facts.starts().items()
     }
@@ -190,14 +194,14 @@ def instants(facts: Facts) -> dict[int, list[Holding]]:
 
 
 def blame(check: str, jobs: list[Holding], text: str, host: str, time: int) -> Violation:
-    """A violation of all planned jobs that meet there; `job` names the last of them."""
+    """Return a violation of all planned jobs that overlap; `job` names the last of them."""
     names = ", ".join(job.job.id for job in jobs)
     word = "job" if len(jobs) == 1 else "jobs"
     return Violation(check, f"{word} {names}: {text}", jobs[-1].job.id, host, time)
 
 
 def _reserved_names(jobs: list[Holding]) -> list[str]:
-    """Resources that the jobs reserve, in their order, without repeats."""
+    """Return the resources that the jobs reserve, in their order, without repeats."""
     names = [item.resource for job in jobs for part in job.parts for item in part.reservations]
     return list(dict.fromkeys(names))
 
@@ -211,7 +215,7 @@ _MB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3, "E": 1024**
 
 
 def kinds(facts: Facts) -> Iterator[Violation]:
-    """Every host of a job has GPUs of the model, maker and memory that it asks for."""
+    """Yield hosts whose GPUs lack the requested model, maker or memory."""
     for holding in facts.planned:
         asked = _options(facts, holding.job)
         for host in holding.allocation if asked is not None else ():
@@ -221,7 +225,7 @@ def kinds(facts: Facts) -> Iterator[Violation]:
 
 
 def enough(facts: Facts) -> Iterator[Violation]:
-    """At every start no more GPUs of a host are in use than it has."""
+    """Yield starts at which more GPUs of a host are in use than it has."""
     if not any(_options(facts, holding.job) is not None for holding in facts.planned):
         return
     for time, starting in facts.starts().items():
@@ -246,9 +250,8 @@ UNITS = {
 
 
 def processor_units(facts: Facts) -> Iterator[Violation]:
-    """At every start the slots of jobs with affinity[core(n)] and the like have their n units.
-
-    AFF-01.
+    """Yield starts at which slots with affinity[core(n)] and similar lack their n units
+    (AFF-01).
     """
     kinds = dict.fromkeys(UNITS.values())
     every = facts.hosts.values()
@@ -272,7 +275,7 @@ def processor_units(facts: Facts) -> Iterator[Violation]:
 
 
 def _units_taken(holding: Holding, host: str, unit: str) -> int:
-    """Units of a host that the affinity sections of a job take, term by term, at least."""
+    """Return the minimum units of a host that the affinity sections of a job take, term by term."""
     taken = 0
     for part in holding.parts:
         kind, _, rest = part.requirement.affinity.replace(" ", "").partition("(")
@@ -287,7 +290,9 @@ def _units_taken(holding: Holding, host: str, unit: str) -> int:
 
 
 def _options(facts: Facts, job: Job) -> dict[str, str] | None:
-    """The options that count for a job, None where neither it nor its queue asks for GPUs."""
+    """Return the GPU options that apply to a job, None if neither it nor its queue requests
+    GPUs.
+    """
     instance = facts.instance
     application = instance.application(job.application) if job.application else None
     texts = [facts.queues[job.queue].gpu_req, application.gpu_req if application else "", job.gpu]
@@ -372,10 +377,10 @@ def _megabytes(text: str, unit: str) -> float:
 
 
 def accept_interval(facts: Facts) -> Iterator[Violation]:
-    """No job starts on a host less than the interval of its queue after another did.
+    """Yield starts on a host less than the interval of the job's queue after another start.
 
-    Of jobs that are planned for the same second one may be accepted after the other only if the
-    queue of the second has no interval: any order will do.
+    Of jobs that are planned for the same second, one may be accepted after the other only if the
+    queue of the second has no interval; any order is allowed.
     """
     if not any(_interval(facts, name) for name in facts.queues):
         return
@@ -486,7 +491,7 @@ class Covered:
 
 
 def limits(facts: Facts) -> Iterator[Violation]:
-    """Every limit that covers a planned job holds at the instant at which it starts."""
+    """Yield limits that a planned job exceeds at its start."""
     covered: dict[Rule, Covered] = {}
     for time, jobs in facts.starts().items():
         facts.poll()
@@ -566,7 +571,7 @@ def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: in
 
 
 def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
-    """Return all limits that cover the job."""
+    """Yield all limits that cover the job."""
     yield from _host_rules(facts, job)
     yield from _queue_rules(facts, job)
     yield from _user_rules(facts, job)
@@ -580,7 +585,7 @@ def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """Return the limits JL/U of lsb.hosts."""
+    """Yield the limits JL/U of lsb.hosts."""
     user = frozenset({job.user})
     for most, hosts in facts.own_limits().items():
         name = f"JL/U for user {job.user}"
@@ -588,7 +593,7 @@ def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """Return QJOB_LIMIT, UJOB_LIMIT, HJOB_LIMIT and PJOB_LIMIT of lsb.queues."""
+    """Yield QJOB_LIMIT, UJOB_LIMIT, HJOB_LIMIT and PJOB_LIMIT of lsb.queues."""
     queue, own = facts.queues[job.queue], frozenset({job.queue})
     where = f"of queue {queue.name}"
     if queue.queue_slots is not None:
@@ -605,7 +610,7 @@ def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
-    """Return MAX_JOBS and JL/P of lsb.users.
+    """Yield MAX_JOBS and JL/P of lsb.users.
 
     A group counts together, ``group@`` each member alone, ``default`` each user not listed.
     """
@@ -626,7 +631,7 @@ def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _array_of(job: Job) -> str | None:
-    """The id before the index of an element, ``101`` of ``101[3]``."""
+    """Return the id before the index of an element: ``101`` of ``101[3]``."""
     return job.id[: job.id.index("[")] if job.id.endswith("]") and "[" in job.id else None
 
 
@@ -638,7 +643,7 @@ def _array_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 
 def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
-    """The rows of one Limit section that cover the job."""
+    """Yield the rows of one Limit section that cover the job."""
     users = _scope(facts, limit.users, job.user, "user")
     queues = _scope(facts, limit.queues, job.queue, "queue")
     projects = _scope(facts, limit.projects, job.project, "project")
@@ -673,7 +678,9 @@ def _owners(limit: Limit, job: Job) -> str:
 
 
 def _scope(facts: Facts, scope: Scope | None, value: str, attribute: str) -> frozenset[str] | None:
-    """Names that share one amount with `value`: itself alone under PER_*, empty if not covered."""
+    """Return the names that share one amount with `value`: itself alone under PER_*, () if not
+    covered.
+    """
     if scope is None:
         return None
     named = frozenset[str]()

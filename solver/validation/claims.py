@@ -50,7 +50,7 @@ def entries(facts: Facts) -> Iterator[Violation]:
 
 
 def whole_times(plan: Plan) -> Iterator[Violation]:
-    """Every time is a whole number of seconds."""
+    """Yield times that are no whole number of seconds."""
     for entry in plan.reservations:
         for name in ("start", "finish", "bound", "estimate"):
             time = getattr(entry, name)
@@ -64,7 +64,7 @@ def whole_times(plan: Plan) -> Iterator[Violation]:
 
 
 def allocations(facts: Facts) -> Iterator[Violation]:
-    """A started job holds at least one slot on each host it names; an estimate holds none."""
+    """Yield starts with a host without slots, and estimates with an allocation."""
     for entry, job in facts.entries():
         if entry.start is not None and not entry.allocation:
             yield Violation("allocation", f"job {job.id}: it starts without hosts", job.id)
@@ -81,9 +81,9 @@ def allocations(facts: Facts) -> Iterator[Violation]:
 
 
 def bounds(facts: Facts) -> Iterator[Violation]:
-    """A bound is not above the start, a proved start equals it, an estimate is not in the past.
+    """Yield bounds above the start, proved starts that differ from the bound, and past estimates.
 
-    A proof has conditions or none, and they are other jobs with a start.
+    A proof has conditions or none; they must be other jobs with a start.
     """
     started = {item.job for item in facts.plan.reservations if item.start is not None}
     for entry, job in facts.entries():
@@ -151,10 +151,10 @@ _Known = list[tuple[PlannedJob, Job]]
 
 
 def value(facts: Facts) -> Iterator[Violation]:
-    """The objective is a known one; value and bound are numbers that it can have.
+    """Yield an unknown objective, and values and bounds that it cannot have.
 
-    The value is recomputed where every job has a start and an end that the objective needs; no
-    bound is above it, and "optimal" means that they meet.
+    The value is recomputed if every job has a start and an end that the objective needs. A bound
+    may not exceed it; "optimal" requires that they are equal.
     """
     plan = facts.plan
     if plan.objective not in objectives() or plan.objective not in FORMULAS:
@@ -209,7 +209,10 @@ def _waits(known: _Known, now: int) -> list[tuple[Job, int]]:
 
 
 def _end(facts: Facts, job: Job, start: int) -> int:
-    """A job without a known end counts by its start; -t cuts no job short here."""
+    """Return the end of a job for an objective; a job without a known end counts by its start.
+
+    -t does not shorten a job here.
+    """
     finish = facts.undisturbed_finish(job, start)
     return start if finish is None else finish
 
@@ -229,7 +232,9 @@ def _makespan(facts: Facts, known: _Known) -> float:
 
 
 def _slowdown(facts: Facts, known: _Known) -> float:
-    """The mean of (wait + run) / run since submission, run times of 10 s at least, never below 1"""
+    """Return the mean of (wait + run) / run since submission; run times at least 10 s, ratio at
+    least 1.
+    """
     now = facts.plan.now
     each = []
     for job, wait in _waits(known, now):
@@ -264,7 +269,7 @@ BETTER_EARLIER = frozenset({"total-start"})
 
 
 def status(facts: Facts) -> Iterator[Violation]:
-    """The status is a known one and fits what the plan holds."""
+    """Yield an unknown status, or one that does not fit the plan."""
     plan = facts.plan
     if plan.status not in STATUSES:
         yield Violation("status", f"status {plan.status} is none of {', '.join(STATUSES)}")
@@ -319,7 +324,7 @@ def false_bounds(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterator
 
 
 def _claims(facts: Facts) -> Iterator[tuple[PlannedJob, int]]:
-    """Entries and the second before which they cannot start, as the plan has it."""
+    """Yield entries with the second before which they cannot start, as the plan claims."""
     plan = facts.plan
     if plan.objective == "lexicographic":
         for entry, _ in facts.entries():
@@ -334,7 +339,7 @@ def _claims(facts: Facts) -> Iterator[tuple[PlannedJob, int]]:
 
 
 def _instants(facts: Facts, entry: PlannedJob, bound: int) -> list[int]:
-    """The first at which the job may start at all, and when something ends on its hosts."""
+    """Return the first instant at which the job may start, and ends of jobs on its hosts."""
     job = facts.pending[entry.job]
     first = max(facts.instance.now, job.begin or facts.instance.now)
     here = {id(item): item for host in entry.allocation for item in facts.by_host.get(host, ())}
@@ -353,7 +358,7 @@ def _is_free(facts: Facts, entry: PlannedJob, time: int) -> bool:
 
 
 def _most_used(holdings: list[Holding], host: str, begin: int, end: int | None) -> int:
-    """Slots of a host in use at most over [begin, end)."""
+    """Return the maximum number of slots of a host in use over [begin, end)."""
     steps: list[tuple[int, int]] = []
     for item in holdings:
         if (end is None or item.start < end) and (item.finish is None or item.finish > begin):
@@ -411,18 +416,21 @@ def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterat
 _PLAIN_UNITS = re.compile(r"(\w+)(\(\d+\))?(\*\d+)?(:distribute=any)?")
 
 
-def _is_counted(facts: Facts, affinity: str) -> bool:
-    """Return whether a section requests a number of units that all hosts have and all jobs
-    count.
+def _is_counted(facts: Facts, job: Job, affinity: str) -> bool:
+    """Return whether a section requests a number of units that its hosts have and that all jobs
+    there count.
     """
     found = _PLAIN_UNITS.fullmatch(affinity.replace(" ", ""))
     kind = None if found is None else capacity.UNITS.get(found[1])
     if kind is None:
         return False
-    parts = (part.requirement.affinity for item in facts.holdings() for part in item.parts)
+    every = list(facts.holdings())
+    hosts = {name for item in every if item.job.id == job.id for name in item.allocation}
+    shared = [item for item in every if hosts & set(item.allocation)]
+    parts = (part.requirement.affinity for item in shared for part in item.parts)
     named = {re.split(r"\W", text.strip())[0] for text in parts if text}
     alone = all(capacity.UNITS.get(name) == kind for name in named)
-    return alone and all(getattr(host, kind) is not None for host in facts.hosts.values())
+    return alone and all(getattr(facts.hosts[name], kind) is not None for name in hosts)
 
 
 def _partly_modelled(facts: Facts, job: Job) -> bool:
@@ -431,8 +439,9 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
     parts = () if isinstance(asked, str) else simples(asked)
     unlisted = bool(job.job_group) and not facts.instance.job_groups
     unlisted |= bool(job.reservation) and not reservations.windows_of(facts, job)
-    bound = any(not _is_counted(facts, part.affinity) for part in parts if part.affinity)
-    unlisted |= not isinstance(asked, str) and bool(asked.later)
+    bound = any(not _is_counted(facts, job, part.affinity) for part in parts if part.affinity)
+    undecided = job.id not in facts.pending and job.requirement_alternative is None
+    unlisted |= not isinstance(asked, str) and bool(asked.later) and undecided
     unlisted |= bool(job.service_class) and not facts.instance.service_classes
     return bool(job.unheeded) or unlisted or bound or any(part.tiling for part in parts)
 

@@ -54,7 +54,7 @@ class Violation:
 
 
 def shown(amount: float) -> str:
-    """An amount as people write it: no trailing zeros, at most six decimals."""
+    """Return an amount as text: no trailing zeros, at most six decimals."""
     return f"{amount:.6f}".rstrip("0").rstrip(".")
 
 
@@ -113,7 +113,7 @@ class UnitsOfType:
 
     @classmethod
     def of(cls, units: Iterable[ComputeUnit], type_: str, hosts: Iterable[str]) -> UnitsOfType:
-        """hosts: all hosts of the cluster in their order."""
+        """Return the units of a type. hosts: all hosts of the cluster in their order."""
         chosen = tuple(unit for unit in units if unit.type == type_)
         position = {name: at for at, name in enumerate(hosts)}
         of_host: dict[str, list[int]] = {}
@@ -126,13 +126,13 @@ class UnitsOfType:
         return cls(chosen, of_host, (numbers, places))
 
     def sums(self, amounts: IntArray) -> IntArray:
-        """The sum of what the hosts of each unit have."""
+        """Return the sum over the hosts of each unit."""
         numbers, places = self.members
         found = np.bincount(numbers, weights=amounts[places], minlength=len(self.units))
         return found.astype(np.int64)
 
     def hosts_of(self, wanted: BoolArray, count: int) -> BoolArray:
-        """Which of `count` hosts are in one of the units wanted."""
+        """Return which of `count` hosts are in one of the wanted units."""
         numbers, places = self.members
         found = np.zeros(count, dtype=bool)
         found[places[wanted[numbers]]] = True
@@ -162,9 +162,13 @@ class Holding:
     """
 
     job: Job
+    #: Start in seconds.
     start: int
+    #: Finish in seconds; None: no known end.
     finish: int | None
+    #: Slots by host.
     allocation: Mapping[str, int]
+    #: Whether the job is planned, not running.
     planned: bool
     #: None if it is refused or its terms cannot be split; `fault` has the reason.
     requirement: Requirement | None = None
@@ -293,20 +297,22 @@ class Facts:
             if finish is not None:
                 finish += self.plan.margin
             holding = Holding(job, entry.start, finish, allocation, planned=True)
-            self.planned.append(self._resolved(holding, entry.alternative, split, entry.terms))
+            alternatives = entry.requirement_alternative, entry.alternative
+            self.planned.append(self._resolved(holding, alternatives, split, entry.terms))
 
     def _of_running(self, running: RunningJob, split: Splitter) -> Holding:
         """Return the allocation of a running job; equal requests of one term are looked up once."""
         job, allocation = running.job, running.allocation
         finish = expected_finish(self.instance, running)
-        key = (_asked(job), running.alternative)
+        chosen = job.requirement_alternative or 0
+        key = (_asked(job), chosen, running.alternative)
         known = self._found.known.get(key)
         if known is not None:
             found, held = known
             parts = (TermShare(allocation, found, held),)
             return Holding(job, running.start, finish, allocation, False, found, parts)
         bare = Holding(job, running.start, finish, allocation, planned=False)
-        holding = self._resolved(bare, running.alternative, split)
+        holding = self._resolved(bare, (chosen, running.alternative), split)
         if isinstance(holding.requirement, Simple) and not holding.fault:
             self._found.known[key] = holding.requirement, holding.parts[0].reservations
         return holding
@@ -335,15 +341,20 @@ class Facts:
     def _resolved(
         self,
         holding: Holding,
-        alternative: int,
+        alternatives: tuple[int, int],
         split: Splitter,
         recorded: tuple[Mapping[str, int], ...] = (),
     ) -> Holding:
+        """alternatives: the one in braces, and of its rusage."""
         job, allocation = holding.job, holding.allocation
-        found = self.requirement(job)
+        found, (chosen, alternative) = self.requirement(job), alternatives
         bare = (TermShare(allocation, Simple()),)
         if isinstance(found, str):
             return replace(holding, parts=bare, fault=f"its requirement is refused: {found}")
+        if fault := _not_open(holding, found, chosen):
+            return replace(holding, requirement=found, parts=bare, fault=fault)
+        if chosen:
+            found = found.later[chosen - 1].requirement
         if isinstance(found, Compound):
             if recorded:
                 parts, fault = _as_recorded(job, allocation, found, recorded)
@@ -377,8 +388,12 @@ class Facts:
         return self._found.reserved[key]
 
     def requirement(self, job: Job) -> Requirement | str:
-        """The merged requirement of a job, or why it is refused; equal requests share one."""
-        key = _asked(job)
+        """Return the merged requirement of a job, or why it is rejected; equal requests share
+        one.
+
+        All alternatives in braces are in it, also if one was chosen.
+        """
+        key, job = _asked(job), replace(job, requirement_alternative=None)
         if key not in self._found.requirements:
             try:
                 self._found.requirements[key] = effective_requirement(
@@ -389,7 +404,7 @@ class Facts:
         return self._found.requirements[key]
 
     def finish_of(self, job: Job, start: int) -> int | None:
-        """When a job that starts then is expected to end (TBR-03), None for never."""
+        """Return when a job that starts then is expected to end (TBR-03), None if never."""
         finish, plan = self.undisturbed_finish(job, start), self.plan
         last = None if takes_due_dates(plan.objective, plan.method) else job.deadline
         every = self.instance.advance_reservations if job.reservation else ()
@@ -403,19 +418,19 @@ class Facts:
         return None if duration is None else start + duration
 
     def entries(self) -> Iterator[tuple[PlannedJob, Job]]:
-        """Planned jobs of the plan that really are pending."""
+        """Yield the planned jobs that are pending in the instance."""
         for entry in self.plan.reservations:
             self.poll()
             if entry.job in self.pending:
                 yield entry, self.pending[entry.job]
 
     def holdings(self) -> Iterator[Holding]:
-        """Return the running jobs, then the planned jobs."""
+        """Yield the running jobs, then the planned jobs."""
         yield from self.running
         yield from self.planned
 
     def starts(self) -> dict[int, list[Holding]]:
-        """Planned jobs by the instant at which they start, in order of time."""
+        """Return the planned jobs by start, in order of time."""
         found: dict[int, list[Holding]] = {}
         self.poll()
         for holding in sorted(self.planned, key=lambda item: item.start):
@@ -423,7 +438,7 @@ class Facts:
         return found
 
     def expand(self, names: Iterable[str]) -> frozenset[str]:
-        """Hosts that host, group and unit names stand for; unknown names stand for none."""
+        """Return the hosts that host, group and unit names denote; unknown names denote none."""
         key = tuple(names)
         if key not in self._found.expanded:
             expand = self.instance.cluster.expand
@@ -433,14 +448,14 @@ class Facts:
         return self._found.expanded[key]
 
     def everyone(self, attribute: str) -> frozenset[str]:
-        """The users, queues or projects of all jobs that run or are planned."""
+        """Return the users, queues or projects of all running and planned jobs."""
         if attribute not in self._found.everyone:
             found = frozenset(getattr(holding.job, attribute) for holding in self.holdings())
             self._found.everyone[attribute] = found - {""}
         return self._found.everyone[attribute]
 
     def alike(self) -> dict[tuple[str, str, str, str], list[Holding]]:
-        """All jobs by what limits ask of them, which cover all of a kind or none."""
+        """Return all jobs by user, queue, project and application, which limits distinguish."""
         if not self._found.alike:
             for holding in self.holdings():
                 job = holding.job
@@ -461,7 +476,7 @@ class Facts:
         return self._found.array_limits
 
     def reserving(self, resource: str) -> list[Holding]:
-        """All jobs whose requirement reserves the resource."""
+        """Return all jobs whose requirement reserves the resource."""
         if self._found.reserving is None:
             self._found.reserving = {}
             for holding in self.holdings():
@@ -478,14 +493,14 @@ class Facts:
         return self._found.units[type_]
 
     def columns(self) -> SlotColumns:
-        """The slots that all jobs hold, as columns."""
+        """Return the slots of all jobs as columns."""
         if not self._found.columns:
             held = ((h.job.id, h.start, h.finish, h.allocation) for h in self.holdings())
             self._found.columns.append(SlotColumns(self.hosts, held))
         return self._found.columns[0]
 
     def own_limits(self) -> dict[int, frozenset[str]]:
-        """The hosts by the slots that each user may have of them (JL/U), where that is set."""
+        """Return the hosts by the limit of slots of each user (JL/U), if it is set."""
         if self._found.own_slots is None:
             found: dict[int, set[str]] = {}
             for host in self.hosts.values():
@@ -499,7 +514,7 @@ class Facts:
         return any(resource in host.amounts for host in self.hosts.values())
 
     def members(self, name: str) -> frozenset[str]:
-        """The user of that name, or all users of the group of that name, subgroups included."""
+        """Return the user of that name, or all users of that group, including subgroups."""
         if name not in self._found.members:
             groups = {group.name: group for group in self.instance.groups}
             found, waiting = {name}, [name]
@@ -512,8 +527,22 @@ class Facts:
         return self._found.members[name]
 
 
+def _not_open(holding: Holding, asked: Requirement, chosen: int) -> str:
+    """Return why a job cannot use an alternative in braces then, "" if it can (REQ-21)."""
+    if not chosen:
+        return ""
+    if not 0 < chosen <= len(asked.later):
+        return f"it uses alternative {chosen} of -R, the last one is {len(asked.later)}"
+    minutes = max((item.delay or 0 for item in asked.later[:chosen]), default=0)
+    opens = holding.job.submit + 60 * minutes
+    if holding.planned and holding.start < opens:
+        of = f"alternative {chosen + 1} of -R opens at {opens} s"
+        return f"it starts at {holding.start} s, {of}, {minutes} min after the submission"
+    return ""
+
+
 def _asked(job: Job) -> tuple[object, ...]:
-    """All that the merged requirement of a job depends on."""
+    """Return a key of everything on which the merged requirement of a job depends."""
     return (
         job.res_req,
         job.gpu,
@@ -569,7 +598,7 @@ def with_reservations(part: TermShare, alternative: int = 0) -> TermShare:
 
 
 def counts_of(job: Job, compound: Compound) -> tuple[int, ...]:
-    """Slots of each term; a last count that was left out is the rest of -n, at least 0."""
+    """Return the slots of each term; a missing last count is the rest of -n, at least 0."""
     given = sum(term.count or 0 for term in compound.terms)
     return tuple(
         max(0, job.slots - given) if term.count is None else term.count for term in compound.terms
@@ -609,10 +638,10 @@ def method(facts: Facts, item: Reservation, default: str) -> str:
 
 
 def on_host(facts: Facts, holding: Holding, resource: str, host: str, time: int) -> float:
-    """Amount of a host-based resource that a job holds on one host.
+    """Return the amount of a host-based resource that a job has on one host.
 
-    Once for the host by default, times the slots there with PER_SLOT, on the first host alone
-    with PER_JOB (RSV-08).
+    Once per host by default, times the slots there with PER_SLOT, on the first host only with
+    PER_JOB (RSV-08).
     """
     total = 0.0
     names = GPUS if resource in GPUS else (resource,)
@@ -632,9 +661,10 @@ def on_host(facts: Facts, holding: Holding, resource: str, host: str, time: int)
 
 
 def of_shared(facts: Facts, holding: Holding, shared: SharedResource, time: int) -> float:
-    """Amount of one location of a shared resource that a job holds through its hosts there.
+    """Return the amount of one location of a shared resource that a job has through its hosts
+    there.
 
-    Once for the job by default. Static ones know no duration and no decay (RSV-10).
+    Once per job by default. Static resources have no duration and no decay (RSV-10).
     """
 
     def inside(host: str) -> bool:

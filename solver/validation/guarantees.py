@@ -52,7 +52,7 @@ def kept_for_owners(facts: Facts) -> Iterator[Violation]:
 
 
 def _pools(facts: Facts) -> Iterator[Guaranteed]:
-    """A host is in the first pool of hosts that takes it."""
+    """Yield the guaranteed pools; a host is in the first pool that takes it."""
     taken: frozenset[str] = frozenset()
     for pool in facts.instance.guaranteed_pools:
         hosts = frozenset(facts.hosts)
@@ -102,7 +102,7 @@ def _hosts_of(facts: Facts, pool: GuaranteedPool) -> frozenset[str]:
 
 
 def _class_of(facts: Facts, job: Job) -> str:
-    """The class that a job names, else the first that attaches it."""
+    """Return the class that a job names, else the first that attaches it."""
     listed = facts.instance.service_classes
     if job.service_class:
         return job.service_class if any(c.name == job.service_class for c in listed) else ""
@@ -140,7 +140,7 @@ def _use(facts: Facts, found: Guaranteed, item: Holding, time: int) -> float:
 
 
 def _whole(pool: GuaranteedPool, slots: int, mem: float) -> int:
-    """Packages that these slots and this memory of a host make."""
+    """Return the number of packages in these slots and this memory of a host."""
     each = pool.arguments
     counts = [slots // int(each["slots"])] if "slots" in each else []
     if "mem" in each:
@@ -153,7 +153,7 @@ def _of_host(pool: GuaranteedPool, host: Host) -> int:
 
 
 def _packages(facts: Facts, pool: GuaranteedPool, item: Holding, host: str, time: int) -> int:
-    """Whole packages that a job takes on a host."""
+    """Return the whole packages that a job takes on a host."""
     each, count = pool.arguments, 0.0
     if "slots" in each:
         count = item.allocation[host] / float(each["slots"])
@@ -218,7 +218,7 @@ def _by_host(
     starting: list[Holding],
     time: int,
 ) -> Iterator[Violation]:
-    """Jobs of classes with a guarantee use no more than SLOTS_PER_HOST of a host."""
+    """Yield jobs of classes with a guarantee that use more than SLOTS_PER_HOST of a host."""
     number = found.pool.slots_per_host
     mine = [item for item in starting if of_class[id(item)] in found.amounts]
     hosts = dict.fromkeys(host for item in mine for host in item.allocation if host in found.hosts)

@@ -26,7 +26,7 @@ _PASSING = ("ok", "closed_full", "closed_excl", "closed_cu_excl")
 
 
 def candidates(facts: Facts) -> Iterator[Violation]:
-    """Every host of an allocation is a candidate of the term it serves (REQ-02, PLC-12)."""
+    """Yield hosts of an allocation that are no candidates of their term (REQ-02, PLC-12)."""
     for holding in facts.planned:
         for part in holding.parts:
             for host in part.allocation:
@@ -58,7 +58,7 @@ def may_begin_on(facts: Facts, job: Job, hosts: Iterable[str]) -> bool:
 
 
 def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Iterator[str]:
-    """Why the host is no candidate for a term of the job; nothing if it is one."""
+    """Yield the reasons why a host is no candidate for a term of the job."""
     it = facts.hosts[host]
     queue = facts.queues[job.queue]
     if it.status.lower() not in _PASSING:
@@ -82,7 +82,7 @@ def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Itera
 
 
 def missing_resources(facts: Facts, part: TermShare, host: str) -> Iterator[str]:
-    """Resources of the rusage section that the host neither has nor reaches (RSV-10)."""
+    """Yield the resources of the rusage section that the host neither has nor reaches (RSV-10)."""
     for item in part.reservations:
         name = item.resource
         if item.initial <= 0 or (name in BUILTIN_INDICES and name not in BUILTIN_AMOUNTS):
@@ -96,14 +96,14 @@ def missing_resources(facts: Facts, part: TermShare, host: str) -> Iterator[str]
 
 
 def _home(facts: Facts, name: str) -> Host | None:
-    """The submission host; a machine of several nodes is like its first."""
+    """Return the submission host; a machine with nodes is represented by its first."""
     if not name or name in facts.hosts:
         return facts.hosts.get(name)
     return next((host for host in facts.hosts.values() if host.node_of == name), None)
 
 
 def view(facts: Facts, host: Host, home: Host | None = None) -> HostView:
-    """The host as a select section sees it; home: the submission host, None if not known."""
+    """Return the host as a select section sees it; home: the submission host, None if unknown."""
     cluster = facts.instance.cluster
     by_slot = facts.instance.params.parallel_sched_by_slot
     return HostView(host, cluster, facts.names, by_slot, home)
@@ -142,7 +142,7 @@ def _has_just_accepted(facts: Facts, holding: Holding, host: str) -> bool:
 
 
 def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:
-    """Beyond loadSched of the queue or the host; what jobs reserve of a load makes it doubtful."""
+    """Return whether a host may be beyond loadSched; load that others reserve counts as beyond."""
     it = facts.hosts[host]
     others = [
         other

@@ -39,7 +39,7 @@ Allocation = dict[str, int]
 
 
 def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> Iterator[Violation]:
-    """Each job that could start in a cycle and does not, once."""
+    """Yield each job that could start in a cycle and does not, once."""
     if any(queue.slot_pool or not queue.active for queue in instance.queues):
         return
     holds = schedule.settings.reservation != "none"
@@ -170,21 +170,30 @@ class _Observed:
         there = replace(there, pending=(bare,), guaranteed_pools=pools)
         facts = _facts(there, PlannedJob(job.id, time, finish, {}))
         found = facts.requirement(bare)
-        if not isinstance(found, Simple):
+        if isinstance(found, str):
             return None
-        count = len(found.rusage.alternatives) if found.rusage else 1
-        for allocation in _proposed(facts, bare, found, time):
-            for alternative in range(count):
-                entry = PlannedJob(job.id, time, finish, allocation, alternative=alternative)
-                trial = _facts(there, entry)
-                (holding,) = trial.planned
-                closed = any(
-                    may_be_closed(trial, holding, host) or self._has_just_accepted(job, host, time)
-                    for host in allocation
-                )
-                if not closed and self.allowed(trial):
-                    return allocation
+        waited, minutes = time - job.submit, 0
+        for chosen, item in enumerate((found, *(later.requirement for later in found.later))):
+            minutes = max(minutes, found.later[chosen - 1].delay or 0) if chosen else 0
+            if not isinstance(item, Simple) or waited < 60 * minutes:
+                continue
+            count = len(item.rusage.alternatives) if item.rusage else 1
+            for allocation in _proposed(facts, bare, item, time):
+                for alternative in range(count):
+                    entry = PlannedJob(job.id, time, finish, allocation, alternative=alternative)
+                    entry = replace(entry, requirement_alternative=chosen)
+                    if self._may_take(_facts(there, entry), job, time):
+                        return allocation
         return None
+
+    def _may_take(self, trial: Facts, job: Job, time: int) -> bool:
+        """Return whether the only job of a plan can start then as planned."""
+        (holding,) = trial.planned
+        closed = any(
+            may_be_closed(trial, holding, host) or self._has_just_accepted(job, host, time)
+            for host in holding.allocation
+        )
+        return not closed and self.allowed(trial)
 
     def _reserved_hosts_change(self, time: int) -> bool:
         """Return whether an advance reservation is active at the beginning or then, but not
@@ -196,7 +205,9 @@ class _Observed:
         )
 
     def _has_just_accepted(self, job: Job, host: str, time: int) -> bool:
-        """JOB_ACCEPT_INTERVAL counts from the last start on a host, of a job that has ended too."""
+        """Return whether JOB_ACCEPT_INTERVAL closes a host, counted from its last start, also of
+        a finished job.
+        """
         params = self.instance.params
         cycles = self.instance.queue(job.queue).job_accept_interval
         cycles = params.job_accept_interval if cycles is None else cycles
@@ -238,9 +249,9 @@ class _Observed:
 
 
 def _without_unsure_loans(instance: Instance, *, holds: bool) -> tuple[GuaranteedPool, ...]:
-    """The guaranteed pools without loans that depend on demand, or on what others reserve.
+    """Return the guaranteed pools without loans that depend on demand or on reservations of others.
 
-    holds: whether jobs reserve anything; what another job then takes of it shows in no log.
+    holds: whether jobs reserve anything; a log does not show the resulting use.
     """
     return tuple(
         replace(pool, loans=None)

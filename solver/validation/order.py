@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from operator import attrgetter
 from typing import Any
 
@@ -66,7 +67,7 @@ class Standings:
         return Standing(group, (1, -worth, job.submit))
 
     def _value(self, formula: AbsolutePriority, job: Job, now: int, own: int) -> float:
-        """The sum of APS_PRIORITY without FS, which is the same for all that are compared."""
+        """Return the sum of APS_PRIORITY without FS, which is equal for all compared jobs."""
         pended = max(0, now - job.submit)
         weights, limits = formula.weights, formula.limits
 
@@ -110,7 +111,9 @@ class Standings:
                 return sum(group.priority for group in instance.groups if group.name == job.group)
 
     def _asked(self, job: Job, resource: str) -> float:
-        """MB in all, of the first of alternatives; for each host: on the fewest by span[ptile]."""
+        """Return the requested MB in total, by the first alternative; a host amount on the
+        fewest hosts.
+        """
         asked = self._facts.requirement(job)
         if isinstance(asked, str):
             return 0.0
@@ -134,7 +137,9 @@ class Standings:
 
 
 def grown(instance: Instance, job: Job, now: int) -> int:
-    """The job priority at `now`, by JOB_PRIORITY_OVER_TIME."""
+    """The job priority at `now`, by JOB_PRIORITY_OVER_TIME, or by age as Slurm has it."""
+    if instance.params.family == "Slurm":
+        return job.priority + _aged(instance, job, now)
     growth, most = instance.params.job_priority_over_time, instance.params.max_user_priority
     if growth is None or most == 0 or now <= job.submit:
         return job.priority
@@ -144,8 +149,25 @@ def grown(instance: Instance, job: Job, now: int) -> int:
     return job.priority + int(by * (now - job.submit) / seconds)
 
 
+def _aged(instance: Instance, job: Job, now: int) -> int:
+    """The age part of a priority at the last computation, less that of second 0."""
+    pairs = (
+        word.split("=") for word in instance.params.select_parameters.split(",") if "=" in word
+    )
+    words = {pair[0]: pair[1] for pair in pairs}
+    weight = int(words.get("PriorityWeightAge", "0"))
+    longest = Fraction(words.get("PriorityMaxAge", "604800"))
+    every = int(words.get("PriorityCalcPeriod", "300"))
+    first = max(job.submit, job.begin or job.submit)
+    parts = []
+    for time in (now - now % every, 0):
+        share = max(Fraction(0), min(Fraction(1), (time - first) / longest))
+        parts.append(int(weight * share))
+    return parts[0] - parts[1]
+
+
 def _parents(instance: Instance) -> dict[str, Queue]:
-    """The queue whose formula orders the jobs of each queue."""
+    """Return for each queue the queue whose formula orders its jobs."""
     absolute = [queue for queue in instance.queues if queue.aps_priority is not None]
     found: dict[str, Queue] = {}
     for queue in absolute:
@@ -161,7 +183,7 @@ def _seen_by_shares(job: Job) -> tuple[object, ...]:
 
 
 def ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
-    """No job that is omitted as behind the others comes before one of them."""
+    """Yield jobs omitted as last in the order that come before another job; `behind`: their ids."""
     standings = Standings(facts)
     now = facts.instance.now
     last: dict[tuple[object, ...], tuple[Place, str]] = {}
@@ -191,7 +213,10 @@ def out_of_order(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     Checked if positions change with time or follow absolute priority. A job that had reserved slots
     before its start keeps them, and starts before those that have overtaken it.
     """
-    growing = instance.params.job_priority_over_time is not None
+    growing = (
+        instance.params.job_priority_over_time is not None
+        or "PriorityWeightAge=" in instance.params.select_parameters
+    )
     if not growing and not any(queue.aps_priority for queue in instance.queues):
         return
     jobs = {job.id: job for job in (*instance.pending, *instance.future)}

@@ -19,19 +19,19 @@ def minded(facts: Facts) -> Iterator[AdvanceReservation]:
 
 
 def windows_of(facts: Facts, job: Job) -> list[AdvanceReservation]:
-    """The reservation of a job, one for each time that it is active; no others have any."""
+    """Return the reservations of a job, one for each active period."""
     every = facts.instance.advance_reservations if job.reservation else ()
     return [window for window in every if window.name == job.reservation]
 
 
 def set_aside(facts: Facts, host: str, time: int) -> int:
-    """Slots of a host that reservations keep at `time` from jobs that are in none."""
+    """Return the slots of a host that reservations keep at `time` for their own jobs."""
     active = (window for window in minded(facts) if window.start <= time < window.end)
     return sum(window.slots.get(host, 0) for window in active)
 
 
 def free_slots(facts: Facts, job: Job, host: str, time: int, others: Iterable[Holding]) -> int:
-    """Slots of a host that a job may have, given others that are there at `time`."""
+    """Return the slots of a host that a job may have, given other jobs at `time`."""
     others = list(others)
     free = facts.hosts[host].slots - sum(other.allocation[host] for other in others)
     own = windows_of(facts, job)

@@ -99,6 +99,10 @@ class Record(Protocol):
         """Return the index of its rusage alternative."""
 
     @property
+    def requirement_alternative(self) -> int:
+        """Return the index of the alternative in braces of its requirement."""
+
+    @property
     def held(self) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
         """Return the slots that the job reserved, with start and end (None: still reserved)."""
 
@@ -159,12 +163,12 @@ class HeldStretch:
 
 
 def stretches(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
-    """All that was held, job by job; each job but the first of its name has a name of its own."""
+    """Return all allocations over time, job by job; repeated job names get unique names."""
     jobs = _jobs(instance)
     before = {item.job.id for item in instance.running}
     return [
         HeldStretch(
-            replace(jobs[record.job], id=_part(record.job, number)),
+            replace(_under(jobs, record), id=_part(record.job, number)),
             start,
             end,
             allocation,
@@ -187,14 +191,22 @@ def _is_suspended_immediately(record: Record, number: int) -> bool:
 
 
 def lives(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
-    """Each job that started, on its first hosts, from its first start to its end."""
+    """Return each job that started, on its first hosts, from its first start to its end."""
     jobs = _jobs(instance)
     before = {item.job.id for item in instance.running}
     return [
-        HeldStretch(jobs[it.job], it.start, it.end, it.held[0][2], it.alternative, it.job in before)
+        HeldStretch(
+            *(_under(jobs, it), it.start, it.end, it.held[0][2], it.alternative, it.job in before)
+        )
         for it in schedule.jobs
         if it.job in jobs and it.start is not None and it.held
     ]
+
+
+def _under(jobs: Mapping[str, Job], record: Record) -> Job:
+    """Return a job with the alternative in braces by which it started."""
+    job, chosen = jobs[record.job], record.requirement_alternative
+    return replace(job, requirement_alternative=chosen) if chosen else job
 
 
 def _suspensions(parts: Sequence[HeldStretch]) -> list[HeldStretch]:
@@ -267,11 +279,12 @@ def _entry(part: HeldStretch) -> PlannedJob:
         part.allocation,
         method="greedy",
         alternative=part.alternative,
+        requirement_alternative=part.job.requirement_alternative or 0,
     )
 
 
 def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
-    """Return every rule that the simulated schedule violates."""
+    """Yield every rule that the simulated schedule violates."""
     parts = stretches(instance, schedule)
     facts = facts_of(instance, parts)
     for rule in _OF_STRETCHES:
@@ -295,7 +308,7 @@ def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
 
 
 def _too_soon(facts: Facts, part: HeldStretch) -> Iterator[Violation]:
-    """No job starts before it is submitted, nor outside the run window of its queue."""
+    """Yield jobs that start before their submission, or outside the run window of their queue."""
     job = part.job
     if part.runs:
         return
@@ -308,7 +321,7 @@ def _too_soon(facts: Facts, part: HeldStretch) -> Iterator[Violation]:
 
 
 def _too_long(instance: Instance, part: HeldStretch, schedule: Schedule) -> Iterator[Violation]:
-    """No job that was never suspended runs for longer than its limit."""
+    """Yield jobs that run longer than their limit without any suspension."""
     limit = granted_run_limit(instance, part.job)
     suspended = any(it.job == part.job.id and len(it.held) > 1 for it in schedule.jobs)
     if limit is None or suspended or part.runs or _stops(instance, part.job):

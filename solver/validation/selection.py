@@ -228,7 +228,7 @@ def _defined(resource: str, view: HostView) -> bool:
 
 
 def named(expression: Expression | None, names: Names) -> Iterator[str]:
-    """Every resource that a select section names; values of string resources are none."""
+    """Yield every resource that a select section names, without values of string resources."""
     match expression:
         case Name(value):
             yield value

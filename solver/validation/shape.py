@@ -32,7 +32,9 @@ def slot_count(facts: Facts) -> Iterator[Violation]:
 
 
 def split_terms(facts: Facts) -> Iterator[Violation]:
-    """The requirement is accepted, its alternative exists, a compound one can be split (REQ-14)."""
+    """Yield rejected requirements, missing alternatives and compound ones that cannot be split
+    (REQ-14).
+    """
     for holding in facts.planned:
         if holding.fault:
             yield holding.violation("requirement", holding.fault)
@@ -71,7 +73,7 @@ def ptile_of(facts: Facts, host: Host, span: Span | None) -> int | None:
 
 
 def span_one_host(facts: Facts) -> Iterator[Violation]:
-    """span[hosts=1]: all slots on one host (PLC-03)."""
+    """Yield a violation of span[hosts=1]: all slots on one host (PLC-03)."""
     for holding, part in _parts(facts):
         span = part.requirement.span
         if span is not None and span.hosts == 1 and len(part.allocation) > 1:
@@ -101,7 +103,7 @@ def span_ptile(facts: Facts) -> Iterator[Violation]:
 
 
 def span_block(facts: Facts) -> Iterator[Violation]:
-    """span[block=n]: multiples of n on every host but one at most."""
+    """Yield a violation of span[block=n]: multiples of n on every host except at most one."""
     for holding, part in _parts(facts):
         block = part.requirement.span.block if part.requirement.span is not None else None
         odd = [host for host, slots in part.allocation.items() if block and slots % block]
@@ -111,13 +113,13 @@ def span_block(facts: Facts) -> Iterator[Violation]:
 
 
 def pairs_of(facts: Facts, names: tuple[str, ...], host: str) -> Pairs:
-    """The resources of `names` that the host has, with their values."""
+    """Return the resources of `names` that the host has, with their values."""
     found = ((name, static_value(facts, name, facts.hosts[host])) for name in names)
     return frozenset((name, value) for name, value in found if value is not None)
 
 
 def pairs_needed(facts: Facts, names: tuple[str, ...]) -> int:
-    """All resources where every host of the cluster has all of them, else one of them (PLC-04)."""
+    """Return in how many resources hosts must agree: all if every host has all, else 1 (PLC-04)."""
     if names not in facts.same_needs:
         count = len(set(names))
         everywhere = all(len(pairs_of(facts, names, host)) == count for host in facts.hosts)
@@ -126,7 +128,9 @@ def pairs_needed(facts: Facts, names: tuple[str, ...]) -> int:
 
 
 def same(facts: Facts) -> Iterator[Violation]:
-    """same[…]: the hosts agree in every resource, or in one where some hosts lack some (PLC-04)."""
+    """Yield a violation of same[…]: hosts agree in every resource, or in one if some hosts lack
+    any (PLC-04).
+    """
     for holding, part in _parts(facts):
         names = part.requirement.same
         if not names:
@@ -147,7 +151,7 @@ def unit_type(facts: Facts, cu: Cu) -> str:
 def units_used(
     facts: Facts, cu: Cu, allocation: Mapping[str, int]
 ) -> list[tuple[ComputeUnit, list[str]]]:
-    """The compute units that an allocation uses, with its hosts there, in allocation order."""
+    """Return the compute units of an allocation with their hosts, in allocation order."""
     known = facts.units(unit_type(facts, cu))
     used: dict[int, list[str]] = {}
     for host in allocation:
@@ -168,7 +172,7 @@ def _cu_parts(
 
 
 def cu_membership(facts: Facts) -> Iterator[Violation]:
-    """Hosts outside every unit of the type are no candidates (PLC-05)."""
+    """Yield hosts outside every unit of the type, which are no candidates (PLC-05)."""
     for holding, cu, units, allocation in _cu_parts(facts):
         inside = {host for hosts in units.values() for host in hosts}
         for host in allocation:
@@ -178,7 +182,7 @@ def cu_membership(facts: Facts) -> Iterator[Violation]:
 
 
 def cu_maxcus(facts: Facts) -> Iterator[Violation]:
-    """cu[maxcus=k]: at most k units (PLC-07)."""
+    """Yield a violation of cu[maxcus=k]: at most k units (PLC-07)."""
     for holding, cu, units, _ in _cu_parts(facts):
         if cu.maxcus is not None and len(units) > cu.maxcus:
             text = f"it uses {len(units)} compute units ({' '.join(units)}), maxcus is {cu.maxcus}"
@@ -186,7 +190,9 @@ def cu_maxcus(facts: Facts) -> Iterator[Violation]:
 
 
 def cu_usable_slots(facts: Facts) -> Iterator[Violation]:
-    """cu[usablecuslots=k]: k slots in each unit, fewer in one at most (PLC-08)."""
+    """Yield a violation of cu[usablecuslots=k]: k slots in each unit except at most one
+    (PLC-08).
+    """
     for holding, cu, units, allocation in _cu_parts(facts):
         least = cu.usablecuslots
         if least is None:
@@ -201,8 +207,10 @@ def cu_usable_slots(facts: Facts) -> Iterator[Violation]:
 
 
 def cu_balance(facts: Facts) -> Iterator[Violation]:
-    """cu[balance]: the units differ by at most 1 in slots; with ptile above 1 in hosts, under
-    span[block] in blocks (PLC-09)."""
+    """Yield a violation of cu[balance]: counts of units differ by at most 1 (PLC-09).
+
+    The counts are slots, hosts with a ptile above 1, or blocks under span[block].
+    """
     for holding, cu, units, allocation in _cu_parts(facts):
         if not cu.balance:
             continue
@@ -222,7 +230,9 @@ def cu_balance(facts: Facts) -> Iterator[Violation]:
 
 
 def cu_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
-    """cu[excl] needs EXCLUSIVE=CU[type] of its type or a coarser one in the queue (PLC-11)."""
+    """Yield cu[excl] jobs whose queue lacks EXCLUSIVE=CU[type] of this or a coarser type
+    (PLC-11).
+    """
     types = facts.instance.cluster.unit_types
     for holding, cu, _, _ in _cu_parts(facts):
         if not cu.excl:
@@ -237,7 +247,7 @@ def cu_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
 
 
 def host_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
-    """-x needs EXCLUSIVE=Y or CU[type] in the queue (PLC-13); -nnodes does not."""
+    """Yield -x jobs whose queue lacks EXCLUSIVE=Y or CU[type] (PLC-13); -nnodes needs neither."""
     for holding in facts.planned:
         setting = facts.queues[holding.job.queue].exclusive
         if holding.job.whole_hosts:
@@ -248,7 +258,7 @@ def host_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
 
 
 def resizable(facts: Facts) -> Iterator[Violation]:
-    """A resizable job has no cu[] of its own and no compound requirement (PLC-14, PAI-11)."""
+    """Yield resizable jobs with cu[] or a compound requirement (PLC-14, PAI-11)."""
     for holding in facts.planned:
         if holding.job.resizable and (
             any("cu[" in text for text in holding.job.res_req)
@@ -259,7 +269,7 @@ def resizable(facts: Facts) -> Iterator[Violation]:
 
 
 def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:
-    """Hosts that the job shares with no other, and by which rule (PLC-11, PLC-13)."""
+    """Return the hosts that the job shares with no other, with the rule (PLC-11, PLC-13)."""
     requirement = holding.requirement
     if isinstance(requirement, Simple) and requirement.cu is not None and requirement.cu.excl:
         units = units_used(facts, requirement.cu, holding.allocation)
@@ -288,10 +298,11 @@ class _State:
 def split(
     facts: Facts, job: Job, allocation: Mapping[str, int], compound: Compound
 ) -> tuple[TermShare, ...] | None:
-    """The first way to hand the hosts, in order, to the terms, in order; None if there is none.
+    """Return the first assignment of the hosts, in order, to the terms, in order; None if there is
+    none.
 
-    The first host must serve the first term that has slots. A search with backtracking over the
-    hosts; states that led nowhere are not tried again.
+    The first host must serve the first term that has slots. The search backtracks over the hosts
+    and does not repeat failed states.
     """
     counts = counts_of(job, compound)
     terms = [term.requirement for term in compound.terms]
@@ -334,7 +345,7 @@ def _moves(
     allocation: Mapping[str, int],
     states: tuple[_State, ...],
 ) -> Iterator[tuple[tuple[int, ...], tuple[_State, ...]]]:
-    """Shares of the terms in one host, and what each term has after it."""
+    """Yield shares of the terms in one host, with the rest of each term."""
     if position == len(hosts):
         return
     host = hosts[position]
@@ -352,7 +363,7 @@ def _moves(
 
 
 def _shares(slots: int, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Ways to share `slots` among terms, the earlier terms' largest shares first."""
+    """Yield the ways to divide `slots` among terms, largest shares of earlier terms first."""
     if not left:
         if slots == 0:
             yield ()
@@ -365,7 +376,7 @@ def _shares(slots: int, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 def _after(
     facts: Facts, job: Job, term: Simple, host: str, share: int, state: _State
 ) -> _State | None:
-    """The term's state with `share` slots of the host, None if it may not have them."""
+    """Return the term's state with `share` slots of the host, None if that is not allowed."""
     if share == 0:
         return state
     if next(host_faults(facts, job, term, host), None) is not None:

@@ -33,12 +33,43 @@ def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Vio
             yield Violation("start", f"job {item.job}: it starts before now", item.job)
         if item.proved or item.bound is not None or item.proved_if:
             yield Violation("bound", f"job {item.job}: an estimate proves nothing", item.job)
+    yield from _in_partitions(instance, plan)
     yield from _shared_nodes(instance, plan, later)
     yield from _in_reservations(instance, plan)
 
 
+def on_any_node(instance: Instance) -> Instance:
+    """The instance without the nodes of queues such as ``a/b``: these are checked apart."""
+    queues = {queue.name: queue for queue in instance.queues}
+    for name, queue in list(queues.items()):
+        if parts := _parts(instance, name):
+            queues[name] = replace(queue, hosts=(), res_req=queues[parts[0]].res_req)
+    return replace(instance, queues=tuple(queues.values()))
+
+
+def _parts(instance: Instance, name: str) -> list[str]:
+    """The partitions of which a queue ``a/b`` takes any, [] for a queue that is one itself."""
+    known = [queue.name for queue in instance.queues]
+    parts = name.split("/")
+    is_several = instance.params.family == "Slurm" and len(parts) > 1
+    return parts if is_several and all(part in known for part in parts) else []
+
+
+def _in_partitions(instance: Instance, plan: Plan) -> Iterator[Violation]:
+    """A job in several partitions has nodes of one of them."""
+    every = {host.name for host in instance.cluster.hosts}
+    listed = {queue.name: {host.name for host in queue.hosts} for queue in instance.queues}
+    queue_of = {job.id: job.queue for job in instance.pending}
+    for item in plan.reservations:
+        parts = _parts(instance, queue_of[item.job])
+        used = set(item.allocation)
+        if parts and not any(used <= (listed[part] or every) for part in parts):
+            text = f"job {item.job}: its nodes are of none of {', '.join(parts)} alone"
+            yield Violation("candidate", text, item.job)
+
+
 def _alone(instance: Instance, plan: Plan, items: list[PlannedJob]) -> Plan:
-    """A plan of these jobs alone; the others have no start."""
+    """Return the plan of these jobs alone; the others have no start."""
     names = {item.job for item in items}
     others = [job.id for job in instance.pending if job.id not in names]
     return replace(
@@ -51,7 +82,7 @@ def _alone(instance: Instance, plan: Plan, items: list[PlannedJob]) -> Plan:
 
 
 def _in_reservations(instance: Instance, plan: Plan) -> Iterator[Violation]:
-    """A job of a reservation runs in its time; on its nodes no other job runs then."""
+    """Yield jobs outside the time of their reservation, and other jobs on its nodes."""
     own = {job.id: job.reservation for job in instance.pending}
     for item in plan.reservations:
         if item.start is None:
@@ -72,7 +103,7 @@ def _in_reservations(instance: Instance, plan: Plan) -> Iterator[Violation]:
 
 
 def _shared_nodes(instance: Instance, plan: Plan, later: list[PlannedJob]) -> Iterator[Violation]:
-    """No two jobs that start later have a node at the same time, with the map's rounding."""
+    """Yield pairs of future jobs with a common node at the same time, by the map's rounding."""
     text = instance.params.scheduler_parameters
     found = re.search(r"(?:^|,)\s*bf_resolution=(\d+)", text)
     step = max(1, int(found[1])) if found else 60

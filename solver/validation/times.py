@@ -25,7 +25,7 @@ from .facts import Facts, Violation
 
 
 def starts(facts: Facts) -> Iterator[Violation]:
-    """No job starts before now or before its -b."""
+    """Yield starts before now or before -b."""
     now = facts.instance.now
     for holding in facts.planned:
         if holding.start < now:
@@ -37,7 +37,9 @@ def starts(facts: Facts) -> Iterator[Violation]:
 
 
 def deadlines(facts: Facts) -> Iterator[Violation]:
-    """No job starts that cannot run for its limit before its -t, but under IGNORE_DEADLINE."""
+    """Yield starts of jobs that cannot run up to their limit before -t, except under
+    IGNORE_DEADLINE.
+    """
     if takes_due_dates(facts.plan.objective, facts.plan.method):
         return
     for holding in facts.planned:
@@ -56,9 +58,10 @@ def deadlines(facts: Facts) -> Iterator[Violation]:
 
 
 def limit_of(facts: Facts, job: Job) -> int | None:
-    """Seconds of run time, else of CPU time, after which a job is killed; None for no limit.
+    """Return the seconds of run time, else of CPU time, after which a job is killed; None if no
+    limit.
 
-    The application's limits come before the queue's, and are never above its maximum.
+    The application's limits precede the queue's, and never exceed its maximum.
     """
     queue = facts.queues[job.queue]
     found = next((a for a in facts.instance.applications if a.name == job.application), None)
@@ -77,7 +80,9 @@ def limit_of(facts: Facts, job: Job) -> int | None:
 
 
 def finishes(facts: Facts) -> Iterator[Violation]:
-    """The finish is the start plus the expected duration; None if that is unknown (TBR-03)."""
+    """Yield finishes that differ from start plus expected duration; None is right if unknown
+    (TBR-03).
+    """
     for entry, job in facts.entries():
         if entry.start is None:
             if entry.finish is not None:
@@ -95,7 +100,7 @@ def _at(time: int | None) -> str:
 
 
 def dispatch_windows(facts: Facts) -> Iterator[Violation]:
-    """A job starts inside the DISPATCH_WINDOW of its queue and of all its hosts, unless as LSF."""
+    """Yield starts outside DISPATCH_WINDOW of the queue or of a host, unless `as_lsf`."""
     if facts.as_lsf:
         return
     for holding in facts.planned:
@@ -118,7 +123,7 @@ def takes_starts(facts: Facts, host: str, time: int) -> bool:
 
 
 def run_windows(facts: Facts) -> Iterator[Violation]:
-    """A job fits inside one RUN_WINDOW of its queue from start to finish, unless as LSF."""
+    """Yield jobs that do not fit inside one RUN_WINDOW of their queue, unless `as_lsf`."""
     if facts.as_lsf:
         return
     for holding in facts.planned:
@@ -132,7 +137,9 @@ def run_windows(facts: Facts) -> Iterator[Violation]:
 
 
 def reserved_times(facts: Facts) -> Iterator[Violation]:
-    """A job with -U starts while its reservation is active, and its user may use it."""
+    """Yield jobs with -U outside the active time of their reservation, or of a user without
+    access.
+    """
     for holding in facts.planned:
         if not holding.job.reservation:
             continue
@@ -169,7 +176,7 @@ _INFINITE = math.inf
 
 
 def dependencies(facts: Facts) -> Iterator[Violation]:
-    """Every planned job that waits for others starts when its condition holds."""
+    """Yield planned jobs that start although their dependency condition does not hold."""
     if not any(holding.job.dependency for holding in facts.planned):
         return
     times = Times(facts)
@@ -247,13 +254,15 @@ class Times:
                 return ended == len(names)
 
     def _one(self, test: StatusTest, name: str, time: float) -> bool:
-        """One of several jobs, of which others are not known."""
+        """Return whether one of several jobs satisfies a test at `time`."""
         if test.word.startswith("num"):
             return True
         return (self.begins if test.word == "started" else self.ends)[name] <= time
 
     def meant(self, reference: JobReference, asker: Job) -> list[str]:
-        """The jobs that a reference means: by number, else the asker's own jobs of that name."""
+        """Return the jobs that a reference denotes: by number, else the user's own jobs of that
+        name.
+        """
         own, own_index = _split(asker.id)
         numbers = [] if reference.quoted else self._of_number(reference.name)
         named = numbers or self._of_name(reference, asker, own) or self._of_number(reference.name)
@@ -297,6 +306,6 @@ class Times:
 
 
 def _split(name: str) -> tuple[str, int | None]:
-    """Array and index of an element, as in ``7[3]``."""
+    """Return array and index of an element such as ``7[3]``."""
     match = re.fullmatch(r"(.+)\[(\d{1,9})\]", name)
     return (match[1], int(match[2])) if match else (name, None)

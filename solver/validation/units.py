@@ -81,7 +81,10 @@ def _bound_to_fewest(facts: Facts) -> Iterator[tuple[Holding, TermShare, Cu]]:
 def _in_fewer(
     facts: Facts, holding: Holding, part: TermShare, cu: Cu, most: int, before: set[str]
 ) -> dict[str, int] | None:
-    """A place in at most `most` units, or None. before: the faults of the plan as it is."""
+    """Return an allocation in at most `most` units, or None.
+
+    before: violations of the plan as it is.
+    """
     known = facts.units(shape.unit_type(facts, cu))
     wanted = sum(part.allocation.values())
     free = facts.columns().free_beside(holding.job.id, holding.start)
@@ -110,7 +113,7 @@ def _in_fewer(
 def _agreeing(
     facts: Facts, part: TermShare, slots_of: Mapping[str, int]
 ) -> Iterator[Mapping[str, int]]:
-    """The hosts in groups that agree as same[] asks."""
+    """Yield the hosts in groups that agree by same[]."""
     names = part.requirement.same
     if not names:
         yield slots_of
@@ -126,7 +129,7 @@ def _agreeing(
 
 
 def _slots_of(facts: Facts, holding: Holding, part: TermShare, where: IntArray) -> dict[str, int]:
-    """Slots that the job could hold over its whole life on those hosts that have room for it."""
+    """Return the slots that the job could have over its duration on each host with capacity."""
     names = list(facts.hosts)
     rules = [
         rule
@@ -155,7 +158,7 @@ def _slots_of(facts: Facts, holding: Holding, part: TermShare, where: IntArray) 
 
 
 def _held(facts: Facts, holding: Holding) -> Counter[str]:
-    """Slots of each host that are held for the other jobs of the plan while this one starts."""
+    """Return the slots of each host that other jobs of the plan reserve at this start."""
     found: Counter[str] = Counter()
     if holding.start == facts.instance.now:
         for entry in facts.plan.reservations:
@@ -165,7 +168,9 @@ def _held(facts: Facts, holding: Holding) -> Counter[str]:
 
 
 def _instants(facts: Facts, holding: Holding, host: str) -> set[int]:
-    """Instants of the job's life at which there may be less room on the host than before."""
+    """Return instants of the job's run at which the host may have less free capacity than
+    before.
+    """
     begun = {other.start for other in facts.by_host.get(host, ())}
     every = facts.instance.advance_reservations
     windows = reservations.minded(facts) if every else ()
@@ -217,7 +222,9 @@ def _place(
     chosen: tuple[Mapping[str, int], ...],
     wanted: int,
 ) -> dict[str, int] | None:
-    """So many slots in these units, evenly under balance; the other rules are checked later."""
+    """Return this many slots in these units, evenly under balance; other rules are checked
+    later.
+    """
     span = part.requirement.span
     blocks = {h: shape.ptile_of(facts, facts.hosts[h], span) for unit in chosen for h in unit}
     fill = partial(_filled, blocks)

@@ -73,6 +73,9 @@ def test_json_csv_text_and_the_library_say_the_same(moment, log):
             assert row[key] == str(job[key])
         assert job["one_in_ten_by"] <= job["likely"] <= job["nine_in_ten_by"]
         assert 0 <= job["chance"] <= 1
+    named = _forecast(moment, log, "--format", "csv", "--by", "1h").stdout
+    by = {(row["by"], row["chance"]) for row in csv.DictReader(io.StringIO(named))}
+    assert by == {(str(record["by"]), str(job["chance"])) for job in record["jobs"]}
     text = _forecast(moment, log, "--top", "0", "--by", "1h").stdout
     for word in ("BY LIMITS", "LIKELY", "9 IN 10 BY", "1 IN 10 BY", "BY +1h", "not calibrated"):
         assert word in text

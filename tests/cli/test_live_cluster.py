@@ -141,12 +141,12 @@ def test_a_log_has_its_cluster_from_a_file_and_none_now(lsf: Path) -> None:
     refused = slotwise("simulate", "--cluster", "--hosts", "2")
     assert (refused.returncode, refused.stderr) == (
         2,
-        "slotwise: --hosts: means nothing for the cluster of this machine, which is no log\n",
+        "slotwise: --hosts: does not apply to the cluster of this machine, which is no log\n",
     )
     idle = slotwise("compare", "--example", "headline", "--timeout", "5")
     assert (idle.returncode, idle.stderr) == (
         2,
-        "slotwise: --timeout: means something with --cluster alone\n",
+        "slotwise: --timeout: needs --cluster, whose commands it limits\n",
     )
 
 

@@ -165,7 +165,7 @@ def test_arguments_where_lsf_takes_them() -> None:
     [
         (["bjob"], "there is no view 'bjob' (did you mean 'bjobs'?): use one of bhist, bhosts"),
         (["bhosts", "hosta"], "there is no host 'hosta' (did you mean 'hostA'?)"),
-        (["bhosts", "-u", "all"], "-u: means nothing for bhosts, which knows -l, -s"),
+        (["bhosts", "-u", "all"], "-u: does not apply to bhosts, which knows -l, -s"),
         (["bqueues", "paralel"], "there is no queue 'paralel' (did you mean 'parallel'?)"),
         (["bjobs", "-q", "paralel"], "there is no queue 'paralel' (did you mean 'parallel'?)"),
         (["bjobs", "-u", "usr"], "there is no user 'usr' (did you mean 'user'?)"),

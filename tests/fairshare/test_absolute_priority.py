@@ -180,18 +180,20 @@ def test_the_dynamic_priority_of_the_share_account_counts() -> None:
 
 
 WRONG = {
-    "WEIGHT[[JPRIORITY, 0]]": "WEIGHT of JPRIORITY must not be 0",
-    "WEIGHT[[JPRIORITY, 1]] LIMIT[[JPRIORITY, 0.0]]": "LIMIT of JPRIORITY must not be 0",
-    "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 0h]]": "GRACE_PERIOD of MEM must not be 0",
+    "WEIGHT[[JPRIORITY, 0]]": "WEIGHT of JPRIORITY must be a number other than 0",
+    "WEIGHT[[JPRIORITY, 1]] LIMIT[[JPRIORITY, 0.0]]": (
+        "LIMIT of JPRIORITY must be a number other than 0"
+    ),
+    "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 0h]]": "GRACE_PERIOD of MEM must be 1s or more, not '0h'",
     "WEIGHT[[MEM, 1]] GRACE_PERIOD[[MEM, 3d]]": "must be a time like 10h, 10m or 10s",
     "WEIGHT[[SIZE, 1]]": "unknown factor 'SIZE'",
     "WEIGHT[[ADMIN, 1]]": "bmod -aps gives it",
     "WEIGHT[[MEM, x]]": "WEIGHT of MEM must be a number",
     "WEIGHT[[MEM, 1] [MEM, 2]]": "WEIGHT has MEM twice",
     "WEIGHT[[MEM, 1]] WEIGHT[[PROC, 1]]": "WEIGHT is given twice",
-    "SCALE[[MEM, 1]]": "'SCALE' is none of WEIGHT, LIMIT, GRACE_PERIOD",
+    "SCALE[[MEM, 1]]": "unknown section 'SCALE': use one of WEIGHT, LIMIT, GRACE_PERIOD",
     "LIMIT[[MEM, 1]]": "no factor has a weight",
-    "MEM 1": "write WEIGHT",
+    "MEM 1": "must be sections such as WEIGHT[[JPRIORITY, 1] [FS, 100]], not 'MEM 1'",
 }
 
 
@@ -203,9 +205,9 @@ def test_what_lsf_refuses_is_refused_in_a_file_and_in_memory(text: str) -> None:
     with pytest.raises(InputError, match="APS_PRIORITY") as told:
         sw.loads(document)
     assert WRONG[text] in str(told.value)
-    if "must not be 0" in WRONG[text] and "WEIGHT" in WRONG[text]:
+    if "other than 0" in WRONG[text] and "WEIGHT" in WRONG[text]:
         bad = Queue("q", aps_priority=AbsolutePriority({"JPRIORITY": 0.0}))
-        with pytest.raises(InputError, match="must not be 0"):
+        with pytest.raises(InputError, match="must be a number other than 0"):
             sw.check(instance(host("A"), queues=(bad,)))
 
 
@@ -249,7 +251,7 @@ def test_what_has_no_effect_is_named() -> None:
     )
     told = " ".join(map(str, sw.check(found)))
     for text in (
-        *("FS counts as 0, it has no FAIRSHARE", "RSRC counts for nothing"),
+        *("counts as 0, because the queue has no FAIRSHARE", "factor RSRC counts as 0"),
         *("LIMIT of MEM has no effect", "FAIRSHARE_QUEUES is ignored"),
         *("its own APS_PRIORITY is ignored", "QUEUE_GROUP has no effect"),
         *("falls inside 3-9", "JOB_PRIORITY_OVER_TIME has no effect", "admin=1 has no effect"),

@@ -239,7 +239,7 @@ def test_a_groups_numbers_are_those_of_all_below_it() -> None:
         ("{policy: s, account: g/a}", "policy", "state the usage of m"),
         ("{policy: Q2, account: z}", "policy", "is called 'Q2'"),
         ("{policy: q, account: z, stamp: 5}", "stamp", "5 s after"),
-        ("{policy: q, account: z, cpu_time: -1}", "cpu_time", "negative"),
+        ("{policy: q, account: z, cpu_time: -1}", "cpu_time", "must be 0 or more, not -1"),
         ("{policy: q, account: z}\n  - {policy: q, account: z}", "account", "already"),
     ],
 )

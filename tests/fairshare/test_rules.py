@@ -193,7 +193,7 @@ def test_lists_of_shares():
         "user_groups[0].members: group 'inner' must be defined before 'outer', which has it as a "
         "member",
         "user_groups[0].USER_SHARES: 'y' is not a member of the group",
-        "user_groups[2]: user group 'inner' is defined twice",
+        "user_groups[2]: user group 'inner' is defined twice: define each group once",
         "queues[0].FAIRSHARE: FAIRSHARE of queue empty needs at least one share assignment",
         "queues[1].FAIRSHARE: 'ann' has 0 shares: number_shares must be a positive integer",
         "queues[1].FAIRSHARE: 'default' and 'others' both stand for the users who are left: "
@@ -319,7 +319,7 @@ def test_factors_out_of_range():
         params=Params(cpu_time_factor=-1, run_job_factor=0, committed_run_time_factor=0.5),
     )
     assert messages(problem) == [
-        "params.CPU_TIME_FACTOR: CPU_TIME_FACTOR must not be negative, not -1",
+        "params.CPU_TIME_FACTOR: CPU_TIME_FACTOR must be 0 or more, not -1",
         "queues[0].COMMITTED_RUN_TIME_FACTOR: COMMITTED_RUN_TIME_FACTOR must be between 0 and 1, "
         "not 2",
     ]

@@ -70,11 +70,11 @@ def test_every_malformed_record_is_reported_with_its_line(name: str) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [
-        (3, "x", "jobId 'x'"),
+        (3, "x", "jobId must be a whole number, not 'x' (field 4)"),
         (2, "1e9", "eventTime"),
-        (6, "-4", "neither may be negative"),
-        (7, "1743910037", "not in this order"),
-        (22, "999", "numAskedHosts 999"),
+        (6, "-4", "must be 0 or more, not 101 and -4"),
+        (7, "1743910037", "must be submitted, started and finished in this order"),
+        (22, "999", "numAskedHosts must be the length of a list, 0 to 124, not 999"),
         (1, '"ten"', "version"),
     ],
 )
@@ -97,7 +97,9 @@ def test_a_cell_that_cannot_be_read_takes_only_itself(field: int, name: str) -> 
     log = parse_acct([GOOD, " ".join(words)], "lsb.acct")
     assert not log.problems
     (told,) = log.unread
-    assert re.fullmatch(rf"lsb.acct:2: job \d+: {name} 'nan' is .*\(field {field + 1}\).*", told)
+    assert re.fullmatch(
+        rf"lsb.acct:2: job \d+: {name} must be .*, not 'nan' \(field {field + 1}\).*", told
+    )
     whole, partly = log.jobs
     assert (partly.hosts, partly.start, partly.end, partly.run_limit, partly.queue) == (
         *(whole.hosts, whole.start, whole.end, whole.run_limit, whole.queue),

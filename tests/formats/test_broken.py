@@ -77,7 +77,7 @@ def test_broken_json(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\xff\xfe\x00", "is not UTF-8 text (byte 0)"),
+        (b"\xff\xfe\x00", "is not UTF-8 text: byte 0 is 0xff; save the file as UTF-8"),
         (b"a: \x00", "not YAML: "),
         (b"- " * 50_000, "f.yaml:1: nested too deeply"),
         (b"[" * 50_000, "f.yaml:1: nested too deeply"),

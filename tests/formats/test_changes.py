@@ -146,7 +146,8 @@ SAID = [
     "changes.yaml:5: changes[2].at: must be a time such as",
     "changes.yaml:6: changes[3].bkill: unknown job 'p3'",
     "changes.yaml:7: changes[4].bswitch.queue: unknown queue 'nite' (did you mean 'night'?)",
-    "changes.yaml:8: changes[5].submit.id: there is a job p1 already",
+    "changes.yaml:8: changes[5].submit.id: there is a job p1 already: give each "
+    "job an id of its own",
     "changes.yaml:9: changes[6].btop: job f1 is submitted later, at second 7200",
     "changes.yaml:10: changes[7].resize.allocation: unknown host 'hostX' (did you mean",
     "changes.yaml:11: changes[8].bmod.bsub: -n: must be 1 slot or more",

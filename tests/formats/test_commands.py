@@ -64,7 +64,10 @@ def test_check_reads_standard_input() -> None:
     run = CliRunner().invoke(app, ["check", "-"], input=example("headline").read_bytes())
     assert run.stdout == "-: ok (4 hosts, 16 slots, 4 running, 1 pending job)\n"
     run = CliRunner().invoke(app, ["check", "-"], input=b"\xff")
-    assert (run.exit_code, run.stderr) == (2, "slotwise: <stdin>: is not UTF-8 text (byte 0)\n")
+    assert (run.exit_code, run.stderr) == (
+        2,
+        "slotwise: <stdin>: is not UTF-8 text: byte 0 is 0xff; save the file as UTF-8\n",
+    )
 
 
 def test_schema_is_printed_as_json() -> None:

@@ -48,7 +48,7 @@ def test_conditions_go_by_the_document_s_time(tmp_path: Path) -> None:
         assert load(_file(tmp_path, f"config: conf\nnow: {now}\n")).queues[0].queue_slots == limit
     later = "config: conf\norigin: 2026-03-02T09:00:00Z\nnow: 12h\n"
     assert load(_file(tmp_path, later)).queues[0].queue_slots == 5
-    with pytest.raises(InputError, match="needs to know the time"):
+    with pytest.raises(InputError, match="needs the current time: give --at"):
         load(_file(tmp_path, "config: conf\n"))
 
 

@@ -78,7 +78,7 @@ def test_brackets_that_multiply_beyond_the_bound_are_refused() -> None:
 )
 def test_unknown_states_of_hosts_are_refused(status: str, hint: str) -> None:
     (told,) = problems(with_host(f"status: {status}"))
-    assert f"no host status is called '{status}'" in told
+    assert f"unknown host status '{status}'" in told
     assert hint in told
 
 

@@ -335,7 +335,7 @@ def test_a_job_number_that_comes_again_is_told_with_both_lines(tmp_path: Path) -
     found = read_swf(log, keep_going=True)
     assert [(item.line, item.message) for item in found.problems] == [
         (3, "job number 1 is already used at line 1"),
-        (4, "1 columns; a record has 18"),
+        (4, "a record must have 18 columns, not 1"),
         (5, "job number 1 is already used at line 1"),
     ]
     assert found.workload.job.tolist() == [1, 2]

@@ -88,7 +88,7 @@ def test_a_new_format_is_one_class_and_one_line(
         assert (read.exit_code, read.exception) == (0, None), command
         assert "read as a toy" in read.stderr, command
     refused = RUNNER.invoke(app, ["simulate", str(source), "--hosts", "3"])
-    assert "--hosts: means nothing for a list of slots" in str(refused.exception)
+    assert "--hosts: does not apply to a list of slots" in str(refused.exception)
 
 
 @pytest.mark.parametrize(

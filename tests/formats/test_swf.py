@@ -77,13 +77,17 @@ def test_all_problems_come_in_one_report():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (record(c4="x"), "run time 'x' is not a number"),
-        (record(c8="1.5"), "requested processors '1.5'; it must be a whole number"),
-        (record(c2="-1"), "submit time -1; it must not be negative"),
-        (record(c8="-7"), "requested processors -7; it must be positive, or -1 for unknown"),
-        (record(c8="9" * 20), "requested processors '99999999999999999999' is out of range"),
-        (record(c6="x"), "column 6 'x' is not a number"),
-        ("1 2 3", "3 columns; a record has 18"),
+        (record(c4="x"), "run time must be a number, not 'x'"),
+        (record(c8="1.5"), "requested processors must be a whole number, not '1.5'"),
+        (record(c2="-1"), "submit time must be 0 or more, not -1"),
+        (record(c8="-7"), "requested processors must be 0 or more, or -1 for unknown, not -7"),
+        (
+            record(c8="9" * 20),
+            "requested processors must be a number within ±9007199254740992, "
+            "not '99999999999999999999'",
+        ),
+        (record(c6="x"), "column 6 must be a number, not 'x'"),
+        ("1 2 3", "a record must have 18 columns, not 3"),
     ],
 )
 def test_messages_say_what_would_be_right(bad, message):

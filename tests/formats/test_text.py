@@ -58,10 +58,10 @@ def test_texts(read: Callable[[object], Any], given: object, expected: object) -
         (text.user_shares, "u 10", r"pairs such as \[user,3\]"),
         (text.user_shares, [["u"]], "mapping of names to shares"),
         (text.thresholds, {"r1m": "low"}, "r1m must be loadSched/loadStop"),
-        (text.reservation_limits, "[mem=100,30]", "runs backwards"),
+        (text.reservation_limits, "[mem=100,30]", "is above its maximum"),
         (text.resource_amounts, "lic 3", r"\[resource,amount\]"),
         (text.preemption, "PREEMPT", r"PREEMPTIVE\[queues\]"),
-        (text.unit_types, "a a", "names the type a twice"),
+        (text.unit_types, "a a", "has the type a twice in 'a a'"),
         (text.yes_no, "maybe", "must be Y or N"),
     ],
 )

@@ -47,7 +47,9 @@ def test_durations(given: object, unit: int, seconds: int) -> None:
     "given", ["", "soon", "2x", "1:75", "h", "2h 30m", True, None, [], 0.0001, 1e300, "9" * 30]
 )
 def test_no_durations(given: object) -> None:
-    with pytest.raises(ValueError, match=r"must be a duration|whole number|longer than"):
+    with pytest.raises(
+        ValueError, match=r"must be (a duration|a whole number of seconds|at most [0-9]+ seconds)"
+    ):
         parse_duration(given)
 
 
@@ -72,7 +74,7 @@ def test_units_may_be_decimal() -> None:
 
 @pytest.mark.parametrize("given", ["4X", "", "-1", -1, True, "nan", float("inf"), None])
 def test_no_sizes(given: object) -> None:
-    with pytest.raises(ValueError, match=r"size|negative"):
+    with pytest.raises(ValueError, match=r"size|must be 0 or more, not"):
         parse_size(given)
 
 

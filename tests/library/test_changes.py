@@ -100,12 +100,12 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "load without end": (LoadReport(10, "h1", {"r1m": float("inf")}), ".values", ""),
     "load as text": (LoadReport(10, "h1", {"ut": "1"}), ".values", ""),  # type: ignore[dict-item]
     "negative memory": (LoadReport(10, "h1", {"mem": -1.0}), ".values", "0 or more"),
-    "no load": (LoadReport(10, "h1", {}), ".values", "reports nothing"),
+    "no load": (LoadReport(10, "h1", {}), ".values", "must be values such as"),
     "load of no type": (LoadReport(10, "h1", None), ".values", ""),  # type: ignore[arg-type]
     "field": (modified(zork=3), ".fields", "no field 'zork'"),
     "misspelt field": (modified(slot=3), ".fields", "did you mean 'slots'"),
     "another id": (modified(id="q"), ".fields", "'id'"),
-    "no fields": (modified(), ".fields", "changes nothing"),
+    "no fields": (modified(), ".fields", "must be fields of a job such as"),
     "fields of no type": (Modification(10, "p1", None), ".fields", ""),  # type: ignore[arg-type]
     "field of no name": (Modification(10, "p1", {1: 2}), ".fields", ""),  # type: ignore[dict-item]
     "modified slots": (modified(slots=-2), ".fields.slots", "1 slot or more"),

@@ -25,7 +25,12 @@ EXAMPLES = ROOT / "examples"
 
 def test_every_program_is_tested_and_told_of() -> None:
     programs = {path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".ipynb")}
-    assert programs == {"planner_loop.py", "portal.py", "notebook.ipynb"}
+    assert programs == {
+        "planner_loop.py",
+        "portal.py",
+        "notebook.ipynb",
+        "easy_against_conservative.py",
+    }
     told = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in told for name in programs)
 
@@ -176,6 +181,42 @@ def test_a_real_search_ends_when_its_client_hangs_up(portal: ModuleType) -> None
 
     portal.LONGEST = 1000.0
     assert asyncio.run(talk()) in (200, 499)  # 200: the machine was quicker than the client
+
+
+PAGE = (ROOT / "docs" / "easy-conservative.md").read_text(encoding="utf-8")
+
+
+def study(*logs: str) -> list[str]:
+    """The lines that the notebook of the two policies prints, blanks apart."""
+    done = program(
+        (EXAMPLES / "easy_against_conservative.py")
+        .read_text("utf-8")
+        .replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})"),
+        *logs,
+    )
+    assert done.returncode == 0, done.stderr
+    return [" ".join(line.split()) for line in done.stdout.splitlines()]
+
+
+def test_easy_against_conservative_on_one_log_prints_what_the_page_shows() -> None:
+    """Waits and slowdowns are those of pyss, and the difference is beyond chance."""
+    page = [" ".join(line.split()) for line in PAGE.splitlines()]
+    printed = study("KTH-SP2")
+    figures = [line for line in printed if line.startswith("KTH-SP2")]
+    assert len(figures) == 5
+    assert set(figures) <= set(page)
+    for line in figures[:4]:
+        *_, ours, low, high, pyss = line.split()
+        assert float(low) < float(ours) == float(pyss) < float(high)
+    assert "4 of 4 figures of pyss lie within the interval" in printed
+
+
+@pytest.mark.slow
+def test_easy_against_conservative_prints_what_the_page_shows() -> None:
+    page = [" ".join(line.split()) for line in PAGE.splitlines()]
+    printed = study()
+    assert set(printed) <= set(page)
+    assert "8 of 8 figures of pyss lie within the interval" in printed
 
 
 CELLS = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]

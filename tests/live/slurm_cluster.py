@@ -194,7 +194,7 @@ def slurm_cluster(
 
 def _all_idle(cluster: SlurmCluster, nodes: int) -> bool:
     try:
-        rows = cluster.run("sinfo", "-h", "-N", "-o", "%N %T").split("\n")
+        rows = cluster.run("sinfo", "-h", "-N", "-p", "main", "-o", "%N %T").split("\n")
     except subprocess.CalledProcessError:
         return False
     return sum(row.endswith(" idle") for row in rows) == nodes

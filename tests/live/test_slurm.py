@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -77,6 +78,14 @@ def pending_job(draw: random.Random) -> list[str]:
     return [f"-n{draw.randint(1, 3)}", f"-c{draw.randint(2, 4)}", "--mem=10", limit]
 
 
+def in_partitions(draw: random.Random, options: list[str]) -> list[str]:
+    """The request in some partitions; all but main have three nodes."""
+    names = draw.choice(PARTITIONS)
+    if names != "main" and (found := re.fullmatch(r"-N([456])", options[0])):
+        options = [f"-N{int(found[1]) - 3}", *options[1:]]
+    return [*options, f"-p{names}"]
+
+
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + QUEUES))
 def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
@@ -85,7 +94,7 @@ def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> Non
     assert cluster.wait_until(lambda: all(cluster.states().get(name) == "RUNNING" for name in ids))
     asked = [pending_job(draw) for _ in range(8)]
     if cluster.several_partitions:
-        asked = [[*options, f"-p{draw.choice(PARTITIONS)}"] for options in asked]
+        asked = [in_partitions(draw, options) for options in asked]
     ids = [cluster.submit(*options) for options in asked]
     time.sleep(5)  # some cycles of backfill
     cluster.print_to(tmp_path)

@@ -48,6 +48,9 @@ def test_a_job_stands_in_no_queue_before() -> None:
     waits = Job("2", 8, priority=9, run_limit=10, dependency="done(1)")
     other = Job("3", 8, run_limit=10, submit=1)
     assert starts(site(first, waits, other)) == {"1": 0, "2": 100, "3": 110}
+    found = simulate(site(first, waits, other))
+    columns = {row["job"]: row["effective_submit"] for row in (r.to_dict() for r in found.jobs)}
+    assert columns == {"1": 0, "2": 100, "3": 1}
     # By itself the cycle of the next minute lets it go.
     assert starts(site(first, waits, other), cycle=60)["2"] == 120
 

@@ -384,7 +384,7 @@ def test_waits_are_compared_queue_by_queue(
 def test_a_job_that_is_there_twice_is_refused() -> None:
     jobs = (Job("a"), Job("b"), Job("a"))
     instance = Instance(Cluster((Host("A", 1),)), future=jobs)
-    with pytest.raises(InputError, match="job a is there twice"):
+    with pytest.raises(InputError, match="job a is given twice: give each job an id of its own"):
         simulate(instance)
 
 

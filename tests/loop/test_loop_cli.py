@@ -76,9 +76,9 @@ def test_records_and_cycles(tmp_path: Path) -> None:
     [
         (["--jobs", "x.xlsx"], "ends in one of"),
         (["--jobs", "nowhere/x.csv"], "no such folder"),
-        (["--hosts", "4"], "--hosts: means nothing for an instance file"),
+        (["--hosts", "4"], "--hosts: does not apply to an instance file"),
         (["--reservation", "nosuch"], "use one of configured, none, greedy, time-based, optimal"),
-        (["--keep-going"], "--keep-going: means nothing for an instance file"),
+        (["--keep-going"], "--keep-going: does not apply to an instance file"),
         (["--resume", "nothing"], "cannot be read"),
     ],
 )

@@ -265,7 +265,7 @@ def test_hosts_go_down_and_come_back() -> None:
     assert result["p1"].hosts == {"A": 2}
     assert (result["p2"].start, result["p2"].end, result["p2"].requeues) == (0, 600, 0)
     assert result["p3"].start == 1800
-    with pytest.raises(InputError, match="no host Z"):
+    with pytest.raises(InputError, match="unknown host 'Z'"):
         run(problem, changes=[HostStatus(1, "Z", "down")])
 
 
@@ -538,6 +538,6 @@ def test_changes_that_make_no_sense_are_named_together() -> None:
     with pytest.raises(InputError) as caught:
         run(instance(host("A", 1)), changes=changes)
     assert [str(problem) for problem in caught.value.problems] == [
-        "change at 5 s: there is no host Z",
-        "change at 9 s: status 'broken': use one of ok, closed, down, open, up",
+        "change at 5 s: unknown host 'Z'",
+        "change at 9 s: unknown status 'broken': use one of ok, closed, down, open, up",
     ]

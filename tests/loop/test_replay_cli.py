@@ -87,8 +87,8 @@ def test_malformed_records_are_refused_or_skipped(small, tmp_path):
     out = tmp_path / "out.csv"
     message = refused(small, "--jobs", out)
     assert message.splitlines() == [
-        f"{small}:6: 1 columns; a record has 18",
-        f"{small}:7: 3 columns; a record has 18",
+        f"{small}:6: a record must have 18 columns, not 1",
+        f"{small}:7: a record must have 18 columns, not 3",
         "--keep-going leaves such records out, counts them and takes the others",
     ]
     assert not out.exists()

@@ -51,7 +51,7 @@ def test_what_is_wrong_has_its_line(tmp_path: Path) -> None:
     text = queue(APS_PRIORITY="WEIGHT[[MEM, 0]]")
     told = " ".join(complaints(tmp_path, {"lsb.queues": text}))
     assert "lsb.queues:" in told
-    assert "WEIGHT of MEM must not be 0" in told
+    assert "WEIGHT of MEM must be a number other than 0" in told
     told = " ".join(complaints(tmp_path, {"lsb.params": params(JOB_PRIORITY_OVER_TIME="3 per 20")}))
     assert "must be increment/minutes such as 3/20" in told
 

@@ -50,7 +50,10 @@ def test_report_and_warnings_go_to_stderr_the_instance_to_stdout(tmp_path: Path)
     [
         ([], "give a directory of LSF configuration, or --example"),
         (["nowhere"], "nowhere: cannot be read: No such file or directory"),
-        (["conf/lsb.hosts"], "conf/lsb.hosts: is no directory: give the directory that holds "),
+        (
+            ["conf/lsb.hosts"],
+            "conf/lsb.hosts: is a file, not a directory: give the directory that contains ",
+        ),
         (["empty"], "empty: holds no LSF configuration: none of lsf.conf, lsf.cluster.NAME, "),
         (["--example"], "has several clusters: harbour, quay: choose one with --cluster"),
         (["conf", "--cluster", "d"], "conf: has no lsf.cluster.d"),

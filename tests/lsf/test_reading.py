@@ -138,7 +138,7 @@ def test_windows_go_round_the_week(first: int, last: int, now: int) -> None:
 
 
 def test_without_a_time_no_window_can_be_judged() -> None:
-    with pytest.raises(ValueError, match="needs to know the time"):
+    with pytest.raises(ValueError, match="needs the current time: give --at"):
         holds("time(8-9)", Circumstances())
 
 

@@ -149,7 +149,10 @@ def test_of_several_forms_of_a_folder_the_one_that_says_most_counts(tmp_path: Pa
 
 def test_a_folder_without_any_of_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("hello\n")
-    for folder, says in ((tmp_path, "has no file of what"), (tmp_path / "b", "cannot be read")):
+    for folder, says in (
+        (tmp_path, "has no file with the output of bjobs"),
+        (tmp_path / "b", "cannot be read"),
+    ):
         code, said = run("import", "snapshot", "--from", str(folder))
         assert code == 2
         assert says in said
@@ -252,7 +255,9 @@ def test_job_groups_are_those_of_bjgroup(groups: str, limits: list[tuple[str, in
     found = made(head + groups, bjobs=asks)
     assert [(group.name, group.limit) for group in found.job_groups] == limits
     assert [job.job_group for job in found.pending] == ["/a/b"]
-    assert any("'y' is no whole number" in item.what for item in found.omissions) == ("y" in groups)
+    assert any(
+        "must be a whole number such as 4, not 'y'" in item.what for item in found.omissions
+    ) == ("y" in groups)
 
 
 #: A host of two sockets, after what one of open-mpi's issue 12794 prints; hostB has threads.

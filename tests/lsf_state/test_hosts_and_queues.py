@@ -85,8 +85,8 @@ def test_hosts_that_cannot_be_read_are_told_with_their_lines() -> None:
     notes = Remarks()
     first, second = read_bhosts(Text(text, "b.txt"), notes)
     assert notes == [
-        "b.txt:7: host hostA: Total r1m: 'warm' is no number: not known",
-        "b.txt:18: host hostB: JL/U: 'two' is no whole number: not known",
+        "b.txt:7: host hostA: Total r1m: must be a number such as 1.5, not 'warm': not known",
+        "b.txt:18: host hostB: JL/U: must be a whole number such as 4, not 'two': not known",
     ]
     assert [(item.hosts, item.resources) for item in notes.omissions] == [
         (("hostA",), ("r1m",)),
@@ -242,7 +242,8 @@ def test_accounts_that_cannot_be_read() -> None:
     (partition,) = read_bhpart(Text(text, "p"), notes)
     assert notes == [
         "p:6: Partition1/group1: has 6 of 7 columns of a share account: not known",
-        "p:11: Partition1/group2/user1: PRIORITY: 'high' is no number: not known",
+        "p:11: Partition1/group2/user1: PRIORITY: must be a number such as 1.5, not 'high': "
+        "not known",
     ]
     assert [item.account for item in partition.accounts] == ["group2", "user2", "others"]
 

@@ -190,15 +190,15 @@ def test_a_log_that_was_switched_repeats_its_jobs() -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ('"JOB_NEW" "10.108" 100 soon', "jobId 'soon' is not a whole number (field 4)"),
-        (_new(1, 100).replace("7184 0", "x 0"), "options2 'x' is not a whole number"),
-        (_new(1, 100, hosts="999"), "numAskedHosts 999 is no length of a list"),
+        ('"JOB_NEW" "10.108" 100 soon', "jobId must be a whole number, not 'soon' (field 4)"),
+        (_new(1, 100).replace("7184 0", "x 0"), "options2 must be a whole number, not 'x'"),
+        (_new(1, 100, hosts="999"), "numAskedHosts must be the length of a list, 0 to "),
         ('"JOB_START" "10.108" 110 1 4 0 0 100.0 2 "a"', "the record ends before execHosts"),
-        ('"JOB_SWITCH" "10.108" 140 1501 two "night" 0', "jobId 'two'"),
-        ('"JOB_CLEAN" "10.108" 14"0 2', "quote that does not close"),
-        ('"bad" "10.108" 140', "'bad' is no record type of lsb.events"),
-        (_new(1, 100, name="a[1-9999999]"), "over 100,000"),
-        ('"MBD_START" "10.108" -1', "before 1970"),
+        ('"JOB_SWITCH" "10.108" 140 1501 two "night" 0', "jobId must be a whole number, not 'two'"),
+        ('"JOB_CLEAN" "10.108" 14"0 2', "has no closing quote at its end"),
+        ('"bad" "10.108" 140', "record type must be in capitals such as JOB_NEW, not 'bad'"),
+        (_new(1, 100, name="a[1-9999999]"), "must have 1 to 100,000 elements"),
+        ('"MBD_START" "10.108" -1', "must be seconds since 1970, not -1"),
     ],
 )
 def test_a_bad_record_is_told_with_its_line(line: str, says: str) -> None:

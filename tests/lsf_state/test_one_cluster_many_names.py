@@ -116,4 +116,6 @@ def test_a_place_that_is_none_is_told() -> None:
     bad = BadRecords()
     list(parse_events([moved(1, 1_600_000_000, 0, 1), moved(1, 1_600_000_000, 1, 3)], bad, {}))
     assert bad.count == 2
-    assert "is no place in a queue" in bad.problems[0].message
+    assert (
+        "position must be 1 or more and base 1 (top) or 2 (bottom), not " in bad.problems[0].message
+    )

@@ -12,6 +12,7 @@ import pytest
 import slotwise as sw
 from slotwise import InputError, Instance, Job
 from slotwise.cli.import_snapshot import Printed, make_instance
+from slotwise.cli.selection import Selection
 from slotwise.model.formats.submit import refusals, submitted_job
 from slotwise.model.omissions import Omission
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
@@ -326,6 +327,29 @@ def test_jobs_that_are_held_or_of_an_array_in_one_row_are_not_missed() -> None:
     for counts in ("4 4 0 0 0 0", "4 0 0 0 4 0"):
         text = LONG_QUEUE.format(status="Open:Active", users="all", hosts="all", counts=counts)
         assert touching(made(bjobs=record(STAT="PSUSP"), bhosts=OPEN, bqueues=text)) == ()
+
+
+def test_a_held_job_is_named_where_somebody_asks_for_it() -> None:
+    """explain, diagnose and --job say that it is held, and no plan is less proved by it."""
+    it = made(bjobs=record(STAT="PSUSP"), bhosts=OPEN)
+    (held,) = (item for item in it.omissions if item.unplanned)
+    assert held.unplanned == ("2",)
+    assert held.jobs == ()
+    again = sw.loads(sw.dump(it))
+    assert again.omissions == it.omissions
+    said = "job 2 was read and is not planned: in state PSUSP, held until `bresume` releases it"
+    for ask in (
+        lambda: sw.explain(again, "2"),
+        lambda: sw.diagnose(again, jobs=["2"]),
+        lambda: Selection(names=("2",), top=0, only=False, sort="priority").check(again),
+    ):
+        with pytest.raises(InputError) as caught:
+            ask()
+        assert str(caught.value) == said
+    with pytest.raises(InputError, match="there is no pending job '3'"):
+        sw.explain(again, "3")
+    waits = made(bjobs=record(DEPENDENCY="-", JOBID="7", STAT="PSUSP"), bhosts=OPEN)
+    assert [item.unplanned for item in waits.omissions if item.unplanned] == [("7",)]
 
 
 RUNS = (

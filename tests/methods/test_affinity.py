@@ -137,6 +137,58 @@ def test_units_of_two_kinds_are_named_since_they_share_processors() -> None:
     assert alone["p"].proved
 
 
+#: Requirements of a core job and a thread job, and whether they may meet on a host.
+APART = [
+    ("select[hname==A]", "select[hname==B]", False),
+    ("select[hname==A]", "select[hname!=A]", False),
+    ("", "select[hname==B]", True),
+    ("select[hname==A]", "", True),
+    ("select[hname==A]", "{select[hname==B]} || {select[hname==A]}@1", True),
+]
+
+
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+@pytest.mark.parametrize(("core", "thread", "meet"), APART)
+def test_units_of_two_kinds_are_proved_where_they_share_no_host(
+    method: str, core: str, thread: str, meet: bool
+) -> None:
+    def with_units(text: str, section: str) -> str:
+        if "{" not in text:
+            return f"{text} {section}".strip()
+        return " || ".join(part.replace("}", f" {section}}}") for part in text.split(" || "))
+
+    units = {"cores": 2, "threads": 4}
+    asked = [
+        job(name, 2, with_units(text, section), minutes=30)
+        for name, text, section in (
+            ("p", core, "affinity[core(1)]"),
+            ("q", thread, "affinity[thread(2)]"),
+            ("r", core, "affinity[core(1)]"),
+        )
+    ]
+    problem = instance(host("A", 8, **units), host("B", 8, **units), pending=tuple(asked))
+    found = sw.plan(problem, method=method, effort=5)  # type: ignore[arg-type]
+    assert not sw.validate(problem, found)
+    assert [item.proved for item in found] == [not meet] * 3
+    if not meet:
+        assert [found[name].start for name in "pqr"] == [0, 0, 30 * 60]
+
+
+@pytest.mark.parametrize("where", ["A", "B"])
+def test_of_a_running_job_its_hosts_count(where: str) -> None:
+    runs = running("r", {where: 1}, 60, res_req=(f"select[hname=={where}] affinity[cpu]",))
+    asked = job("p", 1, "select[hname==A] affinity[core(1)]", minutes=30)
+    units = {"cores": 2, "threads": 4}
+    hosts = host("A", 8, **units), host("B", 8, **units)
+    found = sw.plan(instance(*hosts, running=(runs,), pending=(asked,)))
+    assert found["p"].proved is (where == "B")
+
+
+def test_only_the_hosts_of_a_job_have_to_tell_their_units() -> None:
+    asked = job("p", 1, "select[hname==A] affinity[core(1)]", minutes=30)
+    assert sw.plan(instance(host("A", 8, cores=8), host("B", 8), pending=(asked,)))["p"].proved
+
+
 def test_so_is_any_where_a_host_has_not_said_how_many_it_has() -> None:
     asked = job("p", 1, "affinity[core(1)]", minutes=30)
     problem = instance(host("A", 8, cores=8), host("B", 8), pending=(asked,))

@@ -127,7 +127,7 @@ def test_what_is_not_registered_is_an_error_everywhere() -> None:
 
 
 def test_a_name_is_registered_once() -> None:
-    with pytest.raises(ValueError, match="'makespan' is registered twice"):
+    with pytest.raises(ValueError, match="'makespan' is registered already: choose another name"):
         register(objective_named("makespan"))
 
 

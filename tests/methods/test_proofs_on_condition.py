@@ -45,8 +45,6 @@ UNMODELLED = [
     "-n 2 -sla gold",
     "-n 2 -data file",
     "-n 2 -hostfile f",
-    "-n 2 -R '{hname==A} || {hname==B}@5'",
-    "-n 2 -R '{1*{hname==B} + 1*{hname==B}} || {1*{hname==A} + 1*{type==any}}'",
     "-n 2 -R '1*{span[stripe]} + 1*{type==any}'",
 ]
 

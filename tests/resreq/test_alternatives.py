@@ -11,6 +11,7 @@ from slotwise import InputError, Instance, loads, outlook
 from slotwise.cli.main import app
 from slotwise.model.formats import loads_with_warnings
 from slotwise.model.formats.encode import dump, dump_json
+from slotwise.model.formats.plan_file import plan_record, read_plan
 from slotwise.model.resreq import (
     Options,
     ResreqError,
@@ -21,13 +22,16 @@ from slotwise.model.resreq import (
     print_requirement,
 )
 from slotwise.model.resreq.partly import hostless
-from slotwise.model.resreq.syntax import every
+from slotwise.model.resreq.syntax import every, openings
+from slotwise.solver.optimal import alternatives
 from slotwise.solver.planning import plan
-from slotwise.solver.validate import validate
+from slotwise.solver.scheduler.simulation import simulate
+from slotwise.solver.validate import validate, validate_schedule
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("REQ-21")
 
+HOUR = 3600
 TEXT = "{select[hname==A]} || {select[hname==B] span[hosts=1]}@5"
 SITE = """
 format: slotwise/1
@@ -108,7 +112,7 @@ def test_unusual_delays_are_noted() -> None:
     notes = "; ".join(parse_with_notes("{a}@3 || {b}@9 || {c}@2", Options()).notes)
     assert "the delay @3 of the first alternative is ignored" in notes
     assert "shorter than the one before it" in notes
-    assert "2 (after 9 min), 3 (after 2 min)" in notes
+    assert openings(parse("{a}@3 || {b}@9 || {c}@2 || {d}")) == (0, 540, 540, 540)
 
 
 def test_other_levels_are_merged_into_each() -> None:
@@ -132,52 +136,127 @@ def test_each_is_checked_with_the_job(later: str) -> None:
 
 
 def test_a_note_about_a_queue_is_not_repeated_and_hides_no_mistake() -> None:
-    text = SITE.replace("JOB", "queue: q, slots: 2").replace("OF_QUEUE", TEXT)
+    unusual = "{select[hname==A]}@3 || {select[hname==B]}"
+    text = SITE.replace("JOB", "queue: q, slots: 2").replace("OF_QUEUE", unusual)
     notes = [item.message for item in loads_with_warnings(text)[1]]
-    assert len([note for note in notes if "alternative 1 only" in note]) == 1
+    assert len([note for note in notes if "delay @3 of the first" in note]) == 1
     wrong = SITE.replace("JOB", "queue: q, slots: 2, res_req: 'cu[maxcus=1]'")
     with pytest.raises(InputError, match="COMPUTE_UNIT_TYPES"):
         loads(wrong.replace("OF_QUEUE", "affinity[core(1,same=numa)]"))
 
 
 @pytest.mark.parametrize("job", FORMS)
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
-def test_they_are_named_and_nothing_they_touch_is_proved(job: str, method: str) -> None:
-    """Job 11 needs the host of the second alternative; job 12 needs another one."""
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
+def test_each_method_takes_the_first_that_starts_the_job_soonest(job: str, method: str) -> None:
+    """Job 10 waits since an hour, so its second alternative is open; host A is full until later."""
     instance = site(job)
     for text in (dump(instance), dump_json(instance)):
         assert loads(text).pending[0].res_req == instance.pending[0].res_req
     found = plan(instance, method, effort=1)  # type: ignore[arg-type]
-    assert not validate(instance, found)
+    assert not validate(instance, found, as_lsf=method in ("greedy", "time-based"))
     first, other = found["10"], found["11"]
-    assert not first.proved
-    assert not first.proved_if
-    assert not other.proved
+    assert (first.start, first.allocation, first.requirement_alternative) == (3 * HOUR, {"B": 2}, 1)
+    assert not [item for item in found.omissions if "alternatives" in item.what]
+    assert read_plan(plan_record(found.to_dict(), instance), instance, "plan")["10"] == first
+    if method in ("optimal", "milp"):
+        assert (first.proved, other.proved, found["12"].proved) == (True, True, True)
+        assert other.start == 4 * HOUR
+
+
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+@pytest.mark.parametrize("delay", [121, 150])
+def test_no_alternative_is_used_before_its_delay(method: str, delay: int) -> None:
+    """Submitted at 1h, and host A is free from 6h on."""
+    text = TEXT.replace("@5", f"@{delay}")
+    instance = site(f"queue: q, slots: 2, run_limit: 1h, res_req: '{text}'")
+    found = plan(instance, method, effort=1)  # type: ignore[arg-type]
+    assert not validate(instance, found, as_lsf=method == "time-based")
+    opens = HOUR + 60 * delay
+    item = found["10"]
+    assert item.requirement_alternative == 1
+    assert item.start is not None
+    assert item.start >= opens
+    if method in ("optimal", "milp"):
+        assert item.start == opens
+        assert item.proved
+    wrong = replace(item, start=opens - 60, finish=opens - 60 + HOUR)
+    moved = replace(found, reservations=(wrong,), unplaced=())
+    alone = replace(instance, pending=instance.pending[:1])
+    said = [fault.message for fault in validate(alone, moved, as_lsf=True)]
+    assert any(f"alternative 2 of -R opens at {opens} s" in text for text in said), said
+
+
+@pytest.mark.parametrize("cycle", [0, 60])
+@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based"])
+@pytest.mark.parametrize("delay", [5, 130])
+def test_the_loop_tries_them_in_order(delay: int, reservation: str, cycle: int) -> None:
+    text = TEXT.replace("@5", f"@{delay}")
+    instance = site(f"queue: q, slots: 2, run_limit: 1h, res_req: '{text}'")
+    instance = replace(instance, pending=instance.pending[:1])
+    result = simulate(instance, reservation=reservation, cycle=cycle, keep_log=True)  # type: ignore[arg-type]
+    record = next(item for item in result.jobs if item.job == "10")
+    assert record.start == max(3 * HOUR, HOUR + 60 * delay)
+    assert (record.hosts, record.requirement_alternative) == ({"B": 2}, 1)
+    assert not validate_schedule(instance, result)
+    assert not [item for item in result.omissions if "alternatives" in item.what]
+    early = replace(record, requirement_alternative=5)
+    assert validate_schedule(instance, replace(result, jobs=(result.jobs[0], early)))
+
+
+@pytest.mark.parametrize("condition", ["", "done(1)"])
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+def test_of_too_many_choices_it_is_said_that_not_all_were_examined(
+    method: str, condition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under a limit of 5 plans jobs behind the second keep their first alternative, named."""
+    monkeypatch.setattr(alternatives, "MAX_PLANS", 5)
+    jobs = "".join(
+        f"  - {{id: {number}, queue: q, run_limit: 1h, res_req: '{TEXT}', submit: 2h}}\n"
+        for number in range(1, 6)
+    )
+    waits = f"  - {{id: 6, queue: q, run_limit: 1h, dependency: '{condition}', submit: 2h}}\n"
+    text = SITE.partition("pending:")[0].replace("OF_QUEUE", "") + "pending:\n" + jobs
+    instance = loads(text + waits if condition else text)
+    found = plan(instance, method, effort=1)  # type: ignore[arg-type]
+    assert not validate(instance, found, as_lsf=method != "optimal")
     named = [item for item in found.omissions if "alternatives of -R" in item.what]
     assert named
-    assert all(item.touches("10") and not item.touches("12") for item in named)
-    if method == "optimal":
-        assert other.proved_if == ("10",)
-        assert found["12"].proved
-        assert first.allocation == {"A": 2}
+    assert not any(named[0].touches(name) for name in ("1",))
+    assert named[0].touches("5")
+    assert found["1"].start == 3 * HOUR
+    assert not found["5"].proved
+    if condition and method == "optimal":
+        assert any("not every choice" in note for note in found.notes)
+        assert not any(item.proved for item in found)
 
 
-def test_of_a_queue_they_concern_its_jobs() -> None:
-    found = site("queue: q, slots: 2, run_limit: 1h", of_queue=TEXT)
-    named = [item for item in plan(found).omissions if "alternatives of -R" in item.what]
-    assert named[0].jobs == ("10", "11", "12")
+def test_it_is_said_which_alternative_was_used(tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text(SITE.replace("JOB", FORMS[0]).replace("OF_QUEUE", ""))
+    done = CliRunner().invoke(app, ["explain", str(file), "10"])
+    assert done.stdout.count("by alternative 2 of its -R") == 2
+    said = outlook(site(FORMS[0]))["10"]
+    assert said.alternatives == (1, 1)
 
 
-def test_without_a_host_for_the_first_it_is_said_which() -> None:
-    instance = site(FORMS[0].replace("hname==A", "hname==Z"))
+def test_of_a_queue_they_are_those_of_its_jobs() -> None:
+    instance = site("queue: q, slots: 2, run_limit: 1h", of_queue=TEXT)
+    instance = replace(instance, pending=instance.pending[:2])
     found = plan(instance, "optimal", effort=1)
-    (gone,) = found.unplaced
-    assert "under its first alternative, the only one in plans" in gone.reason
-    said = outlook(instance)["10"]
-    assert said.state == "starts if"
-    assert "a later alternative of its -R fits" in said.condition
-    assert not found["11"].proved
-    assert found["12"].proved
+    assert not validate(instance, found)
+    assert [(item.requirement_alternative, item.proved) for item in found] == [(1, True)] * 2
+
+
+def test_a_place_under_a_later_one_is_a_place() -> None:
+    instance = site(FORMS[0].replace("hname==A", "hname==Z"))
+    for method in ("time-based", "optimal", "milp"):
+        found = plan(instance, method, effort=1)  # type: ignore[arg-type]
+        assert (found["10"].start, found["10"].requirement_alternative) == (3 * HOUR, 1)
+    assert outlook(instance)["10"].state == "starts"
+    nowhere = site(FORMS[0].replace("hname==A", "hname==Z").replace("hname==B", "hname==Y"))
+    assert outlook(nowhere)["10"].state == "impossible"
+    (gone,) = plan(nowhere, "optimal", effort=1).unplaced
+    assert "hname==Z" in gone.reason
 
 
 def test_what_a_running_one_holds_is_unknown() -> None:

@@ -129,6 +129,39 @@ def test_a_question_is_answered_as_ask_does(asking: Lab) -> None:
     assert script.data["answer"]["line"] == found.data["answer"]["line"]
 
 
+def test_a_script_for_slurm_is_read_as_such(asking: Lab) -> None:
+    text = "#!/bin/sh\n#SBATCH -n 2\n#SBATCH -t 60\nx\n"
+    found = post(asking.app, "/ask", {"script": text}).data["answer"]["line"]
+    expected = sw.ask(joint_wins(), text, time_limit=10.0)
+    assert (found["slots"], found["limit"]) == ("2", "1:00")
+    assert found["start"] == expected.line.answer.start
+    assert sw.ask(joint_wins(), " ", script=text).line.answer.job.slots == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        ("/jobs?userr=x", 400, "unknown query name 'userr': use user, queue"),
+        ("/jobs/large?explian=1", 400, "unknown query name 'explian': use explain"),
+        ("/jobs/large?explain=maybe", 400, "explain: 'maybe': "),
+        ("/plan?user=ana", 400, "unknown query name 'user': none is accepted here"),
+        ("/accuracy?buy=queue", 400, "unknown query name 'buy': use by"),
+        ("/nowhere", 404, "there is no '/nowhere' here: /openapi.json lists the paths"),
+        ("/ask", 405, "/ask does not accept GET: use POST"),
+    ],
+)
+def test_a_request_that_means_nothing_is_told(
+    quiet: Lab, path: str, status: int, message: str
+) -> None:
+    found = get(quiet.app, path)
+    assert found.status == status
+    assert found.data["error"].startswith(message)
+
+
+def test_yes_asks_for_the_explanation(asking: Lab) -> None:
+    assert "explanation" in get(asking.app, "/jobs/large?explain=yes").data
+
+
 HOSTILE: dict[str, Any] = {
     "no JSON": b"{",
     "no text": b"\xff\xfe",

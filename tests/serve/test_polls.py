@@ -187,6 +187,41 @@ def test_jobs_that_are_not_planned_yet_keep_their_starts() -> None:
     assert rows["3"]["as_configured"] == 14400
 
 
+def test_a_newer_state_ends_the_simulation_of_an_older_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Jobs that were not examined keep their starts, in the store too."""
+    first = full()
+    second, third = replace(first, now=60), replace(first, now=120, running=())
+    here = lab(first, second, third, store=":memory:")
+    service = here.service
+    planner, polls = service.planner, []
+    for _ in range(2):
+        service.poller.poll(())
+        polls.append(service.board.state.polled)
+    older, newer = polls
+    assert older is not None
+    assert newer is not None
+    monkeypatch.setattr("slotwise.cli.serve.planning.MIN_RUN", 0.0)
+    planner.give(newer)
+    planner.plan(older)
+    rows = {row["job"]: row for row in get(here.app, "/jobs").data["jobs"]}
+    assert [(row["as_configured"], row["of_earlier_state"]) for row in rows.values()] == [
+        (7200, True),
+        (10800, True),
+    ]
+    assert [item["as_configured"] for item in get(here.app, "/jobs/1").data["history"]] == [7200]
+    planner.plan(newer)
+    rows = {row["job"]: row for row in get(here.app, "/jobs").data["jobs"]}
+    assert [(row["as_configured"], row["of_earlier_state"]) for row in rows.values()] == [
+        (120, False),
+        (3720, False),
+    ]
+    history = get(here.app, "/jobs/2").data["history"]
+    assert [item["as_configured"] for item in history] == [3720, 10800]
+    service.stop()
+
+
 def test_a_plan_that_fails_leaves_the_board(capsys: pytest.CaptureFixture[str]) -> None:
     here = lab(joint_wins())
     planner = here.service.planner

@@ -68,7 +68,10 @@ def test_mistakes_are_told_before_it_starts(
     for words, wrong in {
         ("--example", "joint-wins", "--host", "0.0.0.0"): "--token-file FILE or --trust-user-",
         ("--example", "joint-wins", "--every", "0s"): "--every",
-        ("--example", "nothing"): "no example is called 'nothing'",
+        ("--example", "nothing"): "no example is called 'nothing' (`slotwise examples` lists them)",
+        ("--example", "joint-wins", "--keep", "5d"): "--keep: means something with --store alone",
+        ("nothing.yaml", "--speed", "5"): "--speed: means something with --example alone",
+        ("--example", "joint-wins", "--store", "mysql://x"): "no store is kept in 'mysql'",
         (): "give an instance file or --example NAME",
         ("--example", "joint-wins", "--token-file", str(tmp_path / "none")): "No such file",
         ("--cluster",): "no scheduler is on the PATH",

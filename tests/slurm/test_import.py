@@ -447,6 +447,23 @@ def test_partitions_that_differ_in_a_rule_are_named(facts: dict[str, str]) -> No
     assert not sw.plan(found)["512"].proved
 
 
+@pytest.mark.parametrize(
+    "nodes", [("n[4-6]", "n[1-3]"), ("n[1-3]", "n[4-6]"), ("n[1-4]", "n[3-6]")]
+)
+def test_method_slurm_examines_a_job_in_unlike_partitions(nodes: tuple[str, str]) -> None:
+    found = instance_of(several(*nodes, PriorityTier="5"))
+    plan = sw.plan(found, "slurm")
+    assert not plan.refused, plan.notes
+    item = plan["512"]
+    inside = [set(values.host_list(part)) for part in nodes]
+    assert any(set(item.allocation) <= part for part in inside)
+    mixed = {next(iter(part - other)): 3 for part, other in (inside, inside[::-1])}
+    wrong = replace(item, allocation={**mixed, "n3": 3})
+    others = [other if other.job != "512" else wrong for other in plan]
+    faults = sw.validate(found, replace(plan, reservations=tuple(others)))
+    assert any("are of none of one, two alone" in fault.message for fault in faults)
+
+
 def test_a_partition_that_never_takes_a_job_is_none_of_its_partitions() -> None:
     texts = several("n[1-3]", "n[4-6]")
     for old, new in (
@@ -548,7 +565,11 @@ def test_arrays_count_from_zero_and_gpus_have_types() -> None:
     ("file", "content", "message"),
     [
         ("squeue.json", '{"jobs": [', "is no JSON"),
-        ("squeue.json", '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}', "is no number"),
+        (
+            "squeue.json",
+            '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}',
+            "must be a number such as 4 or UNLIMITED, not 'x'",
+        ),
         ("topology.txt", "SwitchName=a Nodes=n[1-", "line 1: "),
         ("partition.txt", "PartitionName=p Nodes=n[1- MaxTime=3", "no list of nodes"),
     ],
@@ -615,9 +636,10 @@ def test_files_of_other_kinds_are_passed_over() -> None:
         ("squeue.json", "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
          "      1      main     wrap     root  R 0:13      1 n2\n", "is a table of squeue"),
         ("config.txt", "Configuration data as of 2026-11-26T23:01:49\nMaxArraySize = many\n",
-         "MaxArraySize: 'many' is no number"),
+         "MaxArraySize: must be a number such as 4 or UNLIMITED, not 'many'"),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "time_limit": {"set": '
-         'true, "infinite": false, "number": "ten"}}]}', "time_limit: 'ten' is no number"),
+         'true, "infinite": false, "number": "ten"}}]}',
+         "time_limit: must be a number such as 4 or UNLIMITED, not 'ten'"),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "RUNNING", "job_resources": '
          '{"nodes": "n1", "allocated_nodes": 7}}]}', "job_resources: "),
         ("squeue.json", '{"jobs": [{"job_id": 1, "job_state": "PENDING", "partition": "a b"}]}',
@@ -631,6 +653,20 @@ def test_each_fault_is_one_message_with_its_field(name: str, content: str, messa
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("topology.txt", "scontrol: error: No topology information available\n"),
+        ("qos.txt", "sacctmgr: error: You are not running a supported accounting_storage plugin\n"),
+        ("sacct.txt", "sacct: error: Slurm accounting storage is disabled\n"),
+        ("table.txt", "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
+         "      1      main     wrap     root  R 0:13      1 n2\n"),
+    ],
+)  # fmt: skip
+def test_a_surplus_file_that_says_nothing_is_passed_over(name: str, content: str) -> None:
+    assert instance_of(texts_of("live") | {name: content}) == instance_of(texts_of("live"))
+
+
 def test_no_jobs_and_dates_of_another_locale() -> None:
     texts = texts_of("live") | {"squeue.json": "No jobs in the system\n"}
     assert instance_of(texts).running == ()
@@ -639,3 +675,93 @@ def test_no_jobs_and_dates_of_another_locale() -> None:
         job = Text("JobId=7 JobState=PENDING SubmitTime=2026-11-26T23:01:49", "jobs.txt")
         seen = read_texts([diagnosis, job], "test")
         assert (seen.now, seen.jobs[0].submit) == (1795730509, 1795730509)
+
+
+def preempting(kind: str, mode: str = "REQUEUE", **qos: str) -> dict[str, str]:
+    """The live cluster with a partition of a higher tier on n1 to n3, in which 512 waits.
+
+    qos: of jobs, by id, as ``of_505="low"``.
+    """
+    texts = texts_of("live")
+    texts["partition.txt"] = texts["partition.txt"].replace(
+        "PreemptMode=OFF", f"PreemptMode={mode}"
+    )
+    texts["partition.txt"] += "\nPartitionName=high Nodes=n[1-3] PriorityTier=9 PreemptMode=OFF\n"
+    texts["config.txt"] += f"\nPreemptType = preempt/{kind}\nPreemptMode = {mode}\n"
+    listed = json.loads(texts["squeue.json"])
+    for job in listed["jobs"]:
+        job["partition"] = "high" if job["job_id"] == 512 else job["partition"]
+        job["qos"] = qos.get(f"of_{job['job_id']}", "normal")
+    texts["squeue.json"] = json.dumps(listed)
+    return texts
+
+
+def preempted(texts: dict[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for item in instance_of(texts).omissions:
+        for job in item.jobs or () if item.what.startswith("preemption: ") else ():
+            found.setdefault(job, []).append(item.what)
+    return found
+
+
+def test_what_may_be_preempted_is_named_for_whom() -> None:
+    found = preempted(preempting("partition_prio"))
+    (text,) = found["512"]
+    assert text.endswith("may be preempted for it (REQUEUE)")
+    assert found["513"] == [text.replace("for it", "for another job")]
+    assert preempted(preempting("none")) == preempted(preempting("partition_prio", "OFF")) == {}
+    texts = preempting("partition_prio")
+    alone = {**texts, "squeue.json": texts["squeue.json"].replace('"high"', '"main"')}
+    assert preempted(alone) == {}  # no job waits in a higher tier
+
+
+def test_preemption_by_qos_needs_a_running_job_of_the_lower_one() -> None:
+    table = "Name|Priority|GrpTRES|Preempt\nlow|0||\nnormal|0||\nurgent|9||low\n"
+    texts = {**preempting("qos", of_505="low", of_513="urgent"), "qos.txt": table}
+    found = preempted(texts)
+    assert found["513"] == ["preemption: 505 may be preempted for it (REQUEUE)"]
+    assert found["512"] == ["preemption: 505 may be preempted for another job (REQUEUE)"]
+    assert preempted({**preempting("qos", of_513="urgent"), "qos.txt": table}) == {}
+
+
+@pytest.mark.parametrize(
+    ("switches", "wait", "named"),
+    [
+        (1, {"set": False, "infinite": True, "number": 0}, False),
+        (1, {"set": True, "infinite": False, "number": 600}, True),
+        (1, 0, True),
+        (0, 0, False),
+    ],
+)
+def test_switches_of_a_job_are_compute_units(switches: int, wait: object, *, named: bool) -> None:
+    """512 needs three nodes: of one leaf switch, n1 to n3 or n4 to n6."""
+    texts = {**texts_of("live"), "topology.txt": TOPOLOGY}
+    listed = json.loads(texts["squeue.json"])
+    for job in listed["jobs"]:
+        if job["job_id"] == 512:
+            job |= {"required_switches": switches, "maximum_switch_wait_time": wait}
+    texts["squeue.json"] = json.dumps(listed)
+    found = instance_of(texts)
+    job = next(job for job in found.pending if job.id == "512")
+    assert ("cu[type=leaf:maxcus=1]" in job.res_req[0]) == bool(switches)
+    told = [item.what for item in found.omissions if "--switches" in item.what]
+    assert bool(told) == named
+    item = sw.plan(found)["512"]
+    leaves = ({"n1", "n2", "n3"}, {"n4", "n5", "n6"})
+    assert any(set(item.allocation) <= leaf for leaf in leaves) == bool(switches)
+    assert item.proved == (not named)
+
+
+def test_switches_in_text_and_without_a_topology() -> None:
+    assert values.switches("2@00:05:00") == (2, 300.0)
+    assert values.switches("2@UNLIMITED") == (2, float("inf"))
+    assert values.switches("3") == (3, None)
+    assert values.switches(None, None) == (0, None)
+    texts = texts_of("live")
+    listed = json.loads(texts["squeue.json"])
+    for job in listed["jobs"]:
+        job["required_switches"] = 1 if job["job_id"] == 512 else 0
+    found = instance_of({**texts, "squeue.json": json.dumps(listed)})
+    (item,) = [item for item in found.omissions if "--switches" in item.what]
+    assert item.jobs == ("512",)
+    assert "no input has the switches" in item.what

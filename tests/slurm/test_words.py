@@ -138,5 +138,8 @@ def test_names_stay_and_lsf_keeps_its_words() -> None:
     assert family_text(live, "2 Hosts (host-1, queue.x) of queue main, 'slot' 3 slot-hours") == (
         "2 Nodes (host-1, queue.x) of partition main, 'slot' 3 CPU-hours"
     )
+    assert family_text(live, "a queue's maximum, hosts' slots") == (
+        "a partition's maximum, hosts' CPUs"
+    )
     lsf = sw.load(sw.example("headline"))
     assert family_text(lsf, "queue slots host") == "queue slots host"

@@ -458,7 +458,7 @@ def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
         ("queues.*.BACKFILL: [Y, N]", "queues.*.BACKFILL: [Y, X]", "must be Y or N, not 'X'"),
         ("queues.*.BACKFILL: [Y, N]", "queues.*.BACKFILL: []", "must have at least one entry"),
         ("queues.*.BACKFILL: [Y, N]", "top: [0]", "must be a whole number, 1 or more"),
-        ("seeds: [1, 2]", "seeds: [1, 1]", "gives a seed twice"),
+        ("seeds: [1, 2]", "seeds: [1, 1]", "gives 1 twice: give each seed once"),
         (
             "queues.*.BACKFILL: [Y, N]",
             "now: [0, 5]",
@@ -503,16 +503,16 @@ seeds: [1, 1]
     for part in (
         "until: must be a duration",
         "cases[0].name: ",
-        "cases[0]: has hosts: N",
+        "cases[0]: has hosts: 4 without a log",
         "cases[2].sites: unknown key 'sites' (did you mean 'site'?)",
         "cases[2].name: there is a 'twice' already",
         "policies[0].set.pending: pending is no part of the",
         "policies[1].name: there is a 'p' already",
         "policies[2]",
         "parameters.now: now is no part",
-        "parameters.top: gives a value twice",
+        "parameters.top: gives '1' twice: give each value once",
         "parameters.bad: must have at least one entry",
-        "seeds: gives a seed twice",
+        "seeds: gives 1 twice: give each seed once",
     ):
         assert sum(line.startswith(part) for line in said) == 1, (part, said)
     assert len(said) == 12, said

@@ -51,8 +51,8 @@ def test_what_is_varied_is_not_set_besides() -> None:
         (["A"], [], "--set: must be KEY=VALUE, not 'A'"),
         ([], ["A"], "--vary: must be KEY=VALUE, not 'A'"),
         ([""], [], "must be KEY=VALUE"),
-        (["A=1; A=2"], [], "--set A=1; A=2: sets a key twice"),
-        ([], ["A=1,1"], "--vary A=1,1: gives a value twice"),
+        (["A=1; A=2"], [], "--set A=1; A=2: sets A twice: give each key one value"),
+        ([], ["A=1,1"], "--vary A=1,1: gives '1' twice: give each value once"),
         ([], ["A=1", "A=2"], "A is varied twice"),
     ],
 )

@@ -66,6 +66,15 @@ def test_a_row_a_variant_today_first(site: Path) -> None:
     assert "may be noise" in done.stdout
 
 
+def test_a_setting_that_no_simulation_uses_is_named() -> None:
+    done = run(
+        *("whatif", "--example", "slurm-live", "--until", "1s"),
+        *("--set", "params.scheduler_parameters=bf_window=60"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bf_window=60: changes nothing: only solve --method slurm uses it" in done.stderr
+
+
 def test_json_and_csv_say_the_same(site: Path) -> None:
     asked = ("whatif", site, "--set", "reservation=none", "--format")
     plain = json.loads(run(*asked, "json").stdout)
@@ -269,3 +278,29 @@ def test_the_example_of_the_issue(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["variants"]) == 5
+
+
+def test_variants_that_cannot_matter_are_named_before_they_run(tmp_path: Path) -> None:
+    """An unused queue, the value of today, and twice the same; a used queue is not named."""
+    file = tmp_path / "site.yaml"
+    file.write_text(
+        "format: slotwise/1\nhosts: [{name: a, slots: 4}]\nqueues: [{name: used}, {name: night}]\n"
+        "pending: [{id: 1, slots: 2, queue: used, run_limit: 60}]\n"
+    )
+    sets = ("queues.night.PRIORITY=9", "queues.used.PRIORITY=9", "queues.night.BACKFILL=N")
+    done = run("whatif", file, *(word for each in sets for word in ("--set", each)))
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[:2] == [
+        "slotwise: queues.night.PRIORITY=9: changes nothing: no job is in queue night",
+        "slotwise: queues.night.BACKFILL=N: changes nothing: it is the configuration of today",
+    ]
+    assert not any("queues.used.PRIORITY=9: changes nothing" in line for line in lines)
+    found = sw.whatif(sw.load(file), sets)
+    assert found[sets[0]].notes[0] == "changes nothing: no job is in queue night"
+    assert not any("changes nothing" in note for note in found[sets[1]].notes)
+    pool = "SLOT_SHARE: 50, SLOT_POOL: p"
+    shared = f"queues: [{{name: used, {pool}}}, {{name: night, {pool}}}]"
+    site = sw.loads(file.read_text().replace("queues: [{name: used}, {name: night}]", shared))
+    found = sw.whatif(site, ["queues.night.SLOT_SHARE=10"])
+    assert not found["queues.night.SLOT_SHARE=10"].notes

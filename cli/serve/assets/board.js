@@ -26,13 +26,14 @@
   function startCell(job, item) {
     const td = S.element("td", { class: item.style, "data-title": item.title.toLowerCase() });
     const stamp = job[`${item.key}_time`];
-    const old = (job.of_earlier_state || answer.state.stale) && job[item.key] !== null && job[item.key] !== undefined;
+    const earlier = item.key === "possible" ? job.possible_of_earlier_state : job.of_earlier_state;
+    const old = (earlier || answer.state.stale) && job[item.key] !== null && job[item.key] !== undefined;
     if (old) { td.classList.add("old"); td.append("~ "); }
     if (stamp) {
       const [day, time] = S.when(stamp, answer.state.time);
       if (day) td.append(S.element("span", { class: "dy", text: day }), " ");
-      const earlier = item.key === "possible" && job.as_configured !== null && job.possible < job.as_configured;
-      td.append(item.key === "possible" && earlier ? S.element("b", { class: "good", text: time }) : time);
+      const sooner = item.key === "possible" && job.as_configured !== null && job.possible < job.as_configured;
+      td.append(sooner ? S.element("b", { class: "good", text: time }) : time);
     } else td.append(S.time(job, item.key, answer.state.time) || "–");
     const doubts = item.key === "possible" ? [...(job.cautions || []), ...(job.possible_cautions || [])] : job.cautions || [];
     if (doubts.length && stamp) td.append(S.element("span", { class: "warn", title: S.shown(doubts.join("\n")), "aria-label": "a rule is not taken into account", text: " ?" }));

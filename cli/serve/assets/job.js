@@ -37,7 +37,7 @@
 
   function drawPlace(found) {
     const box = S.by("place");
-    if (!found.place.length) { S.fill(box, S.element("p", { class: "soft", text: "There is no start as configured to draw." })); return; }
+    if (!found.place.length) { S.fill(box, S.element("p", { class: "soft", text: found.job.of_earlier_state ? "Its start is of an earlier state; the new one is being planned." : "There is no start as configured to draw." })); return; }
     const begin = found.now, start = found.job.as_configured;
     const ends = found.place.flatMap((host) => host.jobs.map((item) => item.end)).filter((end) => end !== null);
     const end = Math.max(start + 60, ...ends, begin + 600);

@@ -98,10 +98,20 @@
       busy = false;
       if (again) { again = false; setTimeout(run, 300); }
     }
-    const stream = new EventSource(`${S.up}events`);
-    stream.addEventListener("state", run);
-    stream.addEventListener("error", () => { if (stream.readyState === EventSource.CLOSED) setInterval(run, 10000); });
-    run();
+    // A browser opens six connections to a server: a page that is not seen gives its stream up.
+    let stream = null;
+    function close() { if (stream) stream.close(); stream = null; }
+    function open() {
+      if (stream || document.visibilityState === "hidden") return;
+      stream = new EventSource(`${S.up}events`);
+      stream.addEventListener("state", run);
+      run();
+    }
+    document.addEventListener("visibilitychange", () => (document.visibilityState === "hidden" ? close() : open()));
+    addEventListener("pagehide", close);
+    addEventListener("pageshow", open);
+    setInterval(() => { if (stream && stream.readyState === EventSource.CLOSED) { close(); open(); } }, 10000);
+    open();
   };
   S.say = function (text) { const box = S.by("said"); if (box && text) box.textContent = text; };
   S.copyable = function (line) {

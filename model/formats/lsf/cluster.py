@@ -59,7 +59,9 @@ def read_hosts(
     notes: Notes,
     problems: Problems,
 ) -> dict[str, Machine]:
-    """The server hosts, in order; facts: what lshosts says of them, and of dynamic hosts."""
+    """Read the server hosts, in order; facts: output of lshosts about them and about dynamic
+    hosts.
+    """
     machines: dict[str, Machine] = {}
     clients: set[str] = set()
     for section in sections:
@@ -97,7 +99,7 @@ def read_hosts(
 
 
 def _cut_off(name: str, machines: Collection[str], facts: Collection[str]) -> str:
-    """The host that a name of lshosts without -w is the beginning of, "" if it is none."""
+    """Return the host whose name a name of lshosts without -w begins, "" if there is none."""
     if name in machines:
         return ""
     return next((m for m in machines if m.startswith(name) and m not in facts), "")
@@ -166,7 +168,7 @@ def read_resource_map(
     notes: Notes,
     problems: Problems,
 ) -> None:
-    """Shared resources go into the document, those that each host has into the machines."""
+    """Add shared resources to the document, and resources of single hosts to the hosts."""
     for section in sections:
         if section.name != "ResourceMap":
             continue
@@ -186,7 +188,9 @@ def read_resource_map(
 
 
 def _instances(location: Value | None) -> list[_Instance]:
-    """``(5@[a] 9@[b])``, ``[5@all]``, ``[default]``, ``([h1 h2] [others])``."""
+    """Parse instances such as ``(5@[a] 9@[b])``, ``[5@all]``, ``[default]``, ``([h1 h2]
+    [others])``.
+    """
     text = "" if location is None else location.text
     inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
     found: list[_Instance] = []
@@ -215,13 +219,17 @@ def _instances(location: Value | None) -> list[_Instance]:
 def _located(
     name: str, instances: Sequence[_Instance], names: HostNames
 ) -> list[tuple[_Instance, list[str]]]:
-    """Each instance with its hosts; ``others`` are the hosts that no other instance names."""
+    """Return each instance with its hosts; ``others`` are the hosts that no other instance
+    names.
+    """
     plain = ("others", "default")
     taken: dict[str, None] = {}
     for instance in instances:
         for host in names.of(word for word in instance.words if word not in plain):
             if host in taken and len(instances) > 1:
-                raise ValueError(f"{host} is in two instances of {name}")
+                raise ValueError(
+                    f"{host} is in two instances of {name}: name each host in one instance"
+                )
             taken[host] = None
     rest = [host for host in names.hosts if host not in taken]
     found: list[tuple[_Instance, list[str]]] = []

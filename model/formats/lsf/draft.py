@@ -93,7 +93,7 @@ def _order(problem: Problem) -> tuple[str, int]:
 
 
 def number(value: Value | str) -> Any:
-    """A number where the text is one, else the text itself (the reader will say what is due)."""
+    """Return a text as a number if it is one, else the text itself, which the reader checks."""
     text = value if isinstance(value, str) else value.text
     if _WHOLE.fullmatch(text):
         return int(text)
@@ -119,13 +119,13 @@ class Concerned:
 
     @property
     def kind(self) -> object:
-        """Equal for those that one entry can tell: of one key of the scope, or of the same."""
+        """Return a key that is equal for omissions that one entry can describe."""
         narrow = tuple(self.scope) if len(self.scope) < 2 else tuple(self.scope.items())
         return narrow, self.changes
 
 
 def _together(alike: Sequence[Concerned]) -> dict[str, Any]:
-    """The keys of a document for some of one kind."""
+    """Return the document keys of several objects of one kind."""
     scope: dict[str, dict[str, None]] = {}
     for item in alike:
         for key, names in item.scope.items():
@@ -215,7 +215,7 @@ class Notes:
         return found
 
     def _counted(self) -> Iterator[str]:
-        """Return ``NICE in 12 queues, MIG in 3`` for each kind of object."""
+        """Yield ``NICE in 12 queues, MIG in 3`` for each kind of object."""
         kinds = dict.fromkeys(kind for kind, _ in self._left_out)
         for kind in kinds:
             counts = [(name, n) for (k, name), n in self._left_out.items() if k == kind]

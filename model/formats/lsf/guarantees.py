@@ -23,7 +23,7 @@ _OF_TIME = frozenset({"PRIORITY", "USER_GROUP", "CONTROL_ACTION", "VIOLATION_PER
 def read_service_classes(
     sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
 ) -> None:
-    """Service classes into the document."""
+    """Add service classes to the document."""
     for section in sections:
         for entry in entries(section, problems, table=False):
             name = entry.text("NAME")
@@ -39,7 +39,7 @@ def read_service_classes(
 
 
 def read_pool(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
-    """A pool into the document; one of what no file tells is named instead."""
+    """Add a pool to the document; a pool that depends on unknown facts becomes an omission."""
     name = entry.text("NAME")
     if not name:
         problems.add(entry.place, "a guaranteed resource pool needs a name", f"{POOL}.NAME")
@@ -58,7 +58,7 @@ def read_pool(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -
 
 
 def _resource(entry: LsfEntry) -> str:
-    """The resource of a pool of TYPE resource[name], else ""."""
+    """Return the resource of a pool of TYPE resource[name], else ""."""
     try:
         kind = guarantee_text.pool_type(entry.text("TYPE"))
     except ValueError:
@@ -67,7 +67,7 @@ def _resource(entry: LsfEntry) -> str:
 
 
 def _unknown(entry: LsfEntry, draft: Draft) -> str:
-    """Why nothing can be said of a pool, else ""."""
+    """Return why a pool cannot be modelled, else ""."""
     if not draft.document.get("service_classes"):
         return "LSF sets resources aside by it; no lsb.serviceclasses says for whom"
     shared = {item["name"] for item in draft.document.get("shared_resources", ())}

@@ -36,7 +36,9 @@ class HostRows:
     given: bool
 
     def row(self, machine: Machine) -> LsfEntry | None:
-        """The row that counts for a host: its own, its model's, its type's, the default."""
+        """Return the row that applies to a host: its own, its model's, its type's, or the
+        default.
+        """
         for found in (self.own.get(machine.name), self.kinds.get(machine.model)):
             if found is not None:
                 return found
@@ -50,7 +52,7 @@ def read_host_rows(
     notes: Notes,
     problems: Problems,
 ) -> HostRows:
-    """The Host sections of lsb.hosts."""
+    """Read the Host sections of lsb.hosts."""
     rows = HostRows({}, {}, None, False)
     kinds = {machine.type for machine in machines.values()} | shared.types
     kinds |= {machine.model for machine in machines.values()} | set(shared.factors)
@@ -103,9 +105,9 @@ def put_hosts(
     notes: Notes,
     problems: Problems,
 ) -> None:
-    """The hosts of the document: those that lsb.hosts lets take jobs.
+    """Add the hosts to the document: those that lsb.hosts admits.
 
-    ncpus: processors by host, "" for every other one, where no file says them.
+    ncpus: processors by host, "" for all other hosts, if no file has them.
     """
     uncounted: dict[Mark, list[str]] = {}
     outside = [name for name, m in machines.items() if rows.given and rows.row(m) is None]
@@ -166,7 +168,7 @@ def _put_machine(item: Item, machine: Machine) -> None:
 
 
 def put_thresholds(item: Item, shared: Shared) -> None:
-    """Columns or keys that are load indices, as ``loadSched/loadStop``."""
+    """Add thresholds from columns or keys that are load indices, as ``loadSched/loadStop``."""
     entry = item.entry
     found = {
         entry.keys[key]: value.text
@@ -191,7 +193,7 @@ def read_groups(
     notes: Notes,
     problems: Problems,
 ) -> None:
-    """Host groups, compute units and host partitions."""
+    """Read host groups, compute units and host partitions."""
     members: dict[str, str] = {}
     for section in sections:
         if section.name == "HostGroup":
@@ -218,7 +220,9 @@ def _group(
 ) -> None:
     name = entry.text("GROUP_NAME")
     if name in members:
-        problems.add(entry.place, f"{name} is already defined", "HostGroup.GROUP_NAME")
+        problems.add(
+            entry.place, f"{name} is already defined: give it one line", "HostGroup.GROUP_NAME"
+        )
         return
     members[name] = internal_members(entry.values.get("GROUP_MEMBER"), notes, f"group {name}")
     note_rest(notes, entry, "host group", _GROUP, name)
@@ -231,7 +235,9 @@ def _unit(
 ) -> None:
     name = entry.text("NAME")
     if name in members:
-        problems.add(entry.place, f"{name} is already defined", "ComputeUnit.NAME")
+        problems.add(
+            entry.place, f"{name} is already defined: give it one line", "ComputeUnit.NAME"
+        )
         return
     members[name] = internal_members(entry.values.get("MEMBER"), notes, f"compute unit {name}")
     note_rest(notes, entry, "compute unit", _UNIT, name)
@@ -243,7 +249,7 @@ def _unit(
 
 
 def internal_members(value: Value | None, notes: Notes, where: str) -> str:
-    """The members in the file; ``!`` stands for those that a program of the site names."""
+    """Return the members in the file; ``!`` means members that an external program gives."""
     words = tokens(value.text) if value is not None else ()
     if "!" in words:
         reason = "a program of the site (egroup) names the members, no file does"

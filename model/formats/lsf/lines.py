@@ -52,7 +52,7 @@ class Line:
         return Place(self.file, self.starts[max(index, 0)][1])
 
     def value(self, start: int, end: int) -> Value:
-        """The text between two offsets, blanks around it left out."""
+        """Return the text between two offsets without surrounding blanks."""
         while start < end and self.text[start].isspace():
             start += 1
         return Value(self.text[start:end].rstrip(), self.place(start))
@@ -78,7 +78,7 @@ class Problems:
     found: list[Problem] = field(default_factory=list)
 
     def add(self, place: Place, message: str, label: str = "") -> None:
-        """One more problem; label: section and key such as ``Queue.RUNLIMIT``."""
+        """Add one problem; label: section and key such as ``Queue.RUNLIMIT``."""
         self.found.append(Problem(message, place.file, place.line, label))
 
 
@@ -141,7 +141,9 @@ class _Condition:
     def _single(self) -> bool:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise ValueError("the condition is nested too deeply")
+            raise ValueError(
+                f"the condition is nested more than {_DEEPEST} levels deep: write fewer brackets"
+            )
         if self._sign("!"):
             found = not self._single()
         elif self._sign("("):
@@ -167,7 +169,7 @@ class _Condition:
 
 
 def _tokens(text: str) -> list[tuple[str, str, str]]:
-    """(sign, function, argument) each; a text that is none of these ends the list in a token."""
+    """Return tokens of (sign, function, argument); an invalid rest becomes one token."""
     found: list[tuple[str, str, str]] = []
     at = 0
     while match := _TOKEN.match(text, at):
@@ -183,7 +185,10 @@ def _time(argument: str, circumstances: Circumstances) -> bool:
         raise ValueError("time() needs windows such as time(18:30-8:30)")
     periods = parse_windows(argument)
     if circumstances.at is None:
-        raise ValueError(f"time({argument.strip()}) needs to know the time")
+        raise ValueError(
+            f"time({argument.strip()}) needs the current time: give --at, or an instance with a "
+            "stamp as now"
+        )
     minute = _minute_of_week(circumstances.at)
     return any(
         first <= moment < last
@@ -216,14 +221,14 @@ _FUNCTIONS: dict[str, Callable[[str, Circumstances], bool]] = {
 
 
 def described(circumstances: Circumstances) -> str:
-    """``at Monday 09:30, for user ann, in cluster blue``: what the conditions were asked for."""
+    """Return text such as ``at Monday 09:30, for user ann, in cluster blue``."""
     parts = [circumstances.at.strftime("at %A %H:%M")] if circumstances.at else []
     parts += [f"for user {circumstances.user}"] if circumstances.user else []
     parts += [f"in cluster {circumstances.cluster}"] if circumstances.cluster else []
     return ", ".join(parts)
 
 
-#: Included files in all: more is a ring or a slip.
+#: Maximum number of included files; more are a cycle or an error.
 _MAX_FILES = 500
 #: Characters of files that are included once more: a small file may stand for very many lines.
 _MAX_AGAIN = 2**19
@@ -272,7 +277,7 @@ class LineReader:
     again: int = 0
 
     def lines(self, path: Path) -> list[Line]:
-        """The logical lines of a file that count; what is wrong goes to `problems`."""
+        """Return the logical lines of a file that apply; problems go to `problems`."""
         text = self.text(path)
         return [] if text is None else list(self._of_text(path, text, (path.resolve(),)))
 
@@ -281,7 +286,7 @@ class LineReader:
         return str(path)
 
     def text(self, path: Path) -> str | None:
-        """The file's text; None, with a problem, where it cannot be read."""
+        """Return the file's text; None, with a problem, if it cannot be read."""
         self.files.append(path)
         try:
             data = file_bytes(path, self.name(path))
@@ -289,7 +294,7 @@ class LineReader:
             self.problems.found += error.problems
             return None
         if b"\0" in data:
-            self.problems.found.append(Problem("is no text file", self.name(path)))
+            self.problems.found.append(Problem("is no text file: it has a byte 0", self.name(path)))
             return None
         try:
             return data.decode("utf-8-sig")
@@ -363,7 +368,7 @@ class LineReader:
         branch.taken |= branch.active
 
     def _without_if(self, word: str, place: Place, branches: list[_Branch]) -> None:
-        """One problem; what belongs to the missing ``#if`` is passed over."""
+        """Add one problem, and skip the lines that belong to the missing ``#if``."""
         self.problems.add(place, f"#{word} has no #if before it")
         if word != "endif":
             branches.append(_Branch(place, False, True, last=word == "else"))
@@ -380,7 +385,7 @@ class LineReader:
     def _included(
         self, name: str, path: Path, place: Place, within: tuple[Path, ...]
     ) -> Iterator[Line]:
-        """The lines of an included file, looked for in the directory too."""
+        """Yield the lines of an included file, which is also searched in the directory."""
         given = Path(name)
         choices = [path.parent / given, self.root / given.name, path.parent / given.name]
         inside = [choice for choice in choices if is_inside(choice)]
@@ -413,12 +418,12 @@ def _is_file(path: Path) -> bool:
 
 
 def _physical(text: str) -> list[str]:
-    """Lines ended by a line feed alone, or by Windows' two signs."""
+    """Return lines that end in a line feed, alone or after a carriage return."""
     return text.replace("\r\n", "\n").split("\n")
 
 
 def without_comment(text: str) -> str:
-    """The text before a ``#`` that stands outside double quotes (of a pair on this line)."""
+    """Return the text before a ``#`` outside double quotes (paired on this line)."""
     at = text.find("#")
     if at < 0:
         return text

@@ -139,7 +139,7 @@ _ONLY_WITH = {
 
 
 def settled_scopes(document: Mapping[str, Any]) -> dict[str, Concerned | None]:
-    """The jobs that each of these concerns, by what the files configure; None for nobody."""
+    """Return the jobs that each parameter affects in this configuration; None if no job."""
     queues = document.get("queues", ())
     groups = {item["name"] for item in document.get("user_groups", ())}
     limited = [item["name"] for item in document.get("users", ()) if "name" in item]
@@ -159,7 +159,7 @@ def settled_scopes(document: Mapping[str, Any]) -> dict[str, Concerned | None]:
 
 
 def preempting(queues: Iterable[Mapping[str, Any]]) -> Concerned | None:
-    """The queues that take part in preemption, and all that wait for their jobs."""
+    """Return the queues that take part in preemption, and all jobs that depend on theirs."""
     found: dict[str, None] = {}
     everybody = False
     for queue in queues:
@@ -173,7 +173,7 @@ def preempting(queues: Iterable[Mapping[str, Any]]) -> Concerned | None:
 
 
 def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
-    """The jobs of the queue, application, user or host that an entry is of; any for other ones."""
+    """Return the jobs of the queue, application, user or host of an entry; otherwise any job."""
     for key, name in (
         ("queues", entry.text("QUEUE_NAME")),
         ("applications", entry.text("NAME") if entry.section == "Application" else ""),
@@ -186,7 +186,7 @@ def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
 
 
 def _concerned_by(parameter: str, entry: LsfEntry) -> Concerned:
-    """The jobs that a parameter of :data:`CHANGES_ANSWERS` may move."""
+    """Return the jobs that a parameter of :data:`CHANGES_ANSWERS` may affect."""
     if parameter in _SOONER_ENDS:
         return concerned(entry, "sooner ends")
     if parameter in _ONLY_WITH:
@@ -361,7 +361,7 @@ _TEXTS: dict[str, Callable[[Value], Any]] = {
 
 
 def parameters_of(kind: type, place: str = "") -> list[KnownField]:
-    """The fields of a class that have a name of LSF's; place: the file that sets them."""
+    """Return the fields of a class that have an LSF name; place: the file that sets them."""
     return [
         item
         for item in known_fields(kind).values()
@@ -370,7 +370,7 @@ def parameters_of(kind: type, place: str = "") -> list[KnownField]:
 
 
 def lsf_keys(kind: type, place: str = "") -> frozenset[str]:
-    """LSF's names of the fields of a class."""
+    """Return LSF's names of the fields of a class."""
     found = {key for item in parameters_of(kind, place) for key in (item.key, *item.fact.aka)}
     if any(item.fact.kind == FACTORS for item in known_fields(kind).values()):
         found |= factors().keys()
@@ -378,12 +378,12 @@ def lsf_keys(kind: type, place: str = "") -> frozenset[str]:
 
 
 def limit_fields(kind: type) -> list[KnownField]:
-    """The limits and estimates of time among the fields of a class."""
+    """Return the time limits and estimates among the fields of a class."""
     return [item for item in parameters_of(kind) if item.fact.kind in ("minutes", "run_limit")]
 
 
 def take_plain(item: Item, kind: type) -> None:
-    """Set every key whose text needs no look at anything else."""
+    """Set every key whose text can be interpreted without other keys."""
     kinds = {field.key: field.fact.kind for field in parameters_of(kind)}
     if any(field.fact.kind == FACTORS for field in known_fields(kind).values()):
         kinds |= {key: field.fact.kind for key, field in factors().items()}
@@ -418,7 +418,7 @@ _HISTORY = ("ENABLE_HIST_RUN_TIME", "RUN_TIME_DECAY")
 
 
 def parameters(sections: Iterable[LsfSection], notes: Notes, problems: Problems) -> LsfEntry | None:
-    """The Parameters section of lsb.params, None where there is none."""
+    """Return the Parameters section of lsb.params, None if there is none."""
     found: LsfEntry | None = None
     for section in sections:
         if section.name != "Parameters":
@@ -432,7 +432,7 @@ def parameters(sections: Iterable[LsfSection], notes: Notes, problems: Problems)
 
 
 def put_params(entry: LsfEntry | None, draft: Draft, notes: Notes) -> None:
-    """lsb.params into the document."""
+    """Add lsb.params to the document."""
     if entry is None:
         return
     for key in sorted(_PLAIN):
@@ -449,7 +449,7 @@ def put_params(entry: LsfEntry | None, draft: Draft, notes: Notes) -> None:
 
 
 def put_conf(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
-    """lsf.conf into the document."""
+    """Add lsf.conf to the document."""
     for field in parameters_of(Params, "lsf.conf"):
         kind, value = KINDS[field.fact.kind], entry.values.get(field.key)
         if value is not None and (kind.number or value.text) and field.fact.kind != "unit":
@@ -486,10 +486,10 @@ def _put(draft: Draft, entry: LsfEntry, key: str, parameter: str, value: Any) ->
 
 
 def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
-    """ENABLE_HIST_RUN_TIME and RUN_TIME_DECAY of queues: the cluster's, if all policies agree.
+    """Set ENABLE_HIST_RUN_TIME and RUN_TIME_DECAY of the cluster, if all policies agree.
 
-    The document has them for the cluster only. They count where shares are given: in queues with
-    FAIRSHARE, and in host partitions, which go by the cluster's.
+    The document has them for the cluster only. They apply where shares are defined: in queues with
+    FAIRSHARE, and in host partitions, which use the cluster's values.
     """
     params = draft.document.get("params", {})
     members = {
@@ -520,9 +520,9 @@ def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
 
 
 def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
-    """The family, and RESOURCE_RESERVE_PER_SLOT: as asked for, as the files say, or as it has it.
+    """Set the family, and RESOURCE_RESERVE_PER_SLOT: as requested, as in the files, or its default.
 
-    family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" for nothing.
+    family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" if not requested.
     """
     given = draft.document.setdefault("params", {})
     if family:
@@ -564,7 +564,7 @@ _NEEDED = (
 def read_modules(
     sections: Iterable[LsfSection], draft: Draft, problems: Problems, file: str
 ) -> None:
-    """``params.modules`` of the document."""
+    """Read lsb.modules into ``params.modules`` of the document."""
     found: list[str] = []
     place = Place(file, 1)
     for section in sections:

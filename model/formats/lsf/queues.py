@@ -51,7 +51,7 @@ class RunLimits:
         self._notes = notes
 
     def text(self, value: Value, entry: LsfEntry, where: str) -> str:
-        """The limit as the document takes it. ValueError for a host that is not there."""
+        """Return the limit in the document's form; raises ValueError for an unknown host."""
         spec = entry.text("DEFAULT_HOST_SPEC") or self._default
         return " ".join(self._one(word, spec, where, entry) for word in value.text.split())
 
@@ -82,7 +82,7 @@ class RunLimits:
 
 
 QUEUE_SECTIONS = ("Queue",)
-#: Beside what stands at the fields; the last two are taken by ``params.py``.
+#: Further keys, in addition to those defined at the fields; ``params.py`` reads the last two.
 _TAKEN = lsf_keys(Queue) | {
     "RUNTIME",
     "DEFAULT_HOST_SPEC",
@@ -143,7 +143,7 @@ def _queue(entry: LsfEntry, names: HostNames, notes: Notes) -> Item:
 
 
 def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> None:
-    """RES_REQ of a queue or application, without GPUs if no file says which hosts have them."""
+    """Add RES_REQ of a queue or application, without GPUs if no file gives the GPUs of hosts."""
     text = item.entry.text("RES_REQ")
     if not text:
         return
@@ -188,7 +188,7 @@ def put_limits(item: Item, kind: type, limits: RunLimits, where: str, problems: 
 
 
 def _hosts(entry: LsfEntry, names: HostNames, notes: Notes) -> str:
-    """HOSTS as the document takes it: ``others`` and ``host*`` written out, no other clusters."""
+    """Return HOSTS in the document's form: ``others`` and ``host*`` expanded, no other clusters."""
     name = entry.text("QUEUE_NAME")
     words = tokens(entry.text("HOSTS"))
     away = [word for word in words if "@" in word or word in ("allremote", "none")]
@@ -360,7 +360,7 @@ def _limit(
 ) -> None:
     """Add a limit to the document, without the amounts that are not modelled.
 
-    One with a scope that is not modelled is left out whole: it would bind too many.
+    A limit with a scope that is not modelled is omitted, because it would affect too many jobs.
     """
     scopes = (set(entry.values) - _TAKEN_OF_RESOURCES) - _OTHER_AMOUNTS
     if scopes:
@@ -412,7 +412,7 @@ def _bound_by(entry: LsfEntry, amount: str = "") -> Concerned:
 
 
 def _resources(text: str, kinds: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """RESOURCE of a limit without the terms that are not modelled, and these by words."""
+    """Return RESOURCE of a limit without terms that are not modelled, and these terms."""
     bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
     gone: dict[str, str] = {}
 
@@ -444,6 +444,8 @@ def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> N
         message = f"must be PER_JOB, PER_HOST, PER_SLOT or PER_TASK, not {entry.text('METHOD')!r}"
         problems.add(entry.at("METHOD"), message, label)
     elif name in draft.document.get("reservation_usage", {}):
-        problems.add(entry.place, f"{name} is already defined", "ReservationUsage.RESOURCE")
+        problems.add(
+            entry.place, f"{name} is already defined: give it one line", "ReservationUsage.RESOURCE"
+        )
     else:
         draft.put("reservation_usage", name, method, Mark(entry.place, "ReservationUsage.RESOURCE"))

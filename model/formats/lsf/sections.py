@@ -47,7 +47,7 @@ class LsfEntry:
     keys: Mapping[str, str]
 
     def text(self, key: str) -> str:
-        """The value's text, "" where it is not set."""
+        """Return the value's text, "" if it is not set."""
         value = self.values.get(key)
         return "" if value is None else value.text
 
@@ -60,7 +60,7 @@ class LsfEntry:
 def read_sections(
     lines: Iterable[Line], known: Iterable[str], problems: Problems, file: str
 ) -> list[LsfSection]:
-    """The sections of a file; known: the names that this file may have, others are kept too."""
+    """Return the sections of a file; known: section names of this file, others are kept too."""
     spelled = {name.lower(): name for name in known}
     found: list[LsfSection] = []
     name, place, inside = "", Place(file, 1), list[Line]()
@@ -193,9 +193,9 @@ def _row(
 
 
 def cells(line: Line, problems: Problems) -> list[Value] | None:
-    """The cells of a row: words, where brackets and double quotes keep blanks together.
+    """Return the words of a row; brackets and double quotes keep blanks together.
 
-    None, with a problem, where one of these does not close.
+    None, with a problem, if one of these is not closed.
     """
     found: list[Value] = []
     text = line.text

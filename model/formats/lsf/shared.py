@@ -37,7 +37,7 @@ class Shared:
 
     @property
     def indices(self) -> set[str]:
-        """Resources that may have thresholds."""
+        """Return the resources that may have thresholds."""
         return {name for name, kind in self.kinds.items() if kind == "numeric"}
 
 
@@ -105,7 +105,7 @@ def _resource(entry: LsfEntry, shared: Shared, draft: Draft, problems: Problems)
 
 
 def cluster_names(sections: Iterable[LsfSection], problems: Problems) -> Mapping[str, LsfEntry]:
-    """Names of the Cluster section."""
+    """Return the names of the Cluster section."""
     return {
         entry.text("CLUSTERNAME"): entry
         for section in sections
@@ -154,9 +154,9 @@ Unread = Callable[[Place, str, str], object]
 def read_lshosts(
     lines: Sequence[Line], problems: Problems, file: str, unread: Unread
 ) -> dict[str, HostFacts] | None:
-    """Facts by host name; None, with a problem, for a text that lshosts did not print.
+    """Return facts by host name; None, with a problem, for a text that is not from lshosts.
 
-    unread: is told of each cell and row that cannot be read, which are as if they were not there.
+    unread: called for each unreadable cell or row, which counts as missing.
     """
     if not lines or lines[0].text.split()[:1] != ["HOST_NAME"]:
         message = "is no output of lshosts -w: its first line would begin with HOST_NAME"
@@ -209,14 +209,14 @@ def read_lshosts(
 def _factor(text: str) -> float | None:
     found = number(text)
     if not isinstance(found, (int, float)):
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"must be a number such as 12.5, not {text!r}")
     return float(found) if found > 0 else None
 
 
 def _processors(text: str) -> int | None:
     found = number(text)
     if not isinstance(found, int):
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"must be a whole number such as 8, not {text!r}")
     return found if found > 0 else None
 
 
@@ -238,7 +238,7 @@ class HostNames:
         self._found: dict[str, tuple[str, ...]] = {}
 
     def define(self, groups: Mapping[str, str]) -> None:
-        """More groups or units: name to the text of their members."""
+        """Add groups or units: name to the text of their members."""
         for name, members in groups.items():
             self._groups.setdefault(name, tokens(members))
         self._found.clear()
@@ -248,7 +248,9 @@ class HostNames:
         return [*self.hosts, *self._groups]
 
     def of(self, words: Iterable[str]) -> list[str]:
-        """Hosts of names with ``~`` exceptions; ValueError for a name that nothing has."""
+        """Return the hosts of names with ``~`` exceptions; raises ValueError for an unknown
+        name.
+        """
         wanted: dict[str, None] = {}
         excluded: set[str] = set()
         for word in words:
@@ -263,7 +265,7 @@ class HostNames:
         return [host for name in self._known(word) for host in self._hosts_of(name)]
 
     def _known(self, word: str) -> Sequence[str]:
-        """The hosts and groups that a word names; ValueError for a name that nothing has."""
+        """Return the hosts and groups of a word; raises ValueError for an unknown name."""
         if word in self.hosts:
             return (word,)
         if word == "all":
@@ -302,5 +304,5 @@ class HostNames:
 
 
 def short(hosts: Sequence[str]) -> str:
-    """Names for a document: neighbours that count up as one range."""
+    """Return names in short form: consecutive ones become one range."""
     return " ".join(compress(hosts))

@@ -201,7 +201,9 @@ class Site:
         return instance, self.located(found)
 
     def examine(self, document: Mapping[str, Any]) -> tuple[Instance | None, list[Finding]]:
-        """The instance of a document made from this one, None if it or the files are wrong."""
+        """Return the instance of a document made from this one, None if it or the files are
+        invalid.
+        """
         from ..build import examine
 
         instance, found = examine(document)
@@ -215,7 +217,7 @@ class Site:
         ]
 
     def located(self, findings: list[Finding]) -> tuple[Problem, ...]:
-        """Findings about the document, placed in the files they come from."""
+        """Return findings about the document, located in its source files."""
         return self.draft.located(findings, self.source)
 
 
@@ -286,14 +288,14 @@ def _cluster(root: Path, wanted: str) -> str:
     except NotADirectoryError as error:
         if not root.is_file():
             raise unreadable(root, error) from None
-        remedy = ": give the directory that holds lsf.conf, lsb.queues and the like"
-        raise InputError([Problem(f"is no directory{remedy}", str(root))]) from None
+        remedy = "give the directory that contains lsf.conf, lsb.queues and similar files"
+        raise InputError([Problem(f"is a file, not a directory: {remedy}", str(root))]) from None
     except (OSError, ValueError) as error:
         raise unreadable(root, error) from None
     names = cluster_names(root)
     if wanted:
         if wanted not in names and names:
-            hint = nearest(wanted, names)
+            hint = nearest(wanted, names) or f": use one of {', '.join(names)}"
             raise InputError([Problem(f"has no lsf.cluster.{wanted}{hint}", str(root))])
         return wanted
     if len(names) > 1:
@@ -339,7 +341,9 @@ def _read(
     notes: Notes,
     problems: Problems,
 ) -> None:
-    """All files into the draft: parameters, machines, people, then what refers to them."""
+    """Read all files into the draft: parameters, machines, people, then objects that refer to
+    them.
+    """
     conf = files.conf()
     params.put_conf(conf, draft, notes, problems)
     parameters = params.parameters(files.sections("lsb.params") or (), notes, problems)
@@ -408,7 +412,9 @@ class Overlay:
     def located(
         self, findings: list[Finding], own: Callable[[list[Finding]], tuple[Problem, ...]]
     ) -> tuple[Problem, ...]:
-        """Findings placed in the configuration's files, or by `own` in the instance file."""
+        """Return findings located in the configuration's files, or by `own` in the instance
+        file.
+        """
         there = [finding for finding in findings if self._inherited(finding)]
         here = [finding for finding in findings if not self._inherited(finding)]
         return (*self.site.located(there), *(own(here) if here else ()))

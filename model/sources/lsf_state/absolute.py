@@ -41,7 +41,7 @@ ROUNDING = 0.011
 
 
 def stated(text: str) -> StatedPriority | None:
-    """A system priority as bjobs prints it, ``(10)``; nothing of any other text."""
+    """Return a system priority as bjobs prints it, ``(10)``, else None."""
     match = _SYSTEM.fullmatch(text.strip())
     value = float(match[1]) if match else 0.0
     return StatedPriority("system", value) if value else None
@@ -71,7 +71,7 @@ def read_aps(text: Text, reading: Reading) -> dict[str, str]:
 
 
 def printed_formula(lines: Sequence[str]) -> AbsolutePriority | None:
-    """The formula below ``APS_PRIORITY:`` of bqueues -l, if there is one."""
+    """Return the formula below ``APS_PRIORITY:`` of bqueues -l, if there is one."""
     weights: dict[str, float] = {}
     limits: dict[str, float] = {}
     delays: list[str] = []
@@ -94,7 +94,7 @@ def printed_formula(lines: Sequence[str]) -> AbsolutePriority | None:
 
 
 def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks) -> Instance:
-    """The instance with the system priorities of bjobs -aps; what it leaves open is a note."""
+    """Return the instance with the system priorities of bjobs -aps; missing facts become notes."""
     ordered = {name for group in aps_groups(instance) for name in group.queues}
     unknown: dict[str, None] = {}
     values_of: dict[str, str] = {}

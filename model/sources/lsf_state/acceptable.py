@@ -41,11 +41,10 @@ _UNASKED: dict[str, Any] = {"res_req": (), "hosts": (), "group": ""}
 
 
 def acceptable(instance: Instance, notes: Remarks) -> Instance:
-    """The instance as reading the file gives it that will be written of it.
+    """Return the instance as it will be written, without parts that the reader would reject.
 
-    Of requirements goes what names things that nobody described; a pending job that would be
-    refused, or whose requirement cannot be read at all, goes whole. Raises InputError for what
-    remains.
+    Requirements lose terms with undefined names. A pending job that would be rejected, or whose
+    requirement cannot be read at all, is removed. Raises InputError for other errors.
     """
     fatal = _fatal(instance)
     while fatal:  # Each round removes a rejected part, so the repetition ends.
@@ -76,7 +75,7 @@ MAX_REASONS = 5
 
 
 class _Mended:
-    """One round: everything that the findings complain of is taken away at once."""
+    """One round of corrections: everything that the findings concern is removed together."""
 
     def __init__(self, instance: Instance, notes: Remarks) -> None:
         self._instance = instance
@@ -94,7 +93,7 @@ class _Mended:
         self._options = requirement_options(instance.params, known)
 
     def of(self, fatal: Sequence[Finding]) -> Instance:
-        """The instance without what these findings are about; notes say what that was."""
+        """Return the instance without the objects of these findings; notes describe them."""
         for finding in fatal:
             match finding.place:
                 case ("queues", int(index), str(key), *_) if key in _DROPPED:
@@ -211,7 +210,8 @@ class _Mended:
             gone = self._gone[section]
             limits = [(text, "") for index, text in found.items() if index not in gone]
             name = "run limit" if key == "run_limit" else "CPU limit"
-            _report(self._notes, f"took the queue's maximum as the {name} of", section, limits)
+            head = family_text(self._instance, f"took the queue's maximum as the {name} of")
+            _report(self._notes, head, section, limits)
         for section, unread in self._unread.items():
             for text, count in Counter(unread.values()).items():
                 jobs = f"{count} {section} job{'s' * (count > 1)}"
@@ -223,7 +223,7 @@ class _Mended:
 
 
 def _without_class(job: Job) -> Job:
-    """A job whose service class would not take it today: named as an option that has no effect."""
+    """Return a job without a service class that would reject it today; a note names the option."""
     return replace(job, service_class="", unheeded=(*job.unheeded, f"-sla {job.service_class}"))
 
 
@@ -242,7 +242,7 @@ def _strangers(instance: Instance, name: str) -> str:
 
 
 def _report(notes: Remarks, what: str, kind: str, reasons: list[Reason]) -> None:
-    """Sentences for the most frequent reasons; pending jobs that are named are touched."""
+    """Add notes for the most frequent reasons, with the pending jobs that they affect."""
     found = Counter(reason for reason, _ in reasons).most_common()
     for number, (reason, count) in enumerate(found):
         ids = [job for other, job in reasons if other == reason and job and kind == "pending"]

@@ -61,7 +61,7 @@ from .values import Remarks
 
 
 def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
-    """A host with the GPUs that bhosts counts and that a list of GPUs describes."""
+    """Return a host with the GPUs that bhosts counts and that a list of GPUs describes."""
     count = item.gpus if item is not None else None
     if listed is not None:
         count = listed.count
@@ -81,7 +81,7 @@ def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes:
 
 
 def holding(job: Job, seen: SeenJob, notes: Remarks) -> Job:
-    """A running job with the GPUs that it is seen to hold, in the words of -gpu."""
+    """Return a running job with the GPUs that it is seen to use, in the words of -gpu."""
     held = seen.gpus_held
     if not held or any(map(GPUS_NAMED.search, job.res_req)):
         return job
@@ -99,10 +99,10 @@ def described(
     listed: Iterable[SeenGpus],
     notes: Remarks,
 ) -> Instance:
-    """The instance with GPUs for the jobs that ask for some, or these jobs without.
+    """Return the instance with GPUs for the jobs that request some, or these jobs without requests.
 
-    Where nothing describes the GPUs of hosts, they have those that running jobs hold. Where these
-    hold none either, what jobs ask of GPUs is left out.
+    If no input describes the GPUs of hosts, hosts have those that running jobs use. If these use
+    none either, GPU requests are omitted.
     """
     if all(host.gpu_count is None for host in instance.cluster.hosts):
         instance = _as_held(instance, notes)
@@ -114,7 +114,7 @@ def described(
 
 
 def _held(instance: Instance) -> Counter[str]:
-    """GPUs that running jobs are known to hold, by host."""
+    """Return the GPUs that running jobs are known to use, by host."""
     merging = RequirementMerging.of(instance)
     found: Counter[str] = Counter()
     for run in instance.running:
@@ -142,7 +142,7 @@ def _as_held(instance: Instance, notes: Remarks) -> Instance:
 
 
 def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
-    """The jobs without what they ask of GPUs, which nothing describes."""
+    """Return the jobs without GPU requests, because no input describes GPUs."""
     touched: list[str] = []
 
     def plain(job: Job) -> Job:
@@ -168,10 +168,10 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
 
 
 def _all_held(instance: Instance, used: dict[str, int], notes: Remarks) -> Instance:
-    """The instance with a holder for every GPU that is in use.
+    """Return the instance with a user for every GPU in use.
 
-    GPUs whose holder nobody knows go to the job of that host that ends last and asks for none, or
-    are no longer there.
+    A GPU with an unknown user goes to the job of its host that ends last and requests none, or is
+    removed.
     """
     held = _held(instance)
     missing = {name: n - held[name] for name, n in used.items() if n > held[name]}
@@ -232,6 +232,8 @@ MAX_OF_A_REASON = 200
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
+#: Reason for which a job in state PSUSP is not planned.
+_HELD = "in state PSUSP, held until `bresume` releases it"
 #: Host states that follow from jobs or thresholds, which the instance has itself.
 _PASSING = PASSING_STATUSES | {"closed_busy", "busy"}
 #: Statuses of a host outside its dispatch window.
@@ -254,10 +256,10 @@ class Assembled:
 
 
 def moment_of(jobs: Iterable[SeenJob], reference: datetime) -> int:
-    """Seconds since 1970 at which the jobs were listed, as well as they tell.
+    """Return the seconds since 1970 at which the jobs were listed, as exactly as they show it.
 
-    A running job's start and run time give it exactly; else it is the latest time that has passed.
-    reference: where no job tells anything.
+    A running job's start and run time give it exactly; otherwise it is the latest past time.
+    reference: used if no job has a time.
     """
     exact = Counter(
         round(job.start + job.run_time)
@@ -271,9 +273,9 @@ def moment_of(jobs: Iterable[SeenJob], reference: datetime) -> int:
 
 
 def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembled:
-    """The instance at `now`; second 0 is the site's origin, or now where it has none.
+    """Return the instance at `now`; second 0 is the site's origin, or now if it has none.
 
-    Raises InputError with everything that makes no instance.
+    Raises InputError with every error.
     """
     notes = Remarks(seen.notes)
     base, shift = _clocked(site, now)
@@ -312,7 +314,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
 def _open(
     omissions: Iterable[Omission], seen: Sequence[SeenHost], hosts: Sequence[Host]
 ) -> Iterator[Omission]:
-    """Return questions that configuration files leave open and seen hosts do not answer."""
+    """Yield questions that configuration files leave open and seen hosts do not answer."""
     printed = {name for host in seen for name in host.total}
     for item in omissions:
         known = printed.issuperset(item.resources)
@@ -323,7 +325,9 @@ def _open(
 
 
 def _said(jobs: Iterable[SeenJob], pending: Collection[str], zero: int) -> tuple[SaidByLsf, ...]:
-    """Reasons and estimated starts of the pending jobs; zero: seconds since 1970 of second 0."""
+    """Return reasons and estimated starts of the pending jobs; zero: seconds since 1970 of second
+    0.
+    """
     return tuple(
         SaidByLsf(
             job.id,
@@ -363,7 +367,7 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
 
 
 def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
-    """Hosts with the reason why they are closed: plain bhosts prints none, their numbers tell."""
+    """Return hosts with the reason why they are closed, by their numbers; plain bhosts has none."""
     closed = [host for host in hosts if host.status == "closed"]
     full = [host.name for host in closed if host.is_full]
     if full:
@@ -387,7 +391,7 @@ def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
 
 
 def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
-    """The site at `now`, and seconds since 1970 of its second 0."""
+    """Return the site at `now`, and seconds since 1970 of its second 0."""
     if site is None:
         return Instance(Cluster(()), queues=(), origin=now.isoformat()), int(now.timestamp())
     if site.origin is not None:
@@ -444,7 +448,7 @@ def _renamed(allocation: dict[str, int], known: Callable[[str], str]) -> dict[st
 
 
 def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...]:
-    """The site's hosts as they are now, and those that it does not know."""
+    """Return the site's hosts in their current state, and hosts that the site lacks."""
     shown = {host.name: host for host in seen.hosts or ()}
     hosts: list[Host] = []
     missing: list[str] = []
@@ -487,7 +491,7 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
 
 
 def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
-    """Hosts that are up and of which nobody says how much memory they have, as of others."""
+    """Note hosts that are up and whose memory no input gives."""
     for name in ("mem", "swp"):
         lacking = [h.name for h in hosts if name not in h.amounts and h.status in _UP]
         if lacking and any(name in host.amounts for host in hosts):
@@ -496,7 +500,7 @@ def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
 
 
 def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:
-    """Hosts that a window has closed of which nobody says when it opens."""
+    """Note hosts closed by a window whose opening no input gives."""
     shut = [host.name for host in hosts if host.status.lower() in _OUTSIDE_WINDOW]
     if shut:
         text = f"bhosts says that its dispatch window has closed {_some(shut)}, and no input says "
@@ -504,7 +508,7 @@ def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:
 
 
 def _tell_without_queues(base: Instance, seen: Seen, notes: Remarks) -> None:
-    """Queues of which the jobs that were listed are all that is known; logs say no more of any."""
+    """Note queues that are known from listed jobs or logs only."""
     if seen.queues is None and not base.queues and not seen.gone:
         notes.touch(
             "no input describes the queues: taken without limits and policies, for all users and "
@@ -513,7 +517,7 @@ def _tell_without_queues(base: Instance, seen: Seen, notes: Remarks) -> None:
 
 
 def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
-    """The hosts with their GPUs, by bhosts and by lists of GPUs, which may cut domains off."""
+    """Return the hosts with their GPUs, by bhosts and by lists of GPUs, which may omit domains."""
     shown = {host.name: host for host in seen.hosts or ()}
     domains = Domains(host.name for host in hosts)
     listed = {domains.known(item.host): item for item in seen.gpus}
@@ -523,7 +527,7 @@ def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host,
 
 
 def _slots(item: SeenHost) -> int:
-    """MAX, or where it is not set what jobs use and the load index ``slots`` says is free."""
+    """Return MAX; if it is not set, slots in use plus free slots by the load index ``slots``."""
     if item.slots is not None:
         return item.slots
     return (item.used or 0) + int(max(0.0, item.total.get("slots", 0.0)))
@@ -563,7 +567,9 @@ def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
 
 
 def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
-    """Hosts that run more than their MAX (backfill, suspended jobs) have as many slots as that."""
+    """Return hosts; a host that runs more than its MAX (backfill, suspended jobs) has that many
+    slots.
+    """
     used: Counter[str] = Counter()
     for running in instance.running:
         used.update(running.allocation)
@@ -578,7 +584,7 @@ def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
 
 
 class _Jobs:
-    """Turns what was seen of jobs into jobs; reports what cannot be, notes what is left out."""
+    """Converts printed jobs to jobs; reports invalid ones and notes omissions."""
 
     def __init__(self, base: Instance, zero: int, notes: Remarks) -> None:
         self.base = base
@@ -586,6 +592,8 @@ class _Jobs:
         self.notes = notes
         self.problems: list[Problem] = []
         self.left_out: Counter[str] = Counter()
+        #: Ids of these jobs by state; the key is empty for jobs with unknown dependencies.
+        self.left_ids: dict[str, list[str]] = {}
         self.dependent = 0
         self.guessed: list[str] = []
         #: Running jobs whose hosts or start are unknown.
@@ -610,10 +618,12 @@ class _Jobs:
                     running.append(found)
             elif job.status in WAITING and job.dependent and not job.dependency:
                 self.dependent += 1
+                self.left_ids.setdefault("", []).append(job.id)
             elif job.status in WAITING:
                 pending += self._elements(job, listed)
             elif job.status:  # a job with an unreadable state is reported earlier
                 self.left_out[job.status] += 1
+                self.left_ids.setdefault(job.status, []).append(job.id)
         self._tell_placeless(running)
         if self.problems:
             raise InputError(self.problems)
@@ -623,13 +633,17 @@ class _Jobs:
             hosts = {n for job in jobs if job.status == status for n in job.allocation}
             if hosts and status not in ENDED:  # a job in this state may still use its slots
                 self.notes.touch(text, count=count, hosts=sorted(hosts))
+            elif status == "PSUSP":
+                self.notes.unplanned(text, self.left_ids[status], _HELD)
             else:
                 self.notes.append(text)
         if self.dependent:
-            self.notes.append(
+            self.notes.unplanned(
                 f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
                 f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
-                "look at them, and no input says which they are (give -o dependency)"
+                "look at them, and no input says which they are (give -o dependency)",
+                self.left_ids[""],
+                "it has a dependency (bsub -w) that no input gives (bjobs -o dependency)",
             )
         for name, count in sorted(self.unread.items()):
             self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")
@@ -678,7 +692,7 @@ class _Jobs:
         )
 
     def _tell_placeless(self, running: Sequence[RunningJob]) -> None:
-        """Running jobs that lack something, which is refused where every one does."""
+        """Note running jobs that lack a fact; raises an error if all of them do."""
         known = [run for run in running if run.job.id not in {job.id for job, _ in self.placeless}]
         for job, lacks in self.placeless:
             if job.unknown:
@@ -693,7 +707,7 @@ class _Jobs:
                 self.notes.touch(f"{path} runs, but has {lacks}: left out")
 
     def _elements(self, seen: SeenJob, listed: AbstractSet[str]) -> tuple[Job, ...]:
-        """A pending job; of an array in one row those elements that have no row of their own."""
+        """Return a pending job; for an array in one row, the elements without rows of their own."""
         job = self._job(seen)
         spec = None if job.array_id is not None else self._named(seen)[1]
         if spec is None:
@@ -765,7 +779,9 @@ class _Jobs:
         return ""
 
     def _service_class(self, seen: SeenJob) -> str:
-        """Its service class; empty if the name cannot be read, or the site has no such class."""
+        """Return the service class; "" if the name cannot be read, or the site has no such
+        class.
+        """
         with suppress(ValueError):
             name = values.service_class(seen.service_class)
             known = {item.name for item in self.base.service_classes}

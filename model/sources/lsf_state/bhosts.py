@@ -66,7 +66,7 @@ class SeenHost:
     sched: dict[str, float] = field(default_factory=dict)
     #: Loads at which running jobs are suspended (loadStop).
     stop: dict[str, float] = field(default_factory=dict)
-    #: Whether its name fills the column of a table, and may go on.
+    #: Whether the name fills the column of a table and may be truncated.
     truncated: bool = False
     #: Names of the cells that could not be read.
     unknown: tuple[str, ...] = ()
@@ -91,9 +91,9 @@ class SeenHost:
 
 
 def read_bhosts(text: Text, notes: Remarks | None = None) -> list[SeenHost]:
-    """All hosts of a text; InputError with everything for which it is refused.
+    """Return all hosts of a text; raises InputError with every error that makes it unusable.
 
-    notes: gets what could not be read.
+    notes: collects unreadable values.
     """
     check_kind(text, "bhosts")
     reading = Reading(text, notes)
@@ -138,14 +138,14 @@ def _host(name: str, record: Mapping[str, str], reading: Reading) -> SeenHost:
 
 
 def _size_columns(which: str) -> tuple[str, ...]:
-    """The columns of what is free of memory, swap and tmp, or of what jobs reserve of them."""
+    """Return the columns of free memory, swap and tmp, or of their amounts reserved by jobs."""
     verb = "that are free" if which == "free" else "that jobs reserve"
     return tuple(n for n in columns(f"memory, swap, tmp {verb}", "host") if n not in _ROWS)
 
 
 def _status(text: str) -> str:
     if text not in HOST_STATUSES and not text.lower().startswith("closed") and text != "":
-        raise ValueError(f"{text!r} is no state of a host")
+        raise ValueError(f"must be a status of a host such as ok or closed_Full, not {text!r}")
     return text
 
 
@@ -247,7 +247,7 @@ def _count_gpus(host: SeenHost) -> None:
 
 
 def _own(word: str) -> float | None:
-    """A resource of the site: a number, or None for a text."""
+    """Return the amount of a site's own resource: a number, or None for a text."""
     try:
         return values.load(word)
     except ValueError:

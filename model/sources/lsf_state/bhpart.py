@@ -52,7 +52,7 @@ class SeenPartition:
 
 
 def read_bhpart(text: Text, notes: Remarks | None = None) -> list[SeenPartition]:
-    """All partitions of a text; notes get what could not be read."""
+    """Return all partitions of a text; notes collect unreadable values."""
     check_kind(text, "bhpart")
     reading = Reading(text, notes)
     found: list[SeenPartition] = []
@@ -74,9 +74,9 @@ def read_bhpart(text: Text, notes: Remarks | None = None) -> list[SeenPartition]
 def share_table(
     lines: Sequence[str], start: int, reading: Reading, touched: Touched
 ) -> Iterator[PrintedAccount]:
-    """The accounts under the SHARE_INFO_FOR in line `start` (from 1).
+    """Yield the accounts under the SHARE_INFO_FOR in line `start` (from 1).
 
-    touched: the jobs whose order they decide.
+    touched: jobs whose order they affect.
     """
     path = lines[start - 1].partition(":")[2].strip().rstrip("/")
     names: list[str] = []
@@ -128,7 +128,7 @@ _SHARE = re.compile(r"\[\s*([^\[\],\s]+)\s*,\s*(\d{1,9})\s*\]")
 
 
 def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
-    """``[user1, 100] [default, 1]``; ValueError where there is anything else."""
+    """Parse ``[user1, 100] [default, 1]``; raises ValueError for any other text."""
     pairs = _SHARE.findall(text)
     if rest := _SHARE.sub("", text).strip():
         raise ValueError(f"{rest!r} is no share such as [user1, 100]")

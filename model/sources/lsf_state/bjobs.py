@@ -129,11 +129,11 @@ class Wrapping:
         return cls(indent, max(widths, key=lambda width: (widths[width], width)))
 
     def is_rest(self, line: str) -> bool:
-        """Whether a line goes on with the one before it."""
+        """Return whether a line continues the one before it."""
         return line.startswith(" " * self.indent)
 
     def whole(self, line: str) -> str:
-        """A line that was broken, with the blanks that were cut off its end."""
+        """Return a wrapped line as a whole, with the blanks that were cut off at its end."""
         cut = self.width - len(line)
         return line + " " * cut if 0 < cut <= _MAX_CUT else line
 
@@ -152,7 +152,7 @@ class NumberedLine(str):
 
 
 def blocks(content: str) -> Iterator[list[NumberedLine]]:
-    """The unwrapped lines of each job."""
+    """Yield the unwrapped lines of each job."""
     lines = [line.rstrip("\r") for line in content.splitlines()]
     wrapping = Wrapping.of(lines)
     block = list[NumberedLine]()
@@ -310,10 +310,10 @@ class SeenJob:
 
 
 def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:
-    """All jobs of a text; InputError with everything for which it is refused.
+    """Return all jobs of a text; raises InputError with every error that makes it unusable.
 
-    notes: gets what could not be read, and what the command itself has said of jobs that it could
-    not show.
+    notes: collects unreadable values, and messages of the command about jobs that it could not
+    show.
     """
     check_kind(text, "bjobs")
     if not text.is_json and _ARRAYS.search(text.content):
@@ -359,12 +359,12 @@ def _is_id(text: str) -> bool:
 
 
 def _unnamed(number: int) -> str:
-    """An id for a job whose own cannot be read; number: of its record or line."""
+    """Return a substitute for an unreadable id; number: of its record or line."""
     return f"unnamed-{number}"
 
 
 def _read_as_far(job: SeenJob, reading: Reading) -> None:
-    """What could not be read of a job, and whom that may touch."""
+    """Add the unreadable values of a job, with the jobs that they may affect."""
     job.unknown = reading.names
     if job.status in WAITING or job.status in ENDED:
         reading.touched = Touched(jobs=(job.id,))
@@ -373,7 +373,7 @@ def _read_as_far(job: SeenJob, reading: Reading) -> None:
 
 
 def _tell_dependents(job: SeenJob, jobs: Sequence[SeenJob], notes: Remarks) -> None:
-    """The jobs that wait for one of which something is not known."""
+    """Note the jobs that depend on a job with unknown values."""
     names = [re.escape(name) for name in (job.id.partition("[")[0], job.name) if name]
     named = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
     if waiting := [item.id for item in jobs if named.search(item.dependency)]:
@@ -382,7 +382,7 @@ def _tell_dependents(job: SeenJob, jobs: Sequence[SeenJob], notes: Remarks) -> N
 
 
 def requirement(text: str) -> str:
-    """A combined requirement without what LSF adds of its own accord."""
+    """Return a combined requirement without the parts that LSF adds."""
     return " ".join(_DEFAULTS.sub(" ", text).split())
 
 
@@ -427,10 +427,10 @@ def _of_json(
 
 
 def _is_so(text: str) -> bool:
-    """Return the truth of ``Y``, ``yes`` or ``N``."""
+    """Return whether a text is ``Y``, ``yes`` or 1; raises ValueError for an unknown text."""
     word = text.strip().lower()
     if word not in _NO and word not in ("y", "yes", "1"):
-        raise ValueError(f"{text!r} is neither Y nor N")
+        raise ValueError(f"must be Y or N, not {text!r}")
     return word not in _NO
 
 
@@ -452,7 +452,7 @@ class _Cells(Cells):
 
 
 def _state(text: str, otherwise: str, reading: Reading) -> str:
-    """The state of a job, "" where it is none that is known."""
+    """Return the state of a job, "" for an unknown one."""
     if text in STATES:
         return text
     reading.unknown(f"STAT {text!r} is no state of a job: {otherwise}", name="STAT")
@@ -478,15 +478,18 @@ def _gpus(cells: _Cells, hosts: int) -> str:
 
 
 def _name(name: str, spec: str) -> str:
-    """The name of a job with the elements of its array, which a column of their own may list.
+    """Return the name of a job with the elements of its array, which may have a column of their
+    own.
 
-    The index in the name of an element says no more than its id.
+    The index in the name of an element repeats its id.
     """
     return f"{name.partition('[')[0]}[{spec.rpartition('[')[2]}" if "[" in spec else name
 
 
 def _id(number: str, index: str) -> str:
-    """``101[3]``; LSF's programs give one number, the index in its upper 32 bits."""
+    """Return an id such as ``101[3]``; LSF's programs give one number, with the index in its
+    upper 32 bits.
+    """
     plain = number.strip()
     if plain.isascii() and plain.isdigit() and 2**32 <= int(plain) < 2**63:
         high, low = divmod(int(plain), 2**32)
@@ -568,7 +571,7 @@ _STARTED = re.compile(
 )
 #: The head of ``bjobs -A``.
 _ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
-#: Why a job is not examined: another one has not come as far as it waits for (bsub -w).
+#: State of a job that is not eligible because of another job (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
 #: Text after the time at which the scheduler expects to start a job.
@@ -649,7 +652,7 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
 
 
 def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: PrintedTimes) -> None:
-    """One line with a time in front."""
+    """Read one line that begins with a time."""
     if re.match(r"Submitted\b", text):
         job.submit = reading.value("submission", stamp, calendar.past)
         _submitted(job, text, reading, calendar)
@@ -668,14 +671,14 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
 
 
 def _reasons(parts: Sequence[tuple[str, list[str]]]) -> str:
-    """Why a job waits: the lines under the title, up to a line without text or one with limits."""
+    """Return why a job waits: the lines under the title, up to one without text or with limits."""
     lines = next((lines for title, lines in parts if title == "PENDING REASONS"), [])
     own = takewhile(lambda line: line.strip() and not limit_row(line, ""), lines)
     return " ".join(line.strip() for line in own if not TIMED.match(line.lstrip()))
 
 
 def _unknown_parts(parts: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
-    """Titles of the parts of which nobody knows whether they have a say."""
+    """Note titles of parts whose effect is unknown."""
     for title, lines in parts:
         known = title.lower() in READ or title in SILENT_PARTS
         if title and not known and any(map(str.strip, lines)):

@@ -99,7 +99,7 @@ class SeenQueue:
     long: bool = False
     #: Slots of its jobs by NJOBS, PEND, RUN, SUSP, RSV.
     counts: dict[str, int] = field(default_factory=dict)
-    #: Whether its name fills the column of a table, and may go on.
+    #: Whether the name fills the column of a table and may be truncated.
     cut: bool = False
 
     @property
@@ -119,9 +119,9 @@ class SeenQueue:
 
 
 def read_bqueues(text: Text, notes: Remarks | None = None) -> list[SeenQueue]:
-    """All queues of a text; InputError with everything for which it is refused.
+    """Return all queues of a text; raises InputError with every error that makes it unusable.
 
-    notes: gets what could not be read.
+    notes: collects unreadable values.
     """
     check_kind(text, "bqueues")
     reading = Reading(text, notes)
@@ -143,7 +143,7 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
 
 
 def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
-    """Priority, status and slot limits; the columns of plain bqueues."""
+    """Read priority, status and slot limits: the columns of plain bqueues."""
     cells = Cells(row, reading, "queue")
     queue.priority = cells.value("priority", values.whole)
     queue.status = cells.value("state: open, active", _status) or "Open:Active"
@@ -169,7 +169,7 @@ _STATUS = re.compile(r"(open|closed)(_\w+)?:(active|inact)(_\w+)?", re.IGNORECAS
 
 def _status(text: str) -> str:
     if text and not _STATUS.fullmatch(text):
-        raise ValueError(f"{text!r} is no state of a queue")
+        raise ValueError(f"must be a status of a queue such as Open:Active, not {text!r}")
     return text
 
 
@@ -246,7 +246,7 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
                 target[index] = amount
 
 
-#: Parameters whose names go on in the next lines where there are many.
+#: Parameters whose lists of names may continue on the next lines.
 _LISTS = frozenset(
     {"USERS", "HOSTS", "USER_SHARES", "FAIRSHARE_QUEUES", "QUEUE_GROUP", "SCHEDULING POLICIES"}
 )
@@ -255,7 +255,7 @@ _EVERYBODY = re.compile(r"all(?: (?:users|hosts)\b.*)?", re.IGNORECASE)
 
 
 def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
-    """Return the lines that continue a list."""
+    """Yield the lines that continue a list."""
     for line in lines if key in _LISTS else ():
         if not line.strip() or re.match(r"\s*[A-Za-z][\w /-]*:|\s*-{3,}|\s*\S+\s+for a host", line):
             return
@@ -299,7 +299,7 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
 
 
 def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Reading) -> None:
-    """RUNLIMIT and its kin, which stand in lines of their own, or in one with their value.
+    """Read RUNLIMIT and similar limits, on separate lines or on one line with their value.
 
     section: DEFAULT under ``DEFAULT LIMITS:``.
     """
@@ -324,6 +324,6 @@ def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Read
 
 
 def _three(text: str) -> tuple[int, ...]:
-    """Numbers of tasks: a maximum, or a minimum, a default and a maximum."""
+    """Return numbers of tasks: a maximum, or a minimum, a default and a maximum."""
     found = [values.whole(word) for word in text.split()]
     return tuple(number for number in found[:3] if number is not None)

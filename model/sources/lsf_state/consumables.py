@@ -38,7 +38,7 @@ def is_of_shared(text: Text) -> bool:
 
 
 def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
-    """The shared resources of ``bhosts -s``; notes get what could not be read."""
+    """Return the shared resources of ``bhosts -s``; notes collect unreadable values."""
     reading = Reading(text, notes)
     found: list[SeenShared] = []
     begun = False
@@ -63,7 +63,7 @@ def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
 
 
 def _number(text: str) -> float | None:
-    """A number; a text, as some resources have, is none."""
+    """Return a number, or None if it is a text, which some resources have."""
     try:
         return values.load(text)
     except ValueError:
@@ -76,7 +76,7 @@ def with_consumables(
     listed: Sequence[SeenShared],
     notes: Remarks,
 ) -> Instance:
-    """The instance with shared resources, and with amounts of hosts that jobs consume."""
+    """Return the instance with shared resources, and with host amounts that jobs consume."""
     cluster = _with_shared(instance.cluster, listed, notes)
     instance = replace(instance, cluster=cluster)
     known = {item.name for item in cluster.shared}
@@ -128,7 +128,7 @@ def _consumed(
     printed: Mapping[str, tuple[float, float]],
     notes: Remarks,
 ) -> Instance:
-    """One resource, which is consumed where somebody reserves it: shared or of each host."""
+    """Add one resource, as consumed if any job reserves it: shared or of each host."""
     waiting = [job.id for job in instance.pending if _reserves(instance, job, name)]
     held = any(reserved for _, reserved in printed.values())
     runs = [run for run in instance.running if _reserves(instance, run.job, name)]

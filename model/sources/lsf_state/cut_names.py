@@ -16,9 +16,9 @@ from .values import NARROWEST, Remarks
 def whole(
     cut: Iterable[str], listed: Collection[str], others: Iterable[str]
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """The whole name of each that was cut, and those that may be several names.
+    """Return the whole name of each truncated one, and those that match several names.
 
-    listed: what the table names; a longer name among them is another one.
+    listed: names in the table; a longer name among them is a different one.
     """
     found: dict[str, str] = {}
     several: dict[str, list[str]] = {}

@@ -72,8 +72,8 @@ def still_open(
 ) -> Instance:
     """Return the instance with the unsatisfied dependencies of its jobs.
 
-    seen: all jobs of the moment, with those that have ended. gone: whether any other job has ended,
-    as it was meant to: a log knows, a list of jobs does not. What cannot be known is a remark.
+    seen: all jobs of that instant, including finished ones. gone: whether any other job has
+    finished successfully; a log shows that, a list of jobs does not. Unknown states become remarks.
     """
     if not any(job.dependency for job in (*instance.pending, *instance.future)):
         return instance

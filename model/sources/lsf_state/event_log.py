@@ -53,7 +53,7 @@ class Logged:
 
 @dataclass(slots=True)
 class HostUse:
-    """Slots in use on a host now, and the most that ever were at once."""
+    """Current and maximum number of slots in use on a host."""
 
     #: Number of slots in use at the current record.
     now: int = 0
@@ -71,7 +71,7 @@ class Moment:
     jobs: list[SeenJob] = field(default_factory=list)
     #: Jobs submitted after that instant.
     later: list[SeenJob] = field(default_factory=list)
-    #: Every host that jobs ran on, with the most slots in use there at once; closed ones in that
+    #: All hosts on which jobs ran, with the maximum number of slots in use; closed hosts in that
     #: state.
     hosts: list[SeenHost] = field(default_factory=list)
     #: Inactive at the time.
@@ -269,7 +269,9 @@ class LogReplayer:
             item.suspended, item.job.status = None, "RUN"
 
     def _requeued(self, key: Key, record: r.Changed) -> Logged | None:
-        """A job that waits again after its end, which is written first; None for any other."""
+        """Return a job that was requeued after its end, which is written first; None for any
+        other.
+        """
         if not record.status & (r.PENDING | r.HELD) or key not in self.ended:
             return None
         item = self.ended.pop(key)
@@ -324,8 +326,7 @@ class LogReplayer:
 def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> Moment:
     """Return the snapshot at `at` (seconds since 1970, None: end of the log).
 
-    later: keep what was submitted afterwards too. Records after the moment still tell when its jobs
-    ended.
+    later: keep jobs submitted after it too. Later records still give the ends of its jobs.
     """
     follower = LogReplayer(at, later=later)
     for record in records:
@@ -470,7 +471,7 @@ class HostHistory:
     last: dict[str, int] = field(default_factory=dict)
     #: Closing (False) and opening, in order.
     controls: list[tuple[int, str, bool]] = field(default_factory=list)
-    #: The most hosts that the daemon's configuration ever had, None where the log does not say.
+    #: The most hosts that the daemon's configuration ever had, None if the log does not say.
     configured: int | None = None
 
     @property
@@ -497,7 +498,7 @@ class HostHistory:
 
 
 def host_lives(records: Iterable[r.Record]) -> HostHistory:
-    """The lives of all hosts that a log names, from its records in order."""
+    """Return the lives of all hosts of a log, from its records in order."""
     lives = HostHistory()
     running: dict[tuple[int, int], set[str]] = {}
     for record in records:
@@ -552,14 +553,14 @@ def moment_of_acct(jobs: Iterable[FinishedJob], at: int, *, later: bool, hosts: 
 
 
 def _most(times: array[int], changes: array[int]) -> int:
-    """The most that was taken at once: at one moment what ends makes room first."""
+    """Return the maximum number in use at an instant; ends count before starts."""
     slots = np.asarray(changes)
     used = np.cumsum(slots[np.lexsort((slots, np.asarray(times)))])
     return max(int(used.max()), int(slots.max()))
 
 
 def _seen(job: FinishedJob, at: int) -> SeenJob:
-    """A job that has not ended by `at`; one that runs has used its CPU time evenly."""
+    """Return a job that has not ended by `at`; a running one used its CPU time evenly."""
     runs = bool(job.start) and job.start <= at
     return SeenJob(
         id=job.id,

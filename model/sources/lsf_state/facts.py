@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+
+from pydantic import ValidationError
 
 from ...cluster import Cluster, Host, HostGroup, ResourceDefinition
 from ...configuration import Limit, Params, User, UserGroup
@@ -107,9 +108,9 @@ class SiteFacts:
     def site(
         self, hosts: Iterable[str], origin: str, notes: Remarks, queues: Iterable[str] = ()
     ) -> Instance:
-        """A site of what is told, without hosts and queues, which other commands list.
+        """Return a site of these facts, without hosts and queues, which other commands list.
 
-        hosts, queues: that there are; a group has no others.
+        hosts, queues: existing names; groups have no other members.
         """
         known = {*hosts, *(group.name for group in self.host_groups), "all"}
         groups = []
@@ -135,9 +136,9 @@ class SiteFacts:
 
 
 def read_facts(texts: Iterable[Text], notes: Remarks | None = None) -> SiteFacts:
-    """The facts of all texts; InputError with everything for which they are refused.
+    """Return the facts of all texts; raises InputError with every error that makes them unusable.
 
-    notes: gets what could not be read.
+    notes: collects unreadable values.
     """
     found, problems = SiteFacts(), []
     for text in texts:
@@ -184,7 +185,7 @@ def _params(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 
 
 def _parameters(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    """Line, name and value as text of each parameter; seconds of an interval end in " s"."""
+    """Yield line, name and text of each parameter; seconds of an interval end in " s"."""
     for place, line in enumerate(lines, start=1):
         if found := _PARAMETER.match(line):
             yield place, found[1], found[2].split(" (")[0].strip()
@@ -202,12 +203,15 @@ def _parameters(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
 
 
 def _entry(key: str, value: str) -> dict[str, Any]:
-    """A parameter by its field; ValueError where its value cannot be read."""
+    """Return a parameter by its field; raises ValueError for an unreadable value."""
     number = _number(value)
+    wrong = ""
     for text in (value,) if number is None else (number, value):
-        with suppress(ValueError):
+        try:
             return _known(ParamsEntry.model_validate({key: text}))
-    raise ValueError(f"{value!r} is not a valid value of {key}")
+        except ValidationError as error:
+            wrong = error.errors()[0]["msg"].removeprefix("Value error, ")
+    raise ValueError(f"{value!r} is not a valid value of {key}: {wrong}")
 
 
 def _known(entry: ParamsEntry) -> dict[str, Any]:
@@ -235,7 +239,7 @@ class _Group:
 
 
 def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
-    """Return the groups that have a name; members without a name are reported and omitted."""
+    """Yield the groups that have a name; members without a name are reported and omitted."""
     for group in _groups(text, members):
         of_users = members == "USERS"
         touched = Touched(users=(group.name,)) if of_users else Touched(hosts=(group.name,))
@@ -252,7 +256,7 @@ def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
 
 
 def _groups(text: Text, members: str) -> Iterator[_Group]:
-    """The groups of bugroup and bmgroup, short or long form."""
+    """Yield the groups of bugroup and bmgroup, short or long form."""
     group: _Group | None = None
     into, in_table = "", False
     for number, line in enumerate(text.content.splitlines(), start=1):
@@ -337,7 +341,7 @@ def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 
 
 def _rows(text: Text, reading: Reading) -> Iterator[tuple[int | None, dict[str, str]]]:
-    """Return the rows of busers by column, each with its line number."""
+    """Yield the rows of busers by column, each with its line number."""
     if text.is_json:
         yield from ((None, row) for _, row in json_records(text, reading))
         return
@@ -434,7 +438,7 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
 
 
 def with_machines(cluster: Cluster, machines: Mapping[str, HostFacts]) -> Cluster:
-    """The hosts with what lshosts tells of them and nothing else did."""
+    """Return the hosts with facts of lshosts that no other input has."""
     names = {name for facts in machines.values() for name in facts.resources}
     names -= {item.name for item in cluster.resources}
     plain = {name for name in names if re.fullmatch(r"[A-Za-z]\w*", name)}

@@ -1,4 +1,4 @@
-"""A folder of what the commands of a cluster printed, whatever its files are called."""
+"""A folder of saved output of a cluster's commands, with any file names."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _BROKEN_AT = 90
 
 
 def printed_in(folder: Path) -> dict[str, list[Text]]:
-    """The texts of a folder by the option that takes them; of each kind those of its best form.
+    """Return the texts of a folder by option, the best form of each kind.
 
-    Files that no command printed are passed over. Raises InputError where there is no folder, or
-    nothing in it.
+    Files that no command printed are ignored. Raises InputError if there is no folder or no such
+    file.
     """
     best: dict[str, tuple[int, list[Text]]] = {}
     for text in texts_in(folder):
@@ -50,13 +50,13 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
     for kind, (_, texts) in best.items():
         found.setdefault(_OPTIONS[kind], []).extend(texts)
     if not found:
-        names = "bjobs, bhosts, bqueues and the like"
-        raise InputError([Problem(f"has no file of what {names} printed", str(folder))])
+        names = "bjobs, bhosts, bqueues or a similar command: save one there, such as bjobs.txt"
+        raise InputError([Problem(f"has no file with the output of {names}", str(folder))])
     return found
 
 
 def texts_in(folder: Path) -> Iterator[Text]:
-    """The files of a folder in the order of their names; InputError if it cannot be read."""
+    """Yield the files of a folder by name; raises InputError if it cannot be read."""
     check_inside(folder)
     try:
         paths = sorted(folder.iterdir())

@@ -64,9 +64,9 @@ def is_of_gpus(text: Text) -> bool:
 
 
 def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
-    """The GPUs of each host; InputError where the text lists none.
+    """Return the GPUs of each host; raises InputError if the text lists none.
 
-    notes: gets what could not be read.
+    notes: collects unreadable values.
     """
     reading = Reading(text, notes)
     hosts: dict[str, SeenGpus] = {}
@@ -92,13 +92,13 @@ def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
             reading.at(f"host {host}", number, Touched(hosts=(host,), resources=(GPUS,)))
             _take(hosts.setdefault(host, SeenGpus(host)), cells, reading)
     if not hosts:
-        raise InputError(f"{text.source}: lists no GPUs of a host")
+        raise InputError(f"{text.source}: lists no GPUs of a host: give the output of bhosts -gpu")
     reading.done()
     return list(hosts.values())
 
 
 def _cells(names: list[str], words: list[str], line: str) -> dict[str, str] | None:
-    """A row by column, its host left out where it is that of the row before; None for no row."""
+    """Return a row by column, without its host if that is the previous one; None if no row."""
     columns = names[1:] if names[0] == "HOST_NAME" and line[:1].isspace() else names
     number = next(
         (n for n, name in enumerate(columns) if name in (*_COLUMNS["gpu"], "ngpus")), None
@@ -148,7 +148,7 @@ _TITLE = re.compile(r"\s*(?!\w*(?:LIMIT|RUNTIME):)([A-Z][A-Z_ /]{4,}[A-Z]):\s*$"
 
 
 def allocated(text: str) -> dict[str, int]:
-    """GPUs by host of ``hostA:0,1;hostB:0``; ValueError where it says nothing of the kind."""
+    """Parse GPUs by host such as ``hostA:0,1;hostB:0``; raises ValueError for any other text."""
     found: dict[str, set[str]] = {}
     for host, numbers in _OF_HOST.findall(text):
         found.setdefault(host, set()).update(re.findall(r"\d+", numbers))
@@ -158,7 +158,7 @@ def allocated(text: str) -> dict[str, int]:
 
 
 def sections(block: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """The titled parts of what bjobs -l says of a job, each with its lines."""
+    """Yield the titled parts of a job in bjobs -l, each with its lines."""
     title, lines = "", list[str]()
     for line in block:
         if found := _TITLE.match(line):
@@ -178,13 +178,13 @@ def of_block(block: Iterable[str]) -> tuple[str, dict[str, int]]:
         elif title == "GPU_ALLOCATION":
             held = _of_table(lines) or held
         elif title == "EXTERNAL MESSAGES" and not held:
-            with suppress(ValueError):  # anybody may have posted it
+            with suppress(ValueError):  # any user may have posted it
                 held = allocated(" ".join(line for line in lines if "gpus=" in line))
     return asked, held
 
 
 def _combined(lines: list[str]) -> str:
-    """The GPU requirement behind ``Combined:``, its own lines joined."""
+    """Return the GPU requirement after ``Combined:``, with its lines joined."""
     text = ""
     for line in lines:
         if found := re.match(r"\s*Combined\s*:\s*(.*)", line):
@@ -197,7 +197,7 @@ def _combined(lines: list[str]) -> str:
 
 
 def _of_table(lines: list[str]) -> dict[str, int]:
-    """GPU_ALLOCATION: a row a GPU under its host, which may be cut short."""
+    """Parse GPU_ALLOCATION: one row per GPU under its host, which may be truncated."""
     found: dict[str, int] = {}
     host = ""
     for line in lines:

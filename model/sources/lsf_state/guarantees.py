@@ -17,7 +17,7 @@ _SUMMARY = "RESOURCE SUMMARY"
 
 
 def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass]:
-    """The service classes of bsla."""
+    """Yield the service classes of bsla."""
     for name, fields, line in _blocks(text, _CLASS):
         reading.at(f"service class {name}", line, Touched())
         words = fields.get("ACCESS CONTROL", "")
@@ -29,12 +29,12 @@ def read_bsla(text: Text, reading: Reading) -> Iterator[ServiceClass]:
 
 
 def _goal(text: str) -> tuple[str, ...]:
-    """The goal of a class, which bsla prints without brackets."""
+    """Return the goal of a class, which bsla prints without brackets."""
     return guarantee_text.goals([text])
 
 
 def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool]:
-    """The pools of bresources -g -l."""
+    """Yield the pools of bresources -g -l."""
     for name, fields, line in _blocks(text, _POOL):
         reading.at(f"guaranteed pool {name}", line, Touched())
         kind = reading.value("TYPE", fields.get("TYPE", ""), guarantee_text.pool_type)
@@ -54,7 +54,7 @@ def read_pools(text: Text, reading: Reading) -> Iterator[GuaranteedPool]:
 
 
 def tell_short(reading: Reading) -> None:
-    """That a table with a line for each pool does not say who has a guarantee."""
+    """Note that a table with one line per pool lacks the guarantees by class."""
     reading.at("bresources -g", None, Touched())
     reading.unknown(
         "guaranteed pools, of which it does not print the guarantees (give bresources -g -l)"
@@ -85,9 +85,9 @@ def classes_and_pools(
     queues: Iterable[str],
     notes: Remarks,
 ) -> tuple[tuple[ServiceClass, ...], tuple[GuaranteedPool, ...]]:
-    """Those of which everything is known; what else there is, is noted.
+    """Return the classes and pools that are completely known; others are noted.
 
-    hosts: names of hosts and groups. queues: those that there are; others have no jobs.
+    hosts: names of hosts and groups. queues: existing queues; others have no jobs.
     """
     known, here = {*hosts, ALL}, {*queues, ALL}
     listed = {item.name: _class_of_queues(item, here) for item in classes}
@@ -108,7 +108,7 @@ def classes_and_pools(
 
 
 def _class_of_queues(item: ServiceClass, queues: set[str]) -> ServiceClass:
-    """A class without queues that have no jobs; one of no other queue attaches none."""
+    """Return a class without unknown queues, which have no jobs; None if no other queue remains."""
     if "QUEUES" not in item.access:
         return item
     rest = {part: names for part, names in item.access.items() if part != "QUEUES"}
@@ -119,7 +119,7 @@ def _class_of_queues(item: ServiceClass, queues: set[str]) -> ServiceClass:
 
 
 def _loans_of_queues(policy: LoanPolicy | None, queues: set[str]) -> LoanPolicy | None:
-    """A policy without queues that have no jobs; of no other there is none."""
+    """Return a loan policy without unknown queues; None if no queue remains."""
     if policy is None:
         return None
     taken = tuple(name for name in policy.queues if name in queues)

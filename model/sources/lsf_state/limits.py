@@ -47,7 +47,7 @@ class SeenLimit:
 
 
 def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
-    """The limits of sections as lsb.resources has them; notes of what is left out go to reading."""
+    """Return the limits of sections as in lsb.resources; omissions are noted in `reading`."""
     lines = [
         Line(line, text.source, ((0, number),))
         for number, line in enumerate(text.content.splitlines(), start=1)
@@ -104,7 +104,7 @@ def _omission(item: Mapping[str, Any]) -> Omission:
 
 
 def read_blimits(text: Text, reading: Reading) -> Iterator[SeenLimit]:
-    """The rows of blimits; a cell goes to the column under whose title it stands."""
+    """Yield the rows of blimits; a cell belongs to the column above it."""
     header: list[tuple[str, int]] = []
     row: dict[str, str] = {}
     line = 0
@@ -182,7 +182,7 @@ _UNHEEDED = frozenset({"LIC_PROJECTS", "INELIGIBLE", "JOBS_PER_SCHED_CYCLE"})
 
 
 def _plain(word: str) -> str:
-    """``hostA@cluster1`` and ``@queue``, as some programs write names."""
+    """Return a name without cluster or mark: ``hostA@cluster1`` and ``@queue`` of some programs."""
     return word.lstrip("@").partition("@")[0].rstrip("/")
 
 
@@ -198,7 +198,7 @@ def _pair(text: str) -> tuple[float | None, float] | None:
 
 
 def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
-    """The limits that rows tell: several of one name are one for each of those that differ."""
+    """Return the limits of rows; rows of one name that differ become several limits."""
     by_name: dict[tuple[str, tuple[tuple[str, float], ...]], list[SeenLimit]] = {}
     for row in rows:
         by_name.setdefault((row.name, tuple(sorted(row.amounts.items()))), []).append(row)
@@ -226,7 +226,7 @@ def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
 
 
 def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
-    """Return the job groups of bjgroup, each with its own limit."""
+    """Yield the job groups of bjgroup, each with its own limit."""
     names: list[str] = []
     for number, line in enumerate(text.content.splitlines(), start=1):
         words = line.split()
@@ -252,7 +252,9 @@ def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
 
 
 def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> Instance:
-    """The instance with what rows leave open: whether a limit binds those whom none names."""
+    """Return the instance, with notes on unknown scopes: whether a limit covers names not
+    listed.
+    """
     groups = Groups(instance.groups)
     named: dict[tuple[str, str], set[str]] = {}
     for row in rows:

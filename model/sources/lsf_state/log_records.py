@@ -201,7 +201,7 @@ class Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class Resized:
-    """Hosts that a running job gains, or with `sign` -1 gives back."""
+    """Hosts that a running job gains, or with `sign` -1 releases."""
 
     #: Time of the record, in seconds since 1970.
     time: int
@@ -221,7 +221,9 @@ class Controlled:
 
     #: Time of the record, in seconds since 1970.
     time: int
+    #: Kind of the object: host or queue.
     kind: str
+    #: Name of the host or queue.
     name: str
     #: Whether the host or queue accepts jobs after the record.
     open: bool
@@ -229,7 +231,7 @@ class Controlled:
 
 @dataclass(frozen=True, slots=True)
 class DaemonStarted:
-    """MBD_START: the daemon has read its configuration, which has so many hosts."""
+    """MBD_START: the daemon has read its configuration, with this number of hosts."""
 
     #: Time of the record, in seconds since 1970.
     time: int
@@ -262,10 +264,10 @@ Record = (
 
 
 def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[Record]:
-    """The records of a file, plain or gzipped, as it is read: never all at once.
+    """Yield the records of a file, plain or gzipped, while it is read.
 
-    bad: gets the malformed ones. kinds: counts the records by type.
-    Raises InputError where the file cannot be read or is of another kind.
+    bad: collects malformed records. kinds: counts the records by type. Raises InputError if the
+    file cannot be read or is of another kind.
     """
     refuse_other(path, "events")
     yield from parse_events(log_lines(Path(path)), bad, kinds, str(path))
@@ -274,7 +276,7 @@ def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Ite
 def parse_events(
     lines: Iterable[str], bad: BadRecords, kinds: dict[str, int], source: str = ""
 ) -> Iterator[Record]:
-    """Return the records of these lines; see :func:`read_events`."""
+    """Yield the records of these lines; see :func:`read_events`."""
     last: int | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
@@ -283,7 +285,7 @@ def parse_events(
             words = split(line)
             name = words[0]
             if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name):
-                raise ValueError(f"'{name}' is no record type of lsb.events")
+                raise ValueError(f"record type must be in capitals such as JOB_NEW, not {name!r}")
             fields = Fields(words, last)
             record = _READERS.get(name, _other)(name, fields)
         except (ValueError, OverflowError) as error:
@@ -308,7 +310,7 @@ def _stamp(fields: Fields) -> tuple[bool, int]:
         fields.time("eventTime") if last is None else fields.known("eventTime", fields.time, last)
     )
     if time < 0:
-        raise ValueError(f"eventTime {time} is before 1970")
+        raise ValueError(f"eventTime must be seconds since 1970, not {time}")
     return lava, time
 
 
@@ -317,9 +319,9 @@ def _other(name: str, fields: Fields) -> Record:
 
 
 def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
-    """The limits of a job, and the CPU factor that may still be in them.
+    """Return the limits of a job, and the CPU factor that may still be included.
 
-    lava: they are written as seconds of a host of factor 1, and given as asked for.
+    lava: the record has seconds of a host of factor 1; they are converted to the request.
     """
     limits = [fields.known("rLimits", fields.whole, -1) for _ in range(11)]
     fields.skip("hostSpec")
@@ -367,7 +369,7 @@ def _new(name: str, fields: Fields) -> Record:
     fields.skip("inFileSpool", "commandSpool", "jobSpoolDir")
     priority = fields.known("userPriority", fields.whole, -1)
     if number < 0 or slots < 0:
-        raise ValueError(f"jobId {number} with {slots} processors; neither may be negative")
+        raise ValueError(f"jobId and processors must be 0 or more, not {number} and {slots}")
     return Submitted(
         time,
         number,
@@ -412,10 +414,10 @@ def _asked(fields: Fields) -> tuple[str, ...]:
 
 
 def _application(fields: Fields) -> str:
-    """The application profile: the first text behind options3.
+    """Return the application profile: the first text after options3.
 
-    Between the priority and it stand texts (there only where they were given) and three numbers:
-    warningTimePeriod, SLArunLimit, options3.
+    Between the priority and it are optional texts and three numbers: warningTimePeriod,
+    SLArunLimit, options3.
     """
     numbers = 0
     while fields.more and numbers < 3:
@@ -424,7 +426,7 @@ def _application(fields: Fields) -> str:
 
 
 def _elements(job_name: str) -> tuple[int, ...]:
-    """Indices of ``name[1-10:2,20]``; () for a name without them."""
+    """Return indices of ``name[1-10:2,20]``; () for a name without them."""
     found = _ARRAY.search(job_name)
     if found is None:
         return ()
@@ -436,7 +438,9 @@ def _elements(job_name: str) -> tuple[int, ...]:
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         count = (last - first) // step + 1 if step else 0
         if count < 1 or len(indices) + count > MAX_ELEMENTS:
-            raise ValueError(f"job array {found[0]} has no elements, or over {MAX_ELEMENTS:,}")
+            raise ValueError(
+                f"job array {found[0]} must have 1 to {MAX_ELEMENTS:,} elements, such as [1-10]"
+            )
         indices += range(first, last + 1, step)
     return tuple(dict.fromkeys(indices))
 
@@ -496,7 +500,9 @@ def _move(name: str, fields: Fields) -> Record:
     number, position = fields.whole("jobId"), fields.whole("position")
     base = fields.whole("base")  # TO_TOP 1, TO_BOTTOM 2
     if position < 1 or base not in (1, 2):
-        raise ValueError(f"position {position} from base {base} is no place in a queue")
+        raise ValueError(
+            f"position must be 1 or more and base 1 (top) or 2 (bottom), not {position} and {base}"
+        )
     index = fields.whole("idx") if fields.more else 0
     return Repositioned(time, number, index, position, base == 1)
 
@@ -506,7 +512,7 @@ def _modify(name: str, fields: Fields) -> Record:
     which = fields.text("jobIdStr")
     found = re.fullmatch(r"(\d{1,18})(\[.*\])?", which.strip('"'))
     if found is None:
-        raise ValueError(f"jobIdStr '{which}' is no job")
+        raise ValueError(f"jobIdStr must be a job such as 17 or 17[3], not {which!r}")
     options = fields.whole("options")
     fields.skip("options2")
     removed = fields.whole("delOptions")

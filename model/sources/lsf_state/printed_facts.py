@@ -30,11 +30,14 @@ class PrintedFact:
     that says something.
     """
 
+    #: Kind of object that the fact describes.
     of: Kind
+    #: The fact in words.
     what: str
     #: Field of SeenJob, SeenHost or SeenQueue, "" if the fact is stored elsewhere.
     field: str
     cells: Mapping[str, tuple[str, ...]]
+    #: Whether the fact is read, or reported as missing.
     outcome: Literal["read", "told"] = "read"
     #: The column of -o without which an answer may be another one, "" for none.
     needed: str = ""
@@ -43,7 +46,7 @@ class PrintedFact:
 
     @property
     def row(self) -> str:
-        """The line of the table in the page."""
+        """Return the row of the table in the docs."""
         cells = [", ".join(f"`{n}`" for n in self.cells.get(form, ())) or "-" for form in FORMS]
         return f"| {self.of} | {self.what} | {' | '.join(cells)} | {self.outcome} |"
 
@@ -58,7 +61,7 @@ def _job(
     told: bool = False,
     asked: str | None = None,
 ) -> PrintedFact:
-    """A fact of a job; names in a cell are parted by ``;``."""
+    """Return a fact of a job; names in a cell are separated by ``;``."""
     cells = {form: _names(text) for form, text in ((LONG, long), (JSON, json)) if text}
     best = cells.get(JSON, ())[:1] if asked is None else tuple(asked.split())
     return PrintedFact("job", what, field, cells, "told" if told else "read", needed, best)
@@ -257,7 +260,7 @@ _TITLES = {(fact.of, name): fact.what for fact in FACTS for name in fact.cells.g
 
 
 def columns(what: str, of: Kind = "job") -> tuple[str, ...]:
-    """The columns that have a fact, the best first."""
+    """Return the columns that have a fact, the best first."""
     return _COLUMNS[of, what]
 
 
@@ -267,22 +270,24 @@ def fact_of(title: str, of: Kind) -> str:
 
 
 def titles(facts: Iterable[PrintedFact], form: str) -> tuple[tuple[str, str], ...]:
-    """The names that a form has for facts, each with the field that the fact is kept in."""
+    """Return the titles of a form, each with the field of its fact."""
     return tuple((name, fact.field) for fact in facts for name in fact.cells.get(form, ()))
 
 
 def needed() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The column to ask for, and all that have it, of facts without which answers may differ."""
+    """Return, for facts without which answers may differ, the column to request, and all
+    columns.
+    """
     return ((fact.needed, fact.cells[JSON]) for fact in JOBS if fact.needed)
 
 
 def asked_columns() -> Iterator[str]:
-    """The fields of ``bjobs -o`` that have all facts of a job."""
+    """Return the fields of ``bjobs -o`` that have all facts of a job."""
     return (name.lower() for fact in JOBS for name in fact.asked)
 
 
 def told_columns() -> Iterator[str]:
-    """Return columns of ``bjobs -json`` that are not read and that may affect a start
+    """Yield columns of ``bjobs -json`` that are not read and that may affect a start
     if not empty.
     """
     for fact in JOBS:
@@ -291,6 +296,8 @@ def told_columns() -> Iterator[str]:
 
 
 def read_parts() -> frozenset[str]:
-    """Clauses and titles of ``bjobs -l`` from which the reader takes a fact, in small letters."""
+    """Return clauses and titles of ``bjobs -l`` from which the reader takes a fact, in lower
+    case.
+    """
     kept = (fact for fact in JOBS if fact.field != "unread")
     return frozenset(name.lower() for fact in kept for name in fact.cells.get(LONG, ()))

@@ -25,10 +25,10 @@ def merged_queues(
     used: Collection[str],
     notes: Remarks,
 ) -> Instance:
-    """The instance with the queues that were seen, and those that jobs name.
+    """Return the instance with the printed queues, and queues that jobs name.
 
-    used: the latter.
-    A queue that the site has stays as configured; what bqueues says otherwise is a note.
+    used: queues of jobs. A queue of the site stays as configured; differences in bqueues become
+    notes.
     """
     shown = {queue.name: queue for queue in seen or ()}
     known = {queue.name for queue in base.queues}
@@ -79,7 +79,7 @@ def merged_queues(
 
 
 def _with_shares(known: Sequence[UserGroup], printed: Sequence[UserGroup]) -> tuple[UserGroup, ...]:
-    """The groups, those without shares with the shares that are printed of them."""
+    """Return the groups; those without shares get the shares printed for them."""
     shares = {group.name: group.user_shares for group in printed}
     names = {group.name for group in known}
     return (
@@ -99,7 +99,7 @@ def _tell(
     shown: Mapping[str, SeenQueue],
     notes: Remarks,
 ) -> None:
-    """What bqueues does not say of queues, and the states that it says they are in."""
+    """Note missing facts of queues, and their printed states."""
     if short := [queue.name for queue in new_queues if not queue.long]:
         notes.touch(
             f"bqueues says of {', '.join(short)} neither limits nor policies, users and hosts: "
@@ -125,7 +125,7 @@ def _tell(
 
 
 def _in_state(queue: Queue, seen: SeenQueue) -> Queue:
-    """The queue, open or closed, active or inactive as bqueues shows it."""
+    """Return the queue, open or closed, active or inactive as in bqueues."""
     return replace(queue, active=not seen.inactive, open=not seen.closed)
 
 
@@ -134,7 +134,7 @@ def _windows(queue: Queue) -> str:
 
 
 def _with_known_set(queue: SeenQueue, known: set[str], notes: Remarks) -> SeenQueue:
-    """The queue without those queues of its cross-queue set that nothing describes."""
+    """Return the queue without undefined queues of its cross-queue set."""
     unknown = [name for name in queue.queue_group if name not in known]
     if unknown and not _is_grouped(queue):
         notes.append(
@@ -233,7 +233,7 @@ _REST = re.compile(r"others((?:\+\d{1,9})?)")
 
 
 def _without_rest(base: Instance, text: str) -> str:
-    """HOSTS without marks of groups, and with ``others`` as the hosts that it does not name."""
+    """Return HOSTS without marks of groups, with ``others`` as the hosts that it does not name."""
     words = re.sub(r"/(?=[\s+!]|$)", "", text).split()
     if not any(map(_REST.fullmatch, words)):
         return " ".join(words)
@@ -265,7 +265,7 @@ def _is_grouped(seen: SeenQueue) -> bool:
 
 
 def _absolute(seen: SeenQueue) -> dict[str, Any]:
-    """The formula of a queue that is the parent of an APS group, and the other queues of it."""
+    """Return the formula of the parent queue of an APS group, and the other queues of the group."""
     if seen.absolute is None or _is_grouped(seen):
         return {}
     others = tuple(name for name in seen.queue_group if name != seen.name)
@@ -277,7 +277,7 @@ def _others(seen: SeenQueue) -> tuple[str, ...]:
 
 
 def _shares(base: Instance, seen: SeenQueue, notes: Remarks) -> tuple[tuple[str, int], ...] | None:
-    """USER_SHARES; a share for each member of a group that nothing describes is the group's."""
+    """Return USER_SHARES; a share for each member of an undefined group becomes the group's."""
     if _is_listed(seen) or _is_grouped(seen):
         return None
     shares = seen.shares or _top(seen.name, seen.accounts)
@@ -293,7 +293,7 @@ def _shares(base: Instance, seen: SeenQueue, notes: Remarks) -> tuple[tuple[str,
 
 
 def _top(name: str, accounts: Sequence[PrintedAccount]) -> tuple[tuple[str, int], ...]:
-    """USER_SHARES as far as the printed accounts of the top level tell them."""
+    """Return USER_SHARES as far as the printed accounts of the top level show them."""
     return tuple((item.account, item.shares) for item in accounts if item.path == name)
 
 
@@ -316,7 +316,7 @@ def _partitions(
 
 
 def _groups(accounts: Sequence[PrintedAccount]) -> tuple[UserGroup, ...]:
-    """User groups with the accounts that -r prints below them, those without subgroups first."""
+    """Return user groups with the accounts that -r prints below them, innermost groups first."""
     levels: dict[str, dict[str, int]] = {}
     for account in accounts:
         above, _, group = account.path.rpartition("/")

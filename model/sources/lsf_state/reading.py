@@ -56,15 +56,15 @@ def _union(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
 
 
 class Reading:
-    """Collects what is wrong with the records of one text, so that all is reported at once."""
+    """Collects the errors in the records of one text, so that all are reported together."""
 
     def __init__(self, text: Text, notes: Remarks | None = None) -> None:
-        """notes: gets what could not be read, once everything has been."""
+        """Start reading a text. notes: collects unreadable values at the end."""
         self.source = text.source
         self.problems: list[Problem] = []
         self.line: int | None = None
         self.where = ""
-        #: Whom the record at hand is of.
+        #: Jobs that the current record may affect.
         self.touched = Touched()
         self.notes = Remarks() if notes is None else notes
         #: Unreadable cells of the current record: name, problem, resources.
@@ -92,7 +92,7 @@ class Reading:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The cells of the record at hand that could not be read."""
+        """Return the names of the unreadable cells of the current record."""
         return tuple(name for name, _, _ in self._cells)
 
     def value(
@@ -102,9 +102,9 @@ class Reading:
         read: Callable[[str], T | None],
         resources: tuple[str, ...] | None = (),
     ) -> T | None:
-        """The value of a field, None where it is absent, or cannot be read, which is told.
+        """Return the value of a field; None if it is absent or cannot be read, which is noted.
 
-        resources: that it is about; None where it has no say in any start.
+        resources: that the field describes; None if it affects no start.
         """
         try:
             return read(text)
@@ -115,15 +115,15 @@ class Reading:
     def unknown(
         self, message: str, resources: tuple[str, ...] | None = (), *, name: str = ""
     ) -> None:
-        """Something of the record at hand that cannot be read: it is as if it were not printed."""
+        """Record that a part of the current record cannot be read; it counts as not printed."""
         self._cells.append((name, self._problem(message), resources))
 
     def lost(self, message: str) -> None:
-        """A record that nobody can make anything of; it is an error where all are so."""
+        """Record an unusable record; it is an error if all records are."""
         self._lost.append(self._problem(message))
 
     def wrong(self, message: str) -> None:
-        """Something about the record at hand for which the whole text is refused."""
+        """Record an error in the current record that makes the whole text unusable."""
         self.problems.append(self._problem(message))
 
     def _problem(self, message: str) -> Problem:
@@ -135,9 +135,9 @@ class Reading:
         records: Sequence[tuple[str, int | None]],
         more: Mapping[str, str] | None = None,
     ) -> None:
-        """Report each record (name, line) whose name stands before; then as :meth:`done`.
+        """Report each record (name, line) whose name occurred before; then as :meth:`done`.
 
-        more: what to say besides, by name.
+        more: additional text by name.
         """
         seen: set[str] = set()
         self._close()
@@ -181,7 +181,7 @@ class Reading:
 
 
 def _joined(alike: Sequence[tuple[Problem, Touched]]) -> list[tuple[Problem, Touched, int]]:
-    """Each of a few, or the first for all."""
+    """Return each of a few problems, or the first for all."""
     if len(alike) <= _MAX_ALIKE:
         return [(problem, touched, 1) for problem, touched in alike]
     problem, touched = alike[0]
@@ -191,12 +191,12 @@ def _joined(alike: Sequence[tuple[Problem, Touched]]) -> list[tuple[Problem, Tou
 
 
 def _plain(problem: Problem) -> str:
-    """A message without its numbers, and without what it quotes."""
+    """Return a message without its numbers and quotations, for comparison."""
     return re.sub(r"\d+", "#", re.sub(r"'[^']*'", "'…'", problem.message))
 
 
 def _once_each(problems: Sequence[Problem]) -> list[Problem]:
-    """The problems, the first alone of those that many records have in common."""
+    """Return the problems, of those that many records share only the first."""
     kinds: dict[str, list[Problem]] = {}
     for problem in problems:
         kinds.setdefault(re.sub(r"\d+", "#", problem.message), []).append(problem)
@@ -211,9 +211,9 @@ def _once_each(problems: Sequence[Problem]) -> list[Problem]:
 
 
 def json_records(text: Text, reading: Reading) -> Iterator[tuple[int, dict[str, str]]]:
-    """Number (from 1) and fields of each record; names in capitals, values as texts.
+    """Yield number (from 1) and fields of each record; names in capitals, values as texts.
 
-    reading: is told of records that are none. Raises InputError where the text is no such JSON.
+    reading: collects invalid records. Raises InputError if the text is no such JSON.
     """
     try:
         data = json.loads(text.content.lstrip("\ufeff"))
@@ -290,7 +290,7 @@ class Cells:
         return pick(self._record, *columns(what, self._of))
 
     def column(self, what: str) -> str:
-        """The column in which a fact is, the best one where none says anything."""
+        """Return the column of a fact, the best one if none has a value."""
         names = columns(what, self._of)
         return next((name for name in names if pick(self._record, name)), names[0])
 

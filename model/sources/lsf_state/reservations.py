@@ -50,7 +50,7 @@ class SeenReservation:
 
 
 def read_brsvs(text: Text, reading: Reading) -> Iterator[SeenReservation]:
-    """The reservations of brsvs, those of which something cannot be read apart."""
+    """Yield the reservations of brsvs, and those with unreadable parts."""
     found: list[SeenReservation] = []
     listed = False
     for number, line in enumerate(text.content.splitlines(), start=1):
@@ -84,7 +84,7 @@ def _first_line(words: Sequence[str], number: int) -> SeenReservation:
 
 
 def _add_hosts(item: SeenReservation, words: Sequence[str]) -> None:
-    """Hosts and their slots, and when it is active, which stands behind the first of them."""
+    """Add hosts with their slots, and the active period, which follows the first of them."""
     times: list[str] = []
     for word in words:
         if host := _HOST.fullmatch(word):
@@ -98,9 +98,9 @@ def _add_hosts(item: SeenReservation, words: Sequence[str]) -> None:
 def with_reservations(
     instance: Instance, seen: Sequence[SeenReservation], notes: Remarks
 ) -> Instance:
-    """The instance with these reservations, and with the jobs in them.
+    """Return the instance with these reservations, and with the jobs in them.
 
-    A job whose reservation is not among them is in none, which an omission says.
+    A job of an unknown reservation has none, with an omission.
     """
     before = len(notes.omissions)
     domains = Domains(host.name for host in instance.cluster.hosts)
@@ -130,7 +130,7 @@ def with_reservations(
 
 
 def _in_one(job: Job, known: Mapping[str, AdvanceReservation]) -> Job:
-    """The job in its reservation, which brsvs may truncate."""
+    """Return the job in its reservation, whose name brsvs may truncate."""
     name = job.reservation
     if not name or name in known:
         return job
@@ -142,7 +142,9 @@ def _in_one(job: Job, known: Mapping[str, AdvanceReservation]) -> Job:
 def _built(
     instance: Instance, item: SeenReservation, domains: Domains, notes: Remarks
 ) -> AdvanceReservation | None:
-    """A reservation on the hosts of the cluster, None if it has none of them or no times."""
+    """Return a reservation on the hosts of the cluster, None if it has no such hosts or no
+    times.
+    """
     where = f"advance reservation {item.name}"
     hosts = {host.name: host for host in instance.cluster.hosts}
     slots: dict[str, int] = {}
@@ -168,7 +170,9 @@ def _built(
 
 
 def _recurring(text: str) -> str:
-    """``3:0:0-3:3:0`` as windows are written, minutes with two digits."""
+    """Return windows such as ``3:0:0-3:3:0`` in the configured form, with two digits for
+    minutes.
+    """
     edges = []
     for edge in text.split("-"):
         *day, hour, minute = edge.split(":")
@@ -179,23 +183,23 @@ def _recurring(text: str) -> str:
 
 
 def _once(instance: Instance, text: str) -> tuple[int, int]:
-    """Seconds of ``11/12/6/0-11/12/8/0``, of a year in which that is not over."""
+    """Return the seconds of ``11/12/6/0-11/12/8/0``, in a year in which it is not past."""
     edges = [_ONCE.fullmatch(edge.strip()) for edge in text.split("-")]
     if instance.origin is None or len(edges) != 2 or edges[0] is None or edges[1] is None:
-        raise ValueError(f"{text!r} is no time such as 11/12/6/0-11/12/8/0")
+        raise ValueError(f"must be a period such as 11/12/6/0-11/12/8/0, not {text!r}")
     origin = datetime.fromisoformat(instance.origin)
     now = origin + timedelta(seconds=instance.now)
     starts, ends = (_instants(edge, now) for edge in (edges[0], edges[1]))
     end = min((instant for instant in ends if instant > now), default=max(ends, default=now))
     start = max((instant for instant in starts if instant < end), default=end)
     if not start < end:
-        raise ValueError(f"{text!r} ends before it begins")
+        raise ValueError(f"must end after it begins, as 11/12/6/0-11/12/8/0 does, not {text!r}")
     seconds = [int((instant - origin).total_seconds()) for instant in (start, end)]
     return seconds[0], seconds[1]
 
 
 def _instants(edge: re.Match[str], now: datetime) -> list[datetime]:
-    """The instants that a printed time may be, one a year."""
+    """Return the instants that a printed time may denote, one per year."""
     year, *rest = edge.groups()
     found = []
     for each in [now.year - 1, now.year, now.year + 1] if year is None else [int(year)]:

@@ -46,15 +46,16 @@ class _Tree:
     unread: set[str] = field(default_factory=set)
 
     def counts(self) -> dict[str, int]:
-        """How many there are of each kind that is known."""
+        """Return the number of each known kind."""
         found = {name: len(numbers) for name, numbers in self.numbers.items()}
         found |= {"cores": self.cores, "threads": self.threads}
         return {name: n for name, n in found.items() if n and name not in self.unread}
 
 
 def read_topology(text: Text, reading: Reading) -> tuple[dict[str, dict[str, int]], frozenset[str]]:
-    """By host the number of its cores, threads, sockets and NUMA nodes, by field; hosts of which
-    the tree does not show the use, as that of lshosts -T.
+    """Return the numbers of cores, threads, sockets and NUMA nodes by host, and hosts without use.
+
+    A tree of lshosts -T does not show the use.
     """
     trees: dict[str, _Tree] = {}
     tree: _Tree | None = None
@@ -103,9 +104,9 @@ def with_units(
     without_use: Collection[str],
     notes: Remarks,
 ) -> Instance:
-    """The hosts with the units that trees have of them and no other input has.
+    """Return the hosts with units from trees that no other input has.
 
-    without_use: hosts with trees of lshosts -T, which do not tell whether jobs may be bound there.
+    without_use: hosts with trees of lshosts -T, which do not show whether jobs may be bound there.
     """
     hosts = instance.cluster.hosts
     domains = Domains(host.name for host in hosts)

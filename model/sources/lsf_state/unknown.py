@@ -13,7 +13,7 @@ from .values import Remarks
 
 
 def without_unknown(instance: Instance, notes: Remarks) -> Instance:
-    """The jobs without what they ask of amounts and load that no input gives for any host."""
+    """Return the jobs without requests for amounts and load that no input gives for any host."""
     names = not_given(instance)
     for name in names:
         instance = _without(instance, name, notes)

@@ -53,13 +53,16 @@ def blank(text: str) -> bool:
 
 
 def job_group(text: str) -> str:
-    """``/a/b`` of ``/a/b/``; empty for none and for the root. ValueError for any other text."""
+    """Parse a job group:
+
+    ``/a/b`` for ``/a/b/``, "" if none or the root; raises ValueError.
+    """
     name = "" if blank(text) else text.strip().rstrip("/")
     return name and check_job_group(name)
 
 
 def service_class(text: str) -> str:
-    """A name; empty for none. ValueError for any other text."""
+    """Parse a service class name, "" if none; raises ValueError for any other text."""
     return "" if blank(text) else check_name(text.strip())
 
 
@@ -69,25 +72,25 @@ def whole(text: str) -> int | None:
         return None
     word = text.strip()
     if not re.fullmatch(r"\d{1,12}", word):
-        raise ValueError(f"{word!r} is no whole number")
+        raise ValueError(f"must be a whole number such as 4, not {word!r}")
     return int(word)
 
 
 def number(text: str) -> float | None:
-    """``1.5``, ``91%`` or None for ``-``; a ``*`` marks what is beyond its threshold."""
+    """Parse ``1.5`` or ``91%``, None for ``-``; a ``*`` marks a value beyond its threshold."""
     if blank(text):
         return None
     word = text.strip().strip("*").removesuffix("%")
     if not re.fullmatch(r"[+-]?\d{1,15}(\.\d*)?(e[+-]?\d{1,3})?", word, re.IGNORECASE):
-        raise ValueError(f"{text.strip()!r} is no number")
+        raise ValueError(f"must be a number such as 1.5, not {text.strip()!r}")
     found = float(word)
     if abs(found) > MOST:
-        raise ValueError(f"{text.strip()!r} is out of range")
+        raise ValueError(f"must be a number of at most {MOST:.0e}, not {text.strip()!r}")
     return found
 
 
 def seconds(text: str) -> float | None:
-    """Seconds of ``57208 second(s)``, ``00:10:00`` (h:mm:ss) or a number; None for nothing."""
+    """Parse seconds: ``57208 second(s)``, ``00:10:00`` (h:mm:ss) or a number; None if no value."""
     if blank(text):
         return None
     word = text.strip().split("/")[0]  # 10.0/hostA: normalised to a host
@@ -99,7 +102,7 @@ def seconds(text: str) -> float | None:
 
 
 def limit(text: str) -> int | None:
-    """Seconds of a run limit: minutes as ``1440.0``, or ``00:10:00``; None for none."""
+    """Parse a run limit to seconds: minutes such as ``1440.0``, or ``00:10:00``; None if none."""
     if blank(text):
         return None
     word = re.sub(r"\s*(min(utes?)?|of\s.*)\s*$", "", text.strip().split("/")[0])
@@ -112,7 +115,7 @@ def limit(text: str) -> int | None:
 
 
 def size(text: str, unit: float = 1.0) -> float | None:
-    """MB of ``5.2 Gbytes``, ``911M``, ``178_g`` or of a number of `unit` MB; None for nothing."""
+    """Parse MB: ``5.2 Gbytes``, ``911M``, ``178_g`` or a number of `unit` MB; None if no value."""
     if blank(text):
         return None
     found = _SIZE.fullmatch(text.strip().strip("*"))
@@ -145,7 +148,7 @@ def is_name(text: str) -> bool:
 
 
 def hosts(text: str) -> str:
-    """Hosts of -m and HOSTS as they stand: ``hostA hgroup/+2 others``."""
+    """Return the hosts of -m and HOSTS as printed: ``hostA hgroup/+2 others``."""
     host_requests(_MARKS.sub(" ", re.sub(r"/(?=[\s+!,]|$)", "", text)))
     return text
 
@@ -159,7 +162,7 @@ def windows(text: str) -> str | None:
 
 
 def allocation(text: str) -> dict[str, int]:
-    """Host to slots of ``h1:h1:h2``, ``2*h1:h2`` or the same parted by blanks."""
+    """Parse slots by host: ``h1:h1:h2``, ``2*h1:h2``, or separated by blanks."""
     found: dict[str, int] = {}
     for word in re.split(r"[\s:]+", text.strip()):
         if not word or word == "-":
@@ -254,7 +257,7 @@ def may_be_cut(name: str, header: str, next_column: str) -> bool:
 
 
 def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | None:
-    """A row by column; the last column may hold several words. None where it does not fit."""
+    """Return a row by column; the last column may have several words. None if it does not fit."""
     if len(words) < len(names):
         return None
     last = len(names) - 1
@@ -263,7 +266,9 @@ def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | No
 
 
 def load_rows(lines: Sequence[str]) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """Rows Total, Reserved, loadSched and loadStop, each its line and its values by index."""
+    """Yield rows Total, Reserved, loadSched and loadStop, each with its line and values by
+    index.
+    """
     names: list[str] = []
     for place, line in enumerate(lines):
         words = line.split()
@@ -274,9 +279,10 @@ def load_rows(lines: Sequence[str]) -> Iterator[tuple[int, str, dict[str, str]]]
 
 
 def limit_row(names: str, row: str) -> dict[str, str]:
-    """Limits by name where one line has ``CPULIMIT  RUNLIMIT  PROCLIMIT`` and the next the values.
+    """Return limits by name, if one line has ``CPULIMIT RUNLIMIT PROCLIMIT`` and the next the
+    values.
 
-    {} for any other line. LSF prints those of them that are set, in this order.
+    {} for any other line. LSF prints the limits that are set, in this order.
     """
     if one := _LIMIT_IN_A_LINE.match(names):
         return {one[1]: one[2]}
@@ -294,7 +300,7 @@ def limit_row(names: str, row: str) -> dict[str, str]:
 
 
 class Remarks(list[str]):
-    """Sentences in the order they were found; those that touch starts are omissions besides."""
+    """Notes in the order in which they were found; notes that affect starts are omissions too."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         super().__init__(texts)
@@ -314,10 +320,10 @@ class Remarks(list[str]):
         hosts: Iterable[str] = (),
         resources: Iterable[str] = (),
     ) -> None:
-        """Something that may change starts: of these pending jobs, of any where None.
+        """Record something that may affect starts: of these pending jobs, of any if None.
 
-        queues, users, hosts, resources: of jobs of these queues and users alone, that may use one
-        of these hosts and name one of these resources.
+        queues, users, hosts, resources: only jobs of these queues and users that may use one of
+        these hosts and name one of these resources.
         """
         ids = None if jobs is None else tuple(jobs)
         self.append(f"{where}: {text}" if where else text)
@@ -332,6 +338,12 @@ class Remarks(list[str]):
             resources=tuple(resources),
         )
         self.omissions.append(touched)
+
+    def unplanned(self, text: str, jobs: Iterable[str], effect: str) -> None:
+        """Add a sentence on jobs of the input that are not planned. effect: why, in words."""
+        self.append(text)
+        ids = tuple(jobs)
+        self.omissions.append(Omission(text, "", len(ids), (), effect, unplanned=ids))
 
 
 #: The forms of each command that are read.
@@ -363,7 +375,7 @@ class Text:
 
 
 def read_text(path: str | Path, kind: str) -> Text:
-    """The text of a file; InputError where it cannot be read, or is of another kind."""
+    """Return the text of a file; raises InputError if it cannot be read, or is of another kind."""
     content = file_bytes(Path(path)).decode("utf-8", errors="replace")
     text = Text(content, str(path))
     check_kind(text, kind)
@@ -371,7 +383,7 @@ def read_text(path: str | Path, kind: str) -> Text:
 
 
 def check_kind(text: Text, kind: str) -> None:
-    """InputError with one line where a text is not of the kind that is wanted."""
+    """Raise InputError with one line if a text is not of the expected kind."""
     found = kind_of_text(text.content[:65536])
     if wrong := other_kind(found, kind, *_ALSO.get(kind, ())):
         raise InputError([Problem(wrong, text.source)])

@@ -16,6 +16,7 @@ from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
+from .preemption import preemptions
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
@@ -72,7 +73,10 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     facts = facts_of(seen, notes)
     _name_unknown(seen, notes)
     for name in dict.fromkeys(seen.passed_over):
-        notes.append(f"{name} is not read: priorities are those of squeue, as they are now")
+        notes.append(
+            f"{name} is not read: priorities are those of squeue; age raises them, fairshare and "
+            "the other parts stay as they are now"
+        )
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -263,8 +267,11 @@ class _SlurmJobs:
         waiting = filter(is_pending, self.seen.jobs)
         for name in behind_others(self.seen, self.groups, waiting, found):
             self.omitted[name].append(BEHIND)
+        for name, text in preemptions(self.seen, self.groups.nodes, found):
+            self.omitted[name].append(text)
         for what, ids in self.left.items():
-            self.notes.append(f"omitted {len(ids)} pending job(s), {some(ids)}: {what}")
+            text = f"omitted {len(ids)} pending job(s), {some(ids)}: {what}"
+            self.notes.unplanned(text, ids, what)
         for text, ids in self._by_text():
             self.notes.touch(text, ids, count=len(ids))
         return tuple(found)
@@ -363,7 +370,7 @@ class _SlurmJobs:
         )
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
-        """Return Slurm's reason and start by pending job; for an array the start of its
+        """Yield Slurm's reason and start by pending job; for an array the start of its
         last task.
         """
         known = set(waiting)
@@ -391,7 +398,7 @@ def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
 
 
 def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
-    """A note for nodes whose CPUs in use are not those of the jobs that were read."""
+    """Note nodes whose CPUs in use differ from the sum of the jobs that were read."""
     used: Counter[str] = Counter()
     for run in instance.running:
         used.update(run.allocation)
@@ -422,7 +429,7 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
 
 
 def _check_memory(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
-    """A note for nodes whose memory in use is not that of the jobs that were read."""
+    """Note nodes whose memory in use differs from the sum of the jobs that were read."""
     known = {job.full_id: job for job in seen.jobs}
     used: Counter[str] = Counter()
     for run in instance.running:

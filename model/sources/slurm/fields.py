@@ -108,7 +108,8 @@ JOBS = (
     _row("job", "het job", "het_job_id", "HetJobId"),
     _row("job", "threads per core", "threads_per_core"),
     _row("job", "contiguous nodes", "contiguous", "Contiguous", "named", "false no 0"),
-    _row("job", "leaf switches", "required_switches", "Switches", "named", "0"),
+    _row("job", "leaf switches", "required_switches", "Switches"),
+    _row("job", "wait for switches", "maximum_switch_wait_time"),
     _row("job", "cores per socket", "cores_per_socket", "", "named"),
     _row("job", "sockets per node", "sockets_per_node", "Socks/Node", "named"),
     _row("job", "specialized cores", "core_spec thread_spec", "CoreSpec", "named"),
@@ -135,7 +136,7 @@ JOBS = (
         "current_working_directory cpu_frequency_minimum cpu_frequency_maximum "
         "cpu_frequency_governor derived_exit_code exit_code extra failed_node federation_origin "
         "federation_siblings_active gres_detail group_id group_name het_job_id_set het_job_offset "
-        "job_size_str last_sched_evaluation maximum_switch_wait_time network nice preempt_time "
+        "job_size_str last_sched_evaluation network nice preempt_time "
         "preemptable_time priority_by_partition profile requeue resize_time restart_cnt "
         "restart_count scheduled_nodes scheduled_nodes_time selinux_context show_flags "
         "standard_error standard_input standard_output stderr_expanded stdin_expanded "
@@ -212,7 +213,7 @@ PARTITIONS = (
     _row("partition", "nodes of one user", "", "ExclusiveUser", "named", "no"),
     _row("partition", "least loaded first", "", "LLN", "named", "no"),
     _row("partition", "reservation required", "", "ReqResv", "named", "no"),
-    _row("partition", "preemption", "", "PreemptMode", "named", "off"),
+    _row("partition", "preemption", "", "PreemptMode"),
     _row("partition", "defaults of gres", "defaults.job", "JobDefaults", "named"),
     _row("partition", "beyond the limit", "maximums.over_time_limit", "OverTimeLimit"),
     _row("partition", "kinds of resources", "select_type", "SelectTypeParameters", "named",
@@ -271,7 +272,7 @@ def _rows(kind: RecordKind) -> Mapping[str, PrintedField]:
 
 @cache
 def known_names(kind: RecordKind, *, text: bool) -> frozenset[str]:
-    """Every field that a form may have, read or not."""
+    """Return every field that a form may have, read or not."""
     rows = (row for row in FIELDS if row.of == kind)
     return frozenset(name for row in rows for name in (row.text if text else row.json))
 
@@ -307,7 +308,7 @@ class SlurmRecord:
         return None
 
     def named(self) -> Iterator[tuple[str, str]]:
-        """Return the facts that have a value but that no method takes into account."""
+        """Yield the facts that have a value but that no method takes into account."""
         for row in _rows(self.kind).values():
             if row.outcome == "named" and (value := self.get(row.what)) is not None:
                 value = number(value) if isinstance(value, Mapping) else value
@@ -317,7 +318,7 @@ class SlurmRecord:
                     yield row.what, shown
 
     def unknown(self) -> Iterator[str]:
-        """Return the fields that the table of known fields lacks."""
+        """Yield the fields that the table of known fields lacks."""
         known = known_names(self.kind, text=self.is_text)
         for name in _paths(self.fields, known):
             if name not in known:
@@ -332,7 +333,7 @@ def _at(fields: Mapping[str, Any], name: str) -> Any:
 
 
 def _paths(fields: Mapping[str, Any], known: frozenset[str], above: str = "") -> Iterator[str]:
-    """Names of the fields, of records in records those that the table goes into."""
+    """Yield the names of the fields, for nested records those that the table has."""
     for name, value in fields.items():
         path = f"{above}{name}"
         if isinstance(value, Mapping) and any(other.startswith(f"{path}.") for other in known):

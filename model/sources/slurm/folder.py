@@ -52,8 +52,14 @@ _FAILED = re.compile(
 )
 #: Settings that are read as numbers.
 _SIZES = ("defmempernode", "defmempercpu")
-_COUNTS, _SECONDS = ("maxarraysize",), ("killwait", "overtimelimit")
+_COUNTS, _SECONDS = ("maxarraysize", "priorityweightage"), ("killwait", "overtimelimit")
+_TIMES = ("prioritymaxage", "prioritycalcperiod")
 _NO_JOBS = re.compile(r"^No jobs in the system", re.MULTILINE)
+#: Answers of commands whose subject the cluster does not have, with an error's prefix at times.
+_NOTHING_THERE = re.compile(
+    r"No topology information available|accounting[ _]storage|not running a supported",
+    re.IGNORECASE,
+)
 #: Tables for people, in which sizes and limits are missing.
 _FOR_PEOPLE = re.compile(r"^\s*JOBID\s+PARTITION\s+NAME\b", re.MULTILINE)
 _JOBS = "squeue --json, or scontrol show job -d -o"
@@ -73,11 +79,11 @@ def read_folder(folder: Path) -> SlurmState:
 
 
 def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -> SlurmState:
-    """Everything that texts say, JSON before text forms of one kind; source: for messages.
+    """Return the state in these texts, JSON before text forms of one kind; source: for messages.
 
-    zone: of times without one, None: as sdiag says, else UTC.
+    zone: of times without one, None: as in sdiag, else UTC.
 
-    Raises InputError with everything that is wrong, and if no text is of Slurm.
+    Raises InputError with every error, and if no text is of Slurm.
     """
     texts = [text for text in given if text.content.strip()]
     seen = SlurmState()
@@ -94,9 +100,10 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
     if problems:
         raise InputError(problems)
     if not (records or seen.settings):
-        names = "squeue, sinfo, scontrol and the like"
-        raise InputError([Problem(f"has no file of what {names} printed", source)])
+        names = "squeue, sinfo, scontrol or a similar command: save one there, such as squeue.txt"
+        raise InputError([Problem(f"has no file with the output of {names}", source)])
     if not _lists_jobs(texts, records):
+        _check_tables(texts)
         wrong = "no input lists the jobs: nodes in use would be taken as free"
         raise InputError([Problem(f"{wrong}; give {_JOBS}", source)])
     seen.jobs = order_of(seen.jobs)
@@ -116,15 +123,21 @@ def _lists_jobs(texts: Iterable[Text], records: Mapping[RecordKind, list[SlurmRe
     )
 
 
+def _check_tables(texts: Iterable[Text]) -> None:
+    """Raise InputError for a table for people in place of the records of jobs."""
+    for text in texts:
+        start = text.content[:4096]
+        if _FOR_PEOPLE.search(start) and not _STARTS.search(start):
+            wrong = "is a table of squeue, without the sizes and limits of jobs"
+            raise InputError([Problem(f"{wrong}; give {_JOBS}", text.source)])
+
+
 def _check_printed(text: Text) -> None:
-    """Raise InputError for an error message, or a table for people, in place of records."""
-    start = text.content[:4096]
-    if failed := _FAILED.search(start):
+    """Raise InputError for an error message in place of records."""
+    failed = _FAILED.search(text.content[:4096])
+    if failed and not _NOTHING_THERE.search(failed[0]):
         wrong = f"has an error of Slurm and no listing: {failed[0].strip()[:200]!r}"
         raise InputError([Problem(f"{wrong}; run the command again", text.source)])
-    if _FOR_PEOPLE.search(start) and not _STARTS.search(start):
-        wrong = "is a table of squeue, without the sizes and limits of jobs"
-        raise InputError([Problem(f"{wrong}; give {_JOBS}", text.source)])
 
 
 def _check_document(document: Mapping[str, Any], source: str) -> None:
@@ -138,7 +151,7 @@ def _check_document(document: Mapping[str, Any], source: str) -> None:
 
 
 def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmRecord]]) -> None:
-    """One text, by what it begins as; texts of no known kind are passed over."""
+    """Read one text by its first line; unknown kinds are ignored."""
     content = text.content
     if text.is_json:
         document = json_of(text)
@@ -188,6 +201,8 @@ def _checked_settings(text: Text) -> dict[str, str]:
                 values.megabytes(value)
             elif name.lower() in _COUNTS:
                 values.number(value)
+            elif name.lower() in _TIMES:
+                values.clock_seconds(value)
             elif name.lower() in _SECONDS:  # "30 sec"
                 values.number(value.partition(" ")[0])
         except ValueError as error:
@@ -305,7 +320,9 @@ def _unread(record: SlurmRecord, error: Exception) -> str:
 
 
 def printed_at(seen: SlurmState) -> int | None:
-    """Seconds since 1970 at which it was printed, as well as the records tell; None: not at all."""
+    """Return the seconds since 1970 at which the texts were printed, by their records; None if
+    unknown.
+    """
     if seen.now is not None:
         return seen.now
     passed = [

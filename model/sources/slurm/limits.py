@@ -30,7 +30,6 @@ _NOT_MODELLED = {
     "grpwall": "GrpWall",
     "maxtresrunminspu": "MaxTRESRunMinsPU",
     "maxtresrunminspa": "MaxTRESRunMinsPA",
-    "preempt": "Preempt",
 }
 _KNOWN = re.compile(
     r"(?<![\w/])(Grp(?:TRES|Jobs|Wall|TRESMins|TRESRunMins)|Max(?:Jobs|TRES|Wall)P?[UAJN]*|"
@@ -39,7 +38,7 @@ _KNOWN = re.compile(
 
 
 def read_limits(text: Text) -> list[SlurmLimit]:
-    """Limits of ``sacctmgr -P show qos``, ``show assoc`` or ``scontrol show assoc_mgr``."""
+    """Return limits of ``sacctmgr -P show qos``, ``show assoc`` or ``scontrol show assoc_mgr``."""
     if "Association Manager" in text.content[:4096]:
         return list(_of_manager(text))
     rows = table_of(text)
@@ -57,7 +56,7 @@ def _cells(row: Mapping[str, str]) -> dict[str, str]:
 
 
 def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
-    """Associations; with ``tree`` accounts are indented by their level."""
+    """Yield associations; with ``tree`` accounts are indented by their level."""
     above: list[tuple[int, str]] = []
     for row in rows:
         written = row["account"]
@@ -92,7 +91,7 @@ def _of_manager(text: Text) -> Iterator[SlurmLimit]:
 
 
 def _in_use_removed(cell: str) -> str:
-    """``cpu=8,mem=N`` of ``cpu=8(2),mem=N(0)``."""
+    """Return limits without use: ``cpu=8,mem=N`` of ``cpu=8(2),mem=N(0)``."""
     return re.sub(r"\([^)]*\)", "", cell)
 
 
@@ -221,7 +220,7 @@ def _add(
 def _amounts(
     row: SlurmLimit, tres_names: Iterable[str], job_names: Iterable[str]
 ) -> tuple[dict[str, float], list[str]]:
-    """Amounts by the names of the model, and resources whose limits are not modelled."""
+    """Return amounts by the names of the model, and resources whose limits are not modelled."""
     found: dict[str, float] = {}
     left: list[str] = []
     for key in tres_names:

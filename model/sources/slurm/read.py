@@ -25,7 +25,7 @@ _HELD = ("jobhelduser", "jobheldadmin", "jobholdmaxrequeue")
 
 
 def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
-    """One job; ValueError for a value that cannot be read."""
+    """Return one job; raises ValueError for an unreadable value."""
     get = record.get
     number, task, tasks = _ids(record)
     priority = values.whole(get("priority"))
@@ -69,7 +69,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
 
 
 def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
-    """Id, task and pending tasks: ``517``, 3, ``""`` or ``26``, None, ``1-10%2``."""
+    """Return id, task and pending tasks: ``517``, 3, ``""`` or ``26``, None, ``1-10%2``."""
     get = record.get
     if (number := values.whole(get("id"))) is None or number < 0:
         raise ValueError("a job without a number")
@@ -84,7 +84,7 @@ def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
 
 
 def _user(value: Any) -> str:
-    """``root`` of ``root(0)``."""
+    """Return a user name: ``root`` of ``root(0)``."""
     return re.sub(r"\(\d+\)$", "", values.text(value))
 
 
@@ -123,7 +123,7 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
 
 
 def _memory(record: SlurmRecord) -> tuple[float | None, float | None]:
-    """MB of a node and of a CPU, None if not requested."""
+    """Return the MB of a node and of a CPU, None if not requested."""
     found = []
     for what in ("memory per node", "memory per cpu"):
         raw = record.get(what)
@@ -135,7 +135,7 @@ def _memory(record: SlurmRecord) -> tuple[float | None, float | None]:
 
 
 def _node_counts(count: Any, most: Any) -> tuple[int, int | None]:
-    """Nodes at least and at most of ``2-4``, or of two numbers."""
+    """Return minimum and maximum number of nodes of ``2-4``, or of two numbers."""
     if isinstance(count, str) and (found := re.fullmatch(r"(\d+)(?:-(\d+))?", count.strip())):
         return int(found[1]), None if found[2] is None else int(found[2])
     return values.whole(count) or 1, values.whole(most) or None
@@ -162,11 +162,12 @@ def _places(record: SlurmRecord) -> SlurmJobPlaces:
         values.host_list(get("excluded nodes")),
         kind,
         values.text(get("reservation")),
+        *values.switches(get("leaf switches"), get("wait for switches")),
     )
 
 
 def _held_gres(record: SlurmRecord) -> dict[str, int]:
-    """Generic resources that a job has in all, by ``gpu:a100`` and ``gpu``."""
+    """Return the generic resources that a job has in total, by ``gpu:a100`` and ``gpu``."""
     held = values.tres(record.get("tres allocated"))
     return {
         name.removeprefix("gres/"): int(amount)
@@ -176,7 +177,7 @@ def _held_gres(record: SlurmRecord) -> dict[str, int]:
 
 
 def _allocation(record: SlurmRecord, size: SlurmJobSize) -> tuple[dict[str, int], dict[str, float]]:
-    """CPUs and MB by node of a job that runs; CPUs 0 if no input has them by node."""
+    """Return CPUs and MB by node of a running job; CPUs are 0 if no input has them by node."""
     found = record.get("allocation")
     if isinstance(found, Mapping):
         return _json_allocation(found)
@@ -213,7 +214,7 @@ def _json_allocation(found: Mapping[str, Any]) -> tuple[dict[str, int], dict[str
 
 
 def _cores(sockets: Any) -> int:
-    """Cores of a node that are allocated."""
+    """Return the allocated cores of a node."""
     parts = sockets.values() if isinstance(sockets, Mapping) else sockets or ()
     total = 0
     for socket in parts:
@@ -225,7 +226,7 @@ def _cores(sockets: Any) -> int:
 
 
 def node_of(record: SlurmRecord) -> SlurmNode:
-    """One node; ValueError for a value that cannot be read."""
+    """Return one node; raises ValueError for an unreadable value."""
     get = record.get
     flags = values.words(get("state flags"))
     cpus = values.whole(get("usable cpus")) or values.whole(get("cpus")) or 1
@@ -258,7 +259,7 @@ _WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
 
 
 def partition_of(record: SlurmRecord) -> SlurmPartition:
-    """One partition; ValueError for a value that cannot be read."""
+    """Return one partition; raises ValueError for an unreadable value."""
     get = record.get
     who = [(what, values.text(get(what))) for what in _WHO if get(what) is not None]
     named = [*record.named(), *((what, text) for what, text in who if text.lower() != "all")]
@@ -282,6 +283,8 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         _finite(values.megabytes(get("memory of a cpu"))),
         values.text(get("qos")),
         tuple(named),
+        values.text(get("preemption")),
+        values.whole(get("job factor")) or 0,
     )
 
 
@@ -290,7 +293,7 @@ def _finite(size: float | None) -> float | None:
 
 
 def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation:
-    """One reservation; ValueError for a value that cannot be read."""
+    """Return one reservation; raises ValueError for an unreadable value."""
     get = record.get
     flags = get("flags")
     start, end = (values.stamp(get(what), zone) for what in ("start", "end"))
@@ -313,7 +316,7 @@ def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation
 
 
 def _users_of(record: SlurmRecord) -> tuple[str, ...]:
-    """Users of a reservation; ("all",) if its accounts or groups, or excluded users, decide."""
+    """Return the users of a reservation; ("all",) if accounts, groups or excluded users decide."""
     users = tuple(name.strip() for name in values.text(record.get("users")).split(",") if name)
     others = any(values.text(record.get(what)) for what in ("accounts", "groups"))
     if others or not users or any(name.startswith("-") for name in users):

@@ -39,18 +39,22 @@ BY_NODE = "Nodes"
 
 
 def json_of(text: Text) -> dict[str, Any]:
-    """The document of a JSON text; InputError for one that cannot be read."""
+    """Return the content of a JSON text; raises InputError if it cannot be read."""
     try:
         found = json.loads(text.content)
     except (ValueError, RecursionError) as error:
-        raise InputError([Problem(f"is no JSON: {error}", text.source)]) from None
+        wrong = f"is no JSON ({error}): give the output of squeue --json or sinfo --json"
+        raise InputError([Problem(wrong, text.source)]) from None
     if not isinstance(found, dict):
-        raise InputError([Problem("is JSON without jobs or nodes", text.source)])
+        wrong = "is JSON without jobs or nodes: give the output of squeue --json or sinfo --json"
+        raise InputError([Problem(wrong, text.source)])
     return found
 
 
 def version_of(document: Mapping[str, Any]) -> str:
-    """``22.05.8`` of the meta member of a JSON document, "" if it has none."""
+    """Return the version in the meta member of a JSON document such as ``22.05.8``, "" if it has
+    none.
+    """
     meta = document.get("meta")
     if not isinstance(meta, Mapping):
         return ""
@@ -60,7 +64,7 @@ def version_of(document: Mapping[str, Any]) -> str:
 
 
 def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmRecord]:
-    """The records of a JSON document, of all kinds."""
+    """Yield the records of a JSON document, of all kinds."""
     for root, kind in ROOTS.items():
         listed = document.get(root)
         # Reservations and licences have a list in 23.02, later too.
@@ -71,7 +75,9 @@ def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmR
 
 
 def records_of_text(text: Text) -> Iterator[SlurmRecord]:
-    """The records of ``scontrol show job|node|partition|reservation|licenses``, -o or not."""
+    """Yield the records of ``scontrol show job|node|partition|reservation|licenses``, -o or
+    not.
+    """
     block: list[str] = []
     first = 0
     lines = text.content.splitlines()
@@ -124,7 +130,7 @@ def settings_of(text: Text) -> dict[str, str]:
 
 
 def table_of(text: Text) -> list[dict[str, str]]:
-    """Rows of a parsable table (``-P``), by the names of its first line, in small letters."""
+    """Return the rows of a parsable table (``-P``), by the column names in lower case."""
     lines = [line for line in text.content.splitlines() if line.strip()]
     if not lines:
         return []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...job import HostRequest
-from .seen import SlurmJob, SlurmJobSize
+from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import SlurmSite, feature_name, gres_resource, is_gpu, licence_name, some
 
 
@@ -28,6 +28,8 @@ class Requested:
     exclusive: bool = False
     #: GPU requirement in the form of -gpu, "" if none.
     gpu: str = ""
+    #: Content of cu[], "" if none.
+    units: str = ""
     #: Requested nodes in the form of -m.
     hosts: tuple[HostRequest, ...] = ()
     #: Sentences: by these it may have another start.
@@ -35,10 +37,11 @@ class Requested:
 
     @property
     def res_req(self) -> tuple[str, ...]:
-        """The requirement string, () if there is none."""
+        """Return the requirement strings, () if there is none."""
         parts = [f"select[{' && '.join(self.selects)}]"] if self.selects else []
         parts += [f"rusage[{':'.join(self.uses)}]"] if self.uses else []
         parts += [f"span[{self.span}]"] if self.span else []
+        parts += [f"cu[{self.units}]"] if self.units else []
         return (" ".join(parts),) if parts else ()
 
 
@@ -52,6 +55,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _licences(job.places.licences, found)
     _nodes(job, facts, found)
     _sharing(job, facts, found)
+    _switches(job.places, facts, found)
     found.omitted += [f"{what} ({value})" for what, value in job.named]
     if job.places.preferred:
         found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
@@ -64,7 +68,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
 
 
 def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
-    """Slots and span of tasks, CPUs and nodes."""
+    """Set slots and span from tasks, CPUs and nodes."""
     factor = facts.threads if size.one_thread else 1
     of_task = size.cpus_per_task * factor
     nodes, cpus = size.nodes, size.cpus * factor
@@ -105,7 +109,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
 
 
 def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
-    """Memory of a node or of a CPU; a job that requests none has its nodes to itself."""
+    """Set the memory of a node or of a CPU; a job that requests none has its nodes exclusively."""
     size = job.size
     per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
     if per_node is None and per_cpu is None and not size.all_memory:
@@ -124,7 +128,7 @@ def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
 def default_memory(
     partitions: tuple[str, ...], facts: SlurmSite
 ) -> tuple[float | None, float | None]:
-    """DefMemPerNode and DefMemPerCPU that count: a partition's before the cluster's."""
+    """Return DefMemPerNode and DefMemPerCPU in force: a partition's before the cluster's."""
     for name in partitions[:1]:
         item = facts.partitions.get(name)
         if item is not None and (item.memory_per_node or item.memory_per_cpu):
@@ -198,7 +202,7 @@ def _licences(text: str, found: Requested) -> None:
 
 
 def licence_counts(text: str) -> Iterator[tuple[str, int]]:
-    """Name and number of each licence of ``foo:2,bar``; the first of those with ``|`` between."""
+    """Yield name and number of each licence of ``foo:2,bar``; of ``a|b`` only the first."""
     for part in text.partition("|")[0].replace(";", ",").split(","):
         name, _, count = part.strip().partition(":")
         if name:
@@ -236,3 +240,20 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.omitted.append(f"--exclusive={kind}: taken as sharing nodes with all jobs")
     elif kind == "shared":
         found.omitted.append("-s (--oversubscribe): taken as sharing no CPU")
+
+
+def _switches(places: SlurmJobPlaces, facts: SlurmSite, found: Requested) -> None:
+    """Leaf switches of --switches, as compute units."""
+    count, wait = places.switches, places.switch_wait
+    if not count:
+        return
+    if not facts.leaf:
+        found.omitted.append(f"--switches={count}: no input has the switches")
+        return
+    found.units = f"type={facts.leaf}:maxcus={count}"
+    if wait is None or not math.isinf(wait):
+        time = "max_switch_wait" if wait is None else f"{wait / 60:g} minutes"
+        found.omitted.append(
+            f"--switches={count}: planned on at most {count}; Slurm takes any number of switches "
+            f"once the job has waited for {time}"
+        )

@@ -20,7 +20,7 @@ from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
 from .requests import requested_of
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
-from .site import site_of
+from .site import site_of, size_and_partition
 
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
@@ -59,14 +59,15 @@ _QUIET = _names(
 _NAMED = _names(
     "bb bbf cluster-constraint clusters contiguous core-spec cores-per-socket cpus-per-gpu "
     "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core "
-    "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job switches "
+    "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job "
     "thread-spec tmp tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
     "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus-per-node "
     "gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes ntasks ntasks-per-node "
-    "oversubscribe partition prefer priority qos reservation threads-per-core time time-min"
+    "oversubscribe partition prefer priority qos reservation switches threads-per-core time "
+    "time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
 _IN_TIME = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
@@ -108,7 +109,7 @@ def has_directives(text: str) -> bool:
 
 
 def script_named(line: str) -> str:
-    """The script that a line of sbatch names, "" if it names none."""
+    """Return the script that an sbatch line names, "" if it names none."""
     return _line_of(line).script
 
 
@@ -120,11 +121,10 @@ def sbatch_submission(
     script: str | None = None,
     script_name: str = "",
 ) -> Submission:
-    """What a line of sbatch submits now, as the last job of its partition.
+    """Return the jobs that an sbatch line submits now, as the last jobs of its partition.
 
-    line: options with the word sbatch in front, or a script. script: the text of the script that
-    it names; script_name: its name in messages. Raises InputError with everything that is
-    wrong.
+    line: options after the word sbatch, or a script. script: text of the script that `line`
+    names; script_name: its name in messages. Raises InputError with every error.
     """
     found = SbatchLine() if has_directives(line) and "\n" in line else _line_of(line)
     text = line if has_directives(line) and "\n" in line else script
@@ -160,7 +160,9 @@ def _line_of(line: str) -> SbatchLine:
 
 
 def _read_script(found: SbatchLine, text: str) -> None:
-    """The directives of a script, up to its first command; its own options count first."""
+    """Read the directives of a script, up to its first command; options of sbatch precede
+    them.
+    """
     for number, line in enumerate(text.splitlines(), start=1):
         directive = _DIRECTIVE.match(line)
         if directive is not None:
@@ -214,7 +216,7 @@ def _name_and_value(word: str) -> tuple[str, str | None]:
 
 
 def _read(found: SbatchLine, name: str, reader: Callable[[str], Any], default: Any = None) -> Any:
-    """The value of an option, read; what is wrong with it is added to the problems."""
+    """Return the value of an option; an error is added to the problems."""
     if name not in found.given:
         return default
     try:
@@ -276,7 +278,7 @@ def _megabytes(text: str) -> float:
 
 
 def _gpus(text: str) -> dict[str, int]:
-    """``2`` or ``a100:2`` of --gpus as generic resources."""
+    """Return ``2`` or ``a100:2`` of --gpus as generic resources."""
     found: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         kind, colon, count = part.rpartition(":")
@@ -300,6 +302,7 @@ def _places(found: SbatchLine) -> SlurmJobPlaces:
         _read(found, "exclude", values.host_list, ()),
         sharing,
         "",
+        *_read(found, "switches", values.switches, (0, None)),
     )
 
 
@@ -310,8 +313,6 @@ def _job_of(
     given, site = found.given, site_of(instance)
     partitions = tuple(filter(None, given.get("partition", "").split(",")))
     partitions = partitions or (instance.params.default_queue,)
-    notes = [f"{ASSUMED}it has the lowest priority of its partition: give --priority for another"]
-    notes = [] if "priority" in given else notes
     try:
         size = _size(found)
     except ValueError as error:
@@ -336,6 +337,8 @@ def _job_of(
     if "qos" in given and any(limit.name.startswith("qos_") for limit in instance.limits):
         omitted.append(f"limits of --qos {given['qos']}")
     account = given.get("account", "default")
+    default, note = _priority_of(instance, size, partitions[0])
+    notes = [] if "priority" in given else [note]
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
         queue=_queue_of(instance, partitions, omitted), res_req=requested.res_req,
@@ -345,12 +348,22 @@ def _job_of(
         begin=begin if begin is not None and begin > now else None,
         deadline=min((at for at in (deadline, closes) if at is not None), default=None),
         reservation=reservation,
-        priority=_read(found, "priority", int, instance.params.default_priority),
+        priority=_read(found, "priority", int, default),
         project=f"{account}/{given['qos']}" if "qos" in given else account,
         hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
         name=given.get("job-name", ""), dependency=condition, unheeded=tuple(omitted),
     )  # fmt: skip
     return job, array, notes
+
+
+def _priority_of(instance: Instance, size: SlurmJobSize, partition: str) -> tuple[int, str]:
+    """Return the priority of a job that asks for none, and a note on it."""
+    parts = size_and_partition(instance)
+    if parts is None:
+        lowest = "it has the lowest priority of its partition: give --priority for another"
+        return instance.params.default_priority, f"{ASSUMED}{lowest}"
+    priority = parts.priority(size.nodes, size.cpus, partition)
+    return priority, f"{ASSUMED}it has priority {priority}, of its size and partition"
 
 
 def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:
@@ -366,7 +379,7 @@ def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str
 def _reservation(
     instance: Instance, found: SbatchLine, omitted: list[str]
 ) -> tuple[str, int | None]:
-    """The reservation of --reservation and its end, by which the job has to end."""
+    """Return the reservation of --reservation and its end, by which the job must end."""
     name = found.given.get("reservation", "")
     if not name:
         return "", None
@@ -382,7 +395,7 @@ def _reservation(
 
 
 def _time_limit(text: str) -> int | None:
-    """Seconds in whole minutes; None if there is no limit."""
+    """Return a time limit in seconds, in whole minutes; None if there is no limit."""
     if text.strip().upper() in ("UNLIMITED", "INFINITE"):
         return None
     return -(-values.clock_seconds(text) // 60) * 60
@@ -396,7 +409,7 @@ def _tasks(instance: Instance, text: str) -> ArraySpec:
 
 
 def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: SbatchLine) -> str:
-    """The dependency in the words of bsub -w, by the jobs that run and wait."""
+    """Return the dependency in the form of bsub -w, by the running and waiting jobs."""
     here = (*(item.job for item in instance.running), *instance.pending)
     listed: dict[str, list[SlurmJob]] = {}
     for job in here:
@@ -413,7 +426,9 @@ def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: Sb
 
 
 def _instant(instance: Instance, text: str) -> int:
-    """Seconds from the origin of ``now+1hour``, ``16:00``, a date or ``2026-11-27T12:00``."""
+    """Return the seconds from the origin of ``now+1hour``, ``16:00``, a date or
+    ``2026-11-27T12:00``.
+    """
     word = text.strip()
     if found := _IN_TIME.fullmatch(word):
         unit = (found[2] or "seconds")[:1].lower()

@@ -59,6 +59,10 @@ class SlurmJobPlaces:
     sharing: str = ""
     #: Name of the reservation (--reservation), "" if none.
     reservation: str = ""
+    #: Maximum number of leaf switches (--switches), 0 for any number.
+    switches: int = 0
+    #: Seconds for which the job waits for this number of switches, None if the cluster says.
+    switch_wait: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +202,10 @@ class SlurmPartition:
     qos: str = ""
     #: (what, value) of rules about its jobs that no method takes into account.
     named: tuple[tuple[str, str], ...] = ()
+    #: How its running jobs are preempted, "" if as the cluster says.
+    preempt_mode: str = ""
+    #: Factor of the partition's part of priorities (PriorityJobFactor).
+    job_factor: int = 1
 
 
 @dataclass(frozen=True, slots=True)

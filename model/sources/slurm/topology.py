@@ -10,6 +10,8 @@ from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .seen import SlurmState, SlurmSwitch
 
+#: Type of the units that are leaf switches.
+LEAF = "leaf"
 SWITCHES = re.compile(r"^\s*SwitchName=", re.MULTILINE | re.IGNORECASE)
 _FACT = re.compile(r"(\w+)=(\S*)")
 
@@ -66,7 +68,7 @@ def units_of(seen: SlurmState, notes: Remarks) -> tuple[tuple[str, ...], tuple[C
 
 
 def _type(height: int) -> str:
-    return f"level{height}" if height else "leaf"
+    return f"level{height}" if height else LEAF
 
 
 def _names(switches: Mapping[str, SlurmSwitch], nodes: set[str]) -> dict[str, str]:

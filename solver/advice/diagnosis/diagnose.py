@@ -1,8 +1,9 @@
-"""Starving jobs, their causes in the configuration, and the cost of each remedy.
+"""Diagnosis of starving jobs: their causes in the configuration, and the cost of each remedy.
 
-The simulated scheduler is run from now as configured. A job starves if its start is later than the
-instant at which its slots are free together in priority order. Each rule that the job meets is then
-changed alone and the simulation repeated: a change that brings the job forward shows its cause.
+The scheduler is simulated from now as configured. A job starves if it starts later than the instant
+at which its slots are free together, with jobs in dispatch order. Each rule that concerns the job
+is then changed alone and the simulation is repeated. A change by which the job starts earlier shows
+the cause.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from itertools import chain, combinations
 from pathlib import Path
 from time import monotonic
 
-from ....model.configuration import Queue
+from ....model.configuration import Queue, without_growth
 from ....model.display import HOUR, WEEK
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
 from ....model.job import Job
+from ....model.omissions import no_pending_job
 from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
 from ...budget import Budget, OutOfTime
@@ -62,53 +64,60 @@ from .surroundings import (
 from .without_rules import without_limits, without_rules
 
 Starts = Mapping[str, int]
-#: Runs that look for members of a rule that need not be changed.
+#: Maximum number of simulations that look for members of a rule that need no change.
 MAX_LEFT_OUT = 24
-#: A start later by no more than this is as good (seconds, and a share of the gain).
+#: Largest difference of two starts that count as equal: seconds, and share of the gain.
 ALIKE, ALIKE_SHARE = 120, 0.03
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A job that is to start sooner: today's start (None if never), the latest that helps."""
+    """A job that should start earlier, with the bounds of useful starts in seconds."""
 
+    #: Id of the job.
     job: str
+    #: Requested slots.
     slots: int
+    #: Start as configured, None if it never starts.
     today: int | None
+    #: Latest start that counts as an improvement.
     latest: int
+    #: Instant at which the slots of the job are free.
     earliest: int
 
 
 @dataclass(slots=True)
 class Simulations:
-    """Starts by change, each change run once."""
+    """Simulated starts by change; each change is simulated once."""
 
+    #: Instance as configured.
     instance: Instance
+    #: Time limit of all simulations together.
     budget: Budget
-    #: Starts as configured.
+    #: Start of each job as configured, by id.
     today: Starts = field(default_factory=dict)
-    #: Hosts of each job, too.
+    #: Start and hosts of each job as configured, by id.
     placed: Mapping[str, PlannedJob] = field(default_factory=dict)
-    #: Why jobs wait as configured.
+    #: Reason why each job waits as configured, by id.
     waiting: Mapping[str, str] = field(default_factory=dict)
-    #: Whether a limit kept a run from its end.
+    #: Whether a limit stopped a simulation before its end.
     cut: bool = False
-    #: Simulated changes, by key.
+    #: Simulated changes by key.
     changes: dict[str, SettingChange] = field(default_factory=dict)
-    #: Called before each run.
+    #: Function that is called before each simulation.
     before: Callable[[], None] = lambda: None
     _known: dict[str, Starts] = field(default_factory=dict)
     _given_up: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def begin(self) -> None:
-        """Run the scheduler as configured."""
+        """Simulate the scheduler as configured."""
         found = self._run(self.instance)
         if found is not None:
             self.placed, self.waiting = found.starts, found.waiting
             self.today = _starts(found)
 
     def unlimited(self) -> Mapping[str, PlannedJob]:
-        """Starts and places as configured but for limits and windows; none where there are none."""
+        """Return starts and hosts without limits and windows; {} if the instance has none."""
         changed = without_limits(self.instance)
         if changed == self.instance or self.budget.stopped():
             return {}
@@ -117,15 +126,15 @@ class Simulations:
 
     @property
     def tried(self) -> int:
-        """The number of simulated changes."""
+        """Return the number of simulated changes."""
         return len(self.changes)
 
     def starts(self, key: str) -> Starts:
-        """Starts of the pending jobs under a change that was run to its end; else none."""
+        """Return the starts under a change that was simulated to its end, by job id; else {}."""
         return self._known.get(key, {})
 
     def start(self, change: SettingChange, wanted: Target, latest: int) -> int | None:
-        """The start of a job under a change, None if it is later than `latest`."""
+        """Return the start of a job under a change, None if it is later than `latest`."""
         key = change.key
         if key not in self._known and self._given_up.get((key, wanted.job), -1) < latest:
             if self.budget.stopped():
@@ -161,7 +170,7 @@ class Simulations:
         return found
 
     def remedies(self, probe: Probe, wanted: Target) -> list[Remedy]:
-        """The smallest changes of a probe under which the job starts early enough."""
+        """Return the smallest change of a probe under which the job starts early enough, or []."""
         full = self.start(probe.steps[-1], wanted, wanted.latest)
         if full is None:
             return []
@@ -195,7 +204,10 @@ class Simulations:
         enough: int,
         whole: Callable[[SettingChange], SettingChange],
     ) -> Probe:
-        """The probe of few of its members; whole: what is changed beside them, with them."""
+        """Return the probe restricted to the members that must change, by bisection.
+
+        whole: function that combines a step of the probe with the other changes.
+        """
         some, kept, tried = probe.of_some, list(range(probe.members)), 0
         size = len(kept) // 2
         while some is not None and size and tried < MAX_LEFT_OUT:
@@ -212,7 +224,9 @@ class Simulations:
         return probe if some is None or len(kept) == probe.members else some(kept)
 
     def smallest(self, steps: Sequence[SettingChange], wanted: Target) -> int:
-        """The place of the smallest change that is as good as the last, which helps; bisected."""
+        """Return the index of the smallest change that helps as much as the last one, by
+        bisection.
+        """
         full = self.starts(steps[-1].key)[wanted.job]
         enough = full + self._alike(full, wanted)
         low, high = 0, len(steps) - 1
@@ -280,14 +294,14 @@ class Simulations:
 
 
 def _in_place(chosen: Sequence[SettingChange], at: int, change: SettingChange) -> SettingChange:
-    """The changes with another one in one place."""
+    """Return the joined changes with one of them replaced."""
     return joined(*chosen[:at], change, *chosen[at + 1 :])
 
 
 def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Remedy, ...]:
-    """The best of each kind: the earliest start first, of like ones the cause that says most.
+    """Return the best remedy of each kind: earliest start first, equal starts by kind of cause.
 
-    One by which another job would never start is no remedy where there is another one.
+    A remedy that prevents the start of another job is dropped if there is any other.
     """
     if not remedies:
         return ()
@@ -311,11 +325,12 @@ def _starts(run: ConfiguredRun) -> Starts:
 
 
 def ideal_plan(instance: Instance, budget: Budget) -> Plan:
-    """Every job in its turn where its slots are first free together (time-based reservation).
+    """Return the plan with each job, in dispatch order, at the first instant at which its slots are
+    free.
 
-    Of the rules of the instance those are left out that keep jobs from slots that are free: limits,
-    windows, intervals, thresholds, hosts that are closed. Shares and priorities decide whose turn
-    it is, and a job gets the memory and the places that it asks for.
+    The plan is time-based. Rules that keep jobs from free slots are dropped: limits, windows,
+    intervals, thresholds and closed hosts. Shares and priorities decide the order. Jobs get the
+    memory and the hosts that they request.
     """
     if budget.stopped():
         return nothing_planned(instance, "time-based")
@@ -326,11 +341,11 @@ def ideal_plan(instance: Instance, budget: Budget) -> Plan:
 def optimistic_starts(
     instance: Instance, jobs: Sequence[Job], budget: Budget
 ) -> tuple[list[tuple[Job, int]], bool]:
-    """Return the best start of each job under one changed rule, in seconds, as far as known.
+    """Return the best start of each job under one changed rule, in seconds, and whether some are
+    missing.
 
     The changes are: the job requests slots only; all queues and users are equal; no user's running
-    jobs occupy most of the cluster. Jobs not examined in time are omitted; the second value says
-    whether there may be some.
+    jobs occupy most of the cluster. Jobs that are not examined in time are omitted.
     """
     plain = without_rules(instance)
     queues = tuple(replace(q, res_req="", hosts=(), excluded_hosts=()) for q in plain.queues)
@@ -358,16 +373,14 @@ def optimistic_starts(
 
 
 def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | None:
-    """Return the instance with jobs in order of submission; None if the order is the same
-    already.
-    """
+    """Return a plan with jobs in order of submission; None if that is the configured order."""
     most = user_with_most(instance)
     several = len({queue.priority for queue in instance.queues}) > 1
     if budget.stopped() or not (most or several or has_policy(instance)):
         return None
     running = tuple(run for run in plain.running if run.job.user != most)
     queues = tuple(_equal(queue) for queue in plain.queues)
-    params = replace(plain.params, job_priority_over_time=None)
+    params = without_growth(plain.params)
     world = replace(plain, queues=queues, partitions=(), running=running, params=params)
     limit = budget.time_share(0.3)
     return plan(world, "time-based", time_limit=limit, cancel=budget.cancel)
@@ -386,27 +399,29 @@ def _equal(queue: Queue) -> Queue:
     )
 
 
-#: A job starves that waits so much longer than its slots make it wait: seconds, dispatch cycles,
-#: and a share of its whole wait.
+#: Minimum excess of the wait over that for free slots, above which a job starves: seconds, dispatch
+#: cycles, and share of the whole wait.
 LEAST, MIN_CYCLES, MIN_SHARE = 1800, 5, 0.2
 #: Minimum share of the excess wait that a remedy removes.
 HELPS = 0.3
-#: And this share of one job, so that a remedy of another one is its own too.
+#: Minimum share of the excess wait that the remedy of another job must remove to serve as remedy of
+#: this job too.
 HELPS_TOO = 0.7
-#: Of jobs that start when their slots are free: waits (seconds) of which the reason is looked for,
-#: and the share of the wait that one change has to save.
+#: For jobs that start as soon as their slots are free: minimum wait (seconds) to be explained, and
+#: minimum share of the wait that one change must save.
 LONG_WAIT, SAVED = 1800, 1 / 3
-#: Such a job starves where one change saves so much (seconds, share) and so many others pass it.
+#: Such a job starves if one change saves this much (seconds, share) and this many jobs overtake it.
 STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
-#: Rules that are tried in pairs where none helps alone.
+#: Maximum number of rules that are tried in pairs if none helps alone.
 MAX_PAIRED = 8
-#: Seconds too long that are named although no single change helps, if they are half of the wait.
+#: Minimum excess of the wait (seconds) at which a job is reported although no single change helps;
+#: it must also be half of the wait.
 UNEXPLAINED = 7200
-#: Jobs for which all changes are tried, remedies that are kept of each.
+#: Maximum number of jobs for which all changes are tried, and of remedies of each job.
 MAX_JOBS, MAX_REMEDIES = 3, 4
-#: Causes beside which future allocations are tried, and for so many jobs at least.
+#: Causes for which future allocations are tried in addition, and minimum number of jobs with one.
 TIME_OF_RESERVATIONS, LOOK_AHEAD = frozenset({"reservation expires", "no reservation"}), 4
-#: Later than any start.
+#: A second later than any start.
 BEYOND_ANY_START = 1 << 60
 #: Wall seconds of the plan that proves a start.
 PROOF_TIME = 5.0
@@ -423,13 +438,13 @@ def diagnose(
     history: History | str | Path | None = None,
     drawing: Drawing = USUAL,
 ) -> Diagnosis:
-    """Which pending jobs starve, the cause as configured, and each remedy with its cost.
+    """Return which pending jobs starve, why, and the remedies with their costs for other jobs.
 
-    jobs: only these are looked at. most: for how many all changes are tried. time_limit: wall
-    seconds of everything together. cancel: set it to stop with what was found so far. on_progress:
-    called before each run of the scheduler. history: ended jobs, or a log of them, for when a job
-    will likely start today and under its first remedy, drawn as `drawing` says.
-    Raises InputError for a job that is not pending and a history that cannot be read.
+    jobs: ids of the jobs to examine, () for all. most: number of jobs for which all changes are
+    tried. time_limit: wall seconds of the whole diagnosis. cancel: set it to stop; the result then
+    has the jobs examined so far. on_progress: called before each simulation. history: finished
+    jobs, or a log of them, for forecast starts, today and under the first remedy. drawing: their
+    settings. Raises InputError for a job that is not pending and for an unreadable history.
     """
     _check(instance, jobs)
     stop = cancel or threading.Event()
@@ -445,7 +460,7 @@ def diagnose(
 def _check(instance: Instance, jobs: Sequence[str]) -> None:
     known = {job.id for job in instance.pending}
     problems = [
-        Problem(f"there is no pending job {name!r}{nearest(name, known)}")
+        Problem(no_pending_job(instance.omissions, name, nearest(name, known)))
         for name in jobs
         if name not in known
     ]
@@ -461,11 +476,11 @@ class _DiagnosisRun:
     runs: Simulations
     most: int
     on_progress: OnProgress | None
-    #: Every job where its slots are first free.
+    #: Plan with each job at the first instant at which its slots are free.
     ideal: Plan | None = None
     #: Starts in the simulation without limits and windows, by job.
     unlimited: Mapping[str, PlannedJob] = field(default_factory=dict)
-    #: The line, by job.
+    #: Position in the dispatch order by job id.
     order: Mapping[str, int] = field(default_factory=dict)
     #: State of each job without a start as configured, and the event it waits for.
     states: Mapping[str, tuple[State, str]] = field(default_factory=dict)
@@ -473,7 +488,7 @@ class _DiagnosisRun:
     notes: list[str] = field(default_factory=list)
 
     def run(self, names: Sequence[str]) -> Diagnosis:
-        """Everything, or as much as there is time for."""
+        """Return the diagnosis, incomplete if the time ends."""
         begun = monotonic()
         report = self.on_progress
         if report is not None:
@@ -503,7 +518,9 @@ class _DiagnosisRun:
         )
 
     def _stated(self) -> dict[str, tuple[State, str]]:
-        """Why jobs have no start as configured, as far as there is time to say so."""
+        """Return the state and reason of each job without a start as configured; {} if the time
+        ends.
+        """
         without = [job for job in self.instance.pending if job.id not in self.runs.today]
         if self.runs.cut or not without:
             return {}
@@ -530,7 +547,7 @@ class _DiagnosisRun:
         self.found.sort(key=_prominence)
 
     def _late(self, pending: Sequence[Job]) -> Iterator[tuple[Job, int]]:
-        """Jobs that wait longer than their slots make them wait, with when these are free."""
+        """Yield jobs that wait longer than until their slots are free, with this instant."""
         instance = self.instance
         for job in pending:
             earliest = self._earliest(job.id)
@@ -580,18 +597,20 @@ class _DiagnosisRun:
         return [job for *_, job in sorted(found, key=lambda item: item[:2])]
 
     def _weight(self, item: tuple[Job, int]) -> tuple[bool, float, int]:
-        """The most slots kept waiting the longest first; those that never start before all."""
+        """Return a sort key: jobs without a start first, then the largest product of slots and
+        excess wait.
+        """
         job, earliest = item
         start = self.runs.today.get(job.id)
         lost = 0 if start is None else -job.slots * (start - earliest)
         return start is not None, lost or -job.slots, self.order[job.id]
 
     def _add(self, job: Job, earliest: int) -> None:
-        """A job that waits longer than its slots make it wait."""
+        """Add a job that waits longer than until its slots are free."""
         start = self.runs.today.get(job.id)
         wanted = Target(job.id, job.slots, start, _helping(start, earliest), earliest)
         own = ranked(self._tried(self._of_configuration(job), wanted), start, MAX_REMEDIES)
-        # A change of the instant at which the slots are free may count for more.
+        # Changes that make the slots free earlier may gain more.
         least = round(0.1 * min(self._wait(job), WEEK))
         sooner = replace(wanted, latest=min(self._half(job), earliest - max(ALIKE, least)))
         far = start is not None and self._wait(job) > 4 * (start - earliest)
@@ -605,13 +624,15 @@ class _DiagnosisRun:
         if not own and self._unexplained(made):
             own = ranked(self._pairs(job, wanted), start, MAX_REMEDIES)
             made = replace(made, remedies=own)
-        # A job that no change brings forward does not wait because of the configuration.
+        # If no change brings the job forward, the configuration is not the cause.
         made = replace(made, starves=bool(own) or start is None)
         if own or self._unexplained(made):
             self.found.append(self._with_proof(self._with_planning(job, wanted, made)))
 
     def _pairs(self, job: Job, wanted: Target) -> list[Remedy]:
-        """Two rules at once, each in its smallest change: the first pair that helps."""
+        """Return the first pair of rules that helps if both are changed, with the smallest
+        changes.
+        """
         probes = [probe for probe in self._of_configuration(job) if probe.steps]
         if self.instance.queue(job.queue).reserve_cycles is None:
             need = self._need(job)
@@ -625,14 +646,16 @@ class _DiagnosisRun:
         return []
 
     def _unexplained(self, item: WaitingJob) -> bool:
-        """Whether a job that no single change helps waits so long that it has to be named."""
+        """Return whether a job that no single change helps waits long enough to be reported."""
         if item.excess is None or item.simulated is None:
             return True
         wait = item.simulated - self.instance.now
         return bool(item.overtaken) and item.excess >= max(UNEXPLAINED, wait / 2)
 
     def _add_alike(self, job: Job, earliest: int) -> bool:
-        """Whether a remedy of a job before it helps this one about as much as can be."""
+        """Add the job if the first remedy of another job helps it sufficiently; return whether
+        it does.
+        """
         start = self.runs.today.get(job.id)
         latest = (
             BEYOND_ANY_START if start is None else start - round(HELPS_TOO * (start - earliest))
@@ -689,15 +712,16 @@ class _DiagnosisRun:
         return found
 
     def _half(self, job: Job) -> int:
-        """The latest start that saves enough of its wait."""
+        """Return the latest start that saves the necessary share of the wait."""
         if job.id not in self.runs.today:
             return BEYOND_ANY_START
         return round(self.instance.now + (1 - SAVED) * self._wait(job))
 
     def _with_planning(self, job: Job, wanted: Target, item: WaitingJob) -> WaitingJob:
-        """With future allocations beside its first remedy, where these cost the others less.
+        """Return the job with future allocations combined with its first remedy, if that costs
+        others less.
 
-        And with what future allocations alone would give, where that is too little.
+        If future allocations alone are not a remedy, their gain is recorded in `too_little`.
         """
         if not item.remedies or item.remedies[0].kind not in TIME_OF_RESERVATIONS:
             return item
@@ -720,7 +744,7 @@ class _DiagnosisRun:
         return () if start is None else (self.runs.remedy(probe, change, wanted),)
 
     def _add_waiting(self, job: Job) -> None:
-        """A job that starts when its slots are free: is it one thing that makes it wait so long?"""
+        """Add a job that starts when its slots are free, if one change makes it wait much less."""
         start, now = self.runs.today.get(job.id), self.instance.now
         wanted = Target(job.id, job.slots, start, self._half(job), now if start is None else start)
         rest = chain(self._of_the_rest(job), self._of_others(job))
@@ -729,7 +753,7 @@ class _DiagnosisRun:
             self._add_held_up(job, remedies)
 
     def _add_held_up(self, job: Job, remedies: tuple[Remedy, ...]) -> None:
-        """A job that waits in line, or for what it asks for besides slots."""
+        """Add a job that has other jobs before it, or that needs resources other than slots."""
         made = self._waiting(job, remedies[0].start, remedies, starves=False)
         self.found.append(replace(made, starves=self._starves(made)))
 
@@ -783,7 +807,7 @@ class _DiagnosisRun:
         )
 
     def _passing(self, job: Job, start: int | None, *, by_submission: bool) -> Iterator[PlannedJob]:
-        """Jobs behind it in line, or submitted later, that start before it, in their order."""
+        """Yield jobs after it in the dispatch order, or submitted later, that start before it."""
         behind = {
             other.id
             for other in self.instance.pending
@@ -799,7 +823,9 @@ class _DiagnosisRun:
                 yield item
 
     def _with_proof(self, item: WaitingJob) -> WaitingJob:
-        """With whether its earliest start is proved, or an earlier one that is."""
+        """Return the job with its earliest start proved, or replaced by an earlier planned
+        start.
+        """
         budget = self.runs.budget
         if budget.stopped() or any(other.proved for other in self.found):
             return item
@@ -817,7 +843,9 @@ class _DiagnosisRun:
         return replace(item, earliest=best.start, proved=best.proved, allocation=best.allocation)
 
     def _without_start(self, pending: Sequence[Job]) -> Iterator[tuple[str, State, str]]:
-        """Jobs that start neither as configured nor under any rule that was changed, and why."""
+        """Yield id, state and reason of jobs that start neither as configured nor under any
+        change.
+        """
         if self.ideal is None or self.ideal.cut:
             return
         known = {item.job for item in self.found}
@@ -851,7 +879,9 @@ def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
 
 
 def _with_forecasts(found: Diagnosis, forecaster: Forecaster, runs: Simulations) -> Diagnosis:
-    """With when each job will likely start by the history, the first under its remedy too."""
+    """Return the diagnosis with forecast starts of its jobs, and of the first job under its
+    remedy.
+    """
     budget = runs.budget
     likely = forecaster.all(budget.time_share(0.5))
     jobs = [replace(item, likely=likely.get(item.job)) for item in found.jobs]

@@ -1,4 +1,4 @@
-"""Probes of guaranteed pools: service classes, loans, and guarantees that nothing uses (GUA-01)."""
+"""Probes of guaranteed resource pools: service classes, loans, and unused guarantees (GUA-01)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def guarantee_probes(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def _classes(rows: GuaranteeRows, pool: MeasuredPool, job: Job, own: str) -> Iterator[Probe]:
-    """Classes with a guarantee that the job may name."""
+    """Yield service classes with a guarantee that the job could name."""
     for name, amount in pool.guaranteed.items():
         item = rows.members.by_name.get(name)
         if item is None or name == own or not amount or not rows.members.admits(item, job):
@@ -95,7 +95,7 @@ def _owners(instance: Instance, rows: GuaranteeRows, number: int) -> list[Job]:
 
 
 def _span(instance: Instance, job: Job) -> int | None:
-    """Seconds that DURATION is compared with, in whole minutes."""
+    """Return the seconds that DURATION is compared with, in whole minutes; None if unknown."""
     spans = expected_duration(instance, job), granted_run_limit(instance, job)
     known = [span for span in spans if span is not None]
     return -(-min(known) // MINUTE) * MINUTE if known else None
@@ -104,7 +104,7 @@ def _span(instance: Instance, job: Job) -> int | None:
 def _duration(
     instance: Instance, pool: GuaranteedPool, policy: LoanPolicy, job: Job
 ) -> Iterator[Probe]:
-    """A job that may run longer than loans: a shorter limit, or longer loans."""
+    """Yield a shorter run limit, or longer loans, if the job is longer than loans allow."""
     assert policy.duration is not None
     span = _span(instance, job)
     runs = "has no run limit" if span is None else f"may run for {duration_text(span)}"
@@ -150,7 +150,7 @@ def _pool_as(changed: GuaranteedPool) -> Apply:
 def _distribution(
     instance: Instance, rows: GuaranteeRows, pool: MeasuredPool, job: Job, own: str
 ) -> Iterator[Probe]:
-    """Less guaranteed to other classes, where their jobs neither use it nor wait for it."""
+    """Yield smaller guarantees of other classes whose jobs neither use nor request all of them."""
     for name, amount in pool.guaranteed.items():
         needed = _needed(instance, rows, pool, name)
         if name == own or needed >= amount:
@@ -168,7 +168,9 @@ def _distribution(
 
 
 def _needed(instance: Instance, rows: GuaranteeRows, pool: MeasuredPool, name: str) -> float:
-    """Slots that jobs of a class use on the hosts of a pool or wait for."""
+    """Return the slots of a pool's hosts that jobs of a class use, plus the slots that they wait
+    for.
+    """
     hosts = {h.name for h, inside in zip(instance.cluster.hosts, pool.mask, strict=True) if inside}
     found = sum(
         sum(slots for host, slots in item.allocation.items() if host in hosts)

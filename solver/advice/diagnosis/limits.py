@@ -1,4 +1,4 @@
-"""Probes of limits: Limit sections, users, queues, hosts, shares; and of windows and intervals."""
+"""Probes of limits, windows, thresholds, advance reservations and JOB_ACCEPT_INTERVAL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from .probes import (
     together,
 )
 
-#: A limit above this multiple of all slots never binds: running jobs and reservations both count.
+#: Multiple of all slots above which a limit has no effect: running jobs and reservations both
+#: count.
 BINDS = 2
 
 
@@ -206,13 +207,13 @@ def _limits_with(changed: Limit) -> Apply:
 
 
 def _users(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Limits of users and groups; which of them hold for the job, the loop shows."""
+    """Yield higher limits of users and groups, including limits that do not concern the job."""
     total = sum(host.slots for host in instance.cluster.hosts)
     parts = []
     groups = {group.name for group in instance.groups}
     for user in instance.users:
         where = f"lsb.users, {user.name}"
-        # A name at the beginning of a sentence would be capitalised.
+        # A name at the beginning would be capitalised.
         whose = f"user {'group ' * (user.name in groups)}{user.name}"
         if user.max_slots is not None:
             wanted = (job.slots, user.max_slots + job.slots, total, BINDS * total)
@@ -251,7 +252,7 @@ def _user_with(name: str, **changes: Any) -> Apply:
     return apply
 
 
-#: Limits of a queue in slots: key, field, and what each counts.
+#: Slot limits of a queue: key, field, and the words for its scope.
 _OF_QUEUE = (
     ("QJOB_LIMIT", "queue_slots", "in all"),
     ("UJOB_LIMIT", "user_slots", "for each user"),
@@ -332,7 +333,7 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
 
 def _advance_reservations(instance: Instance) -> Iterator[Probe]:
     parts = []
-    used = {item.name for item in of_jobs(instance)}  # without which their jobs would be
+    used = {item.name for item in of_jobs(instance)}  # their jobs would have no start otherwise
     for item in (each for each in instance.advance_reservations if each.name not in used):
         change = SettingChange(
             "command of the administrator", f"brsvdel {item.name}", _without_reservation(item.name)

@@ -1,4 +1,4 @@
-"""A change of one thing that may be why a job waits, and the smallest form of it that helps."""
+"""Probes: possible changes of one configured rule that may delay a job, smallest change first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ....model.formats.encode import to_document
 from ....model.instance import Instance
 from ....model.job import Job
 
-#: Causes, the one that says most first: of remedies that gain as much the first one is the cause.
+#: Kinds of causes in the order of preference: among remedies with equal gain, the first kind is the
+#: cause.
 KINDS = (
     "queue inactive",
     "dispatch window",
@@ -50,10 +51,10 @@ KINDS = (
     "queue hosts",
     "queue priority",
 )
-#: Causes that order other jobs before a job.
+#: Causes by which other jobs precede a job in the dispatch order.
 ONE_USER = "running jobs of one user"
 IN_LINE = frozenset({"fairshare", "absolute priority", "slot pool", "queue priority", ONE_USER})
-#: Causes that lie in the job's request, including its hosts.
+#: Causes in the request of the job itself, including its hosts.
 OF_THE_JOB = frozenset(
     {"memory per slot", "memory", "resource", "requirement", "compute units", "queue hosts"}
 )
@@ -62,34 +63,34 @@ RANK = {kind: place for place, kind in enumerate(KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """One value of one setting, or several settings that are changed together."""
+    """One change of one setting, or several changes made together."""
 
-    #: File and section.
+    #: File and section of the setting, or the person who acts.
     where: str
-    #: Text to write.
+    #: Proposed text of the setting.
     setting: str
-    #: The instance with it.
+    #: Returns the instance with the change.
     apply: Callable[[Instance], Instance]
     #: Argument for ``slotwise whatif --set``, "" if there is none.
     whatif: str = ""
-    #: Present text of the line, "" if :func:`present_value` finds it or there is no line.
+    #: Current text of a changed line; "" if :func:`present_value` finds it or if there is no line.
     now: str = ""
-    #: Proposed text of the line, "" if it is the setting.
+    #: Proposed text of a changed line, "" if it equals the setting.
     line: str = ""
     #: Command that makes the change effective, "" if :func:`effect_of` returns it.
     command: str = ""
-    #: Running jobs that the change requeues.
+    #: Ids of running jobs that the change requeues.
     requeues: tuple[str, ...] = ()
-    #: The single changes of which it consists, () if it is one itself.
+    #: Single changes of a combined change, () for a single change.
     members: tuple[SettingChange, ...] = ()
 
     @property
     def key(self) -> str:
-        """Key of the change: file, section and setting."""
+        """Return the key of the change: file, section and setting."""
         return f"{self.where}: {self.setting}"
 
     def singles(self) -> Iterator[SettingChange]:
-        """The single changes of which it consists, in the order in which they are made."""
+        """Yield the single changes, in the order in which they are made."""
         if not self.members:
             yield self
         for member in self.members:
@@ -98,23 +99,24 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangedLine:
-    """One changed line of LSF's files, a command, or a job option: present and proposed text."""
+    """One changed line of LSF's files, a command, or a job option: current and proposed text."""
 
     #: File and section, or the person who acts.
     where: str
-    #: Present text, "" for a command and if unknown.
+    #: Current text, "" for a command and if unknown.
     now: str
+    #: Proposed text.
     proposed: str
-    #: By which it takes effect, "" if it is one itself.
+    #: Command that makes the text effective, "" if the text is a command.
     command: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """Plain data."""
+        """Return the texts as a JSON object."""
         told = {"where": self.where, "now": self.now, "proposed": self.proposed}
         return told | ({"command": self.command} if self.command else {})
 
     def __str__(self) -> str:
-        """``lsb.queues, queue short: BACKFILL = N → BACKFILL = Y``."""
+        """Return text such as ``lsb.queues, queue short: BACKFILL = N → BACKFILL = Y``."""
         return (
             f"{self.where}: {self.now} → {self.proposed}"
             if self.now
@@ -123,7 +125,7 @@ class ChangedLine:
 
 
 def lines_of(instance: Instance, change: SettingChange) -> tuple[ChangedLine, ...]:
-    """The lines that a change consists of."""
+    """Return the lines that a change consists of."""
     return tuple(
         ChangedLine(
             one.where,
@@ -136,7 +138,9 @@ def lines_of(instance: Instance, change: SettingChange) -> tuple[ChangedLine, ..
 
 
 def present_value(instance: Instance, change: SettingChange) -> str:
-    """``BACKFILL = N``, ``no SLOT_RESERVE``: what the line of a change says now, "" if unknown."""
+    """Return the current text of a line, such as ``BACKFILL = N`` or ``no SLOT_RESERVE``, ""
+    if unknown.
+    """
     if change.now:
         return change.now
     key, equals, _ = change.setting.partition(" = ")
@@ -161,14 +165,17 @@ def present_value(instance: Instance, change: SettingChange) -> str:
     return f"{key} = {value}"
 
 
-#: Files that mbatchd reads when it starts, and keys that count for running jobs from then on only.
+#: Files that mbatchd reads at its start only, and keys that have effect on running jobs from then
+#: on.
 _READ_AT_START = ("lsf.conf", "lsb.modules")
 _OF_RUNNING_JOBS = ("RUNLIMIT", "RUN_WINDOW")
 _RECONFIGURED, _RESTARTED = "badmin reconfig", "badmin mbdrestart"
 
 
 def effect_of(change: SettingChange) -> str:
-    """The command by which a changed line of LSF's files takes effect, "" if it is none."""
+    """Return the command that makes a changed line of LSF's files effective, "" if none is
+    needed.
+    """
     if not change.where.startswith(("lsf.", "lsb.")):
         return ""
     at_start = change.where.startswith(_READ_AT_START)
@@ -176,7 +183,7 @@ def effect_of(change: SettingChange) -> str:
 
 
 def takes_effect(lines: Iterable[ChangedLine]) -> str:
-    """The commands by which lines take effect, "" if they do by themselves."""
+    """Return the commands that make lines effective, () if none is needed."""
     commands = dict.fromkeys(line.command for line in lines if line.command)
     if _RESTARTED in commands:
         commands.pop(_RECONFIGURED, None)
@@ -184,7 +191,7 @@ def takes_effect(lines: Iterable[ChangedLine]) -> str:
 
 
 def joined(*changes: SettingChange) -> SettingChange:
-    """Several changes as one."""
+    """Return several changes as one change."""
     if len(changes) == 1:
         return changes[0]
 
@@ -206,27 +213,28 @@ def joined(*changes: SettingChange) -> SettingChange:
     )
 
 
-#: Rules that the cause of several together names.
+#: Maximum number of rules that a combined cause names.
 MAX_CAUSES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A rule that a job meets, and how it could be otherwise."""
+    """A configured rule that concerns a job, with possible changes of it."""
 
+    #: Kind of the cause, a key of RANK.
     kind: str
-    #: Present configuration, in words.
+    #: Current configuration of the rule, in words.
     cause: str
-    #: Values of the setting, from the smallest change to the largest, which takes the rule away.
+    #: Changes of the setting, from the smallest to the largest, which disables the rule.
     steps: tuple[SettingChange, ...]
-    #: How many members the rule has; the steps are of all of them together.
+    #: Number of members of the rule, such as hosts; `steps` change all of them together.
     members: int = 1
-    #: For a rule with several members, returns the probe of some of them, by index.
+    #: For a rule with several members: returns the probe of some of them by index; else None.
     of_some: Callable[[Sequence[int]], Probe] | None = None
 
 
 def together(parts: Sequence[Probe]) -> Probe:
-    """Several rules as one, of the kind of the first, with its parts."""
+    """Return several probes as one probe of the first kind, with the parts as members."""
     if len(parts) == 1:
         return parts[0]
     cause = "; ".join(part.cause for part in parts[:MAX_CAUSES])
@@ -247,7 +255,7 @@ ROUND = (
     *(5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 480, 600, 720, 960, 1440),
     *(2160, 2880, 4320, 7200, 10080, 14400, 20160, 43200, 100800),
 )
-#: Numbers of jobs with a future allocation.
+#: Numbers of jobs with a future allocation, to be tried.
 FEW = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100)
 
 
@@ -262,12 +270,12 @@ def queue_with(name: str, **changes: Any) -> Apply:
 
 
 def params_with(**changes: Any) -> Apply:
-    """Parameters of the cluster with other values."""
+    """Return the function that changes parameters of the cluster."""
     return lambda instance: replace(instance, params=replace(instance.params, **changes))
 
 
 def hosts_with(names: Iterable[str], change: Callable[[Host], Host]) -> Apply:
-    """Some hosts otherwise."""
+    """Return the function that changes some hosts."""
     chosen = frozenset(names)
 
     def apply(instance: Instance) -> Instance:
@@ -289,7 +297,7 @@ def job_as(job: Job) -> Apply:
 
 
 def round_from(current: int, enough: int, numbers: tuple[int, ...] = ROUND) -> tuple[int, ...]:
-    """Round numbers above the present one, up to the first that is enough."""
+    """Return round numbers above the current one, up to the first that is sufficient."""
     found = []
     for number in numbers:
         if number > current:
@@ -300,7 +308,7 @@ def round_from(current: int, enough: int, numbers: tuple[int, ...] = ROUND) -> t
 
 
 def amounts_from(current: int, *wanted: int) -> tuple[int, ...]:
-    """Amounts above the present one: steps that double, and those that are wanted, rising."""
+    """Return amounts above the current one, rising: doubled steps, and the wanted amounts."""
     most = max(wanted)
     steps = set(wanted)
     step = 1
@@ -311,13 +319,13 @@ def amounts_from(current: int, *wanted: int) -> tuple[int, ...]:
 
 
 def named(names: Iterable[str], most: int = 3) -> str:
-    """A few names, and how many more there are."""
+    """Return a few names as text, with the number of further ones."""
     every = list(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
 
 
-#: Number of cycles that is enough if the wait of the job is unknown.
+#: Number of reservation cycles that is sufficient if the wait of the job is unknown.
 LONG_WAIT = 10080
 
 
@@ -325,12 +333,13 @@ LONG_WAIT = 10080
 class JobInLine:
     """Facts about the job that a probe needs."""
 
+    #: The job.
     job: Job
     #: Position of the job in the dispatch order, 1 for the first.
     rank: int
-    #: Seconds until it starts as configured, None if never.
+    #: Seconds until the job starts as configured, None if it never starts.
     wait: int | None
-    #: Whether it requests memory or another amount that a reservation would have to include.
+    #: Whether the job requests memory or another amount that a reservation must include.
     memory: bool
 
 
@@ -356,7 +365,7 @@ def reserving_probes(instance: Instance, need: JobInLine) -> Iterator[Probe]:
 
 
 def _reserve_key(queue: Queue) -> tuple[str, str]:
-    """The key that counts, as LSF has it and as a field."""
+    """Return the reservation key in force, as written in LSF and as a field."""
     if queue.resource_reserve is not None:
         return "RESOURCE_RESERVE", "resource_reserve"
     return "SLOT_RESERVE", "slot_reserve"
@@ -425,7 +434,7 @@ def _no_backfill(queue: Queue) -> Probe:
 
 
 def looking_ahead_probes(params: Params, rank: int) -> Iterator[Probe]:
-    """Future allocations for more jobs, up to the place of the job in line."""
+    """Yield future allocations for more jobs, up to the rank of the job."""
     today = params.time_reserve_numjobs
     if rank <= today:
         return

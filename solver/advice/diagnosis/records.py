@@ -39,7 +39,7 @@ class WaitChange:
         return None if self.today is None or self.then is None else self.then - self.today
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the fields as a JSON object."""
         return {
             "job": self.job,
             "slots": self.slots,
@@ -75,7 +75,7 @@ class RemedyCost:
     work_lost: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the fields as a JSON object."""
         return {
             "other_jobs": self.jobs,
             "mean_wait_change": None if self.lost else self.mean_wait,
@@ -111,8 +111,9 @@ class Remedy:
     gain: int | None
     #: The gain times the slots of the job, in slot-hours.
     slot_hours: float | None
-    #: Whether the job then starts as early as its slots allow.
+    #: Whether the job then starts at the instant at which its slots are free.
     reaches: bool
+    #: Effect of the change on other jobs.
     cost: RemedyCost = RemedyCost()
     #: Argument for ``slotwise whatif --set``, "" if there is none.
     whatif: str = ""
@@ -125,16 +126,18 @@ class Remedy:
 
     @property
     def takes_effect(self) -> str:
-        """The command by which the changed lines take effect, "" if there are none."""
+        """Return the command that makes the changed lines effective, "" if there are no such
+        lines.
+        """
         return takes_effect(self.lines)
 
     @property
     def key(self) -> str:
-        """Key of the change."""
+        """Return the key of the change."""
         return f"{self.where}: {self.setting}"
 
     def to_dict(self, origin: str | None) -> dict[str, Any]:
-        """Plain data, an ISO stamp beside the start where there is an origin."""
+        """Return the fields as a JSON object; with an origin also an ISO stamp of the start."""
         likely = {} if self.likely is None else dict(times_of(self.likely))
         record = {
             "kind": self.kind,
@@ -163,21 +166,22 @@ class WaitingJob:
     slots: int
     user: str
     queue: str
+    #: Submission in seconds from the origin.
     submit: int
     #: Whether the job starves; else it waits for a resource that one change would provide.
     starves: bool
     #: The start that the scheduler as configured reaches (seconds), None if never.
     simulated: int | None
-    #: When its slots are free together in its turn.
+    #: Instant at which its slots are free together, with the jobs before it planned.
     earliest: int
     #: Whether that is proved.
     proved: bool = False
-    #: How it is known: in its turn by "time-based" reservation, or by a "simulation" as configured
-    #: but for limits and windows.
+    #: Source of this instant: "time-based" reservation, or a "simulation" as configured without
+    #: limits and windows.
     free_by: str = "time-based"
     #: Slots by host at that time.
     allocation: Mapping[str, int] = field(default_factory=dict)
-    #: Jobs behind it in line that start before it.
+    #: Jobs after it in the dispatch order that start before it.
     passed_by: tuple[str, ...] = ()
     #: Overtaking jobs that use the job's slots at the earliest time or later.
     overtaken: tuple[str, ...] = ()
@@ -194,16 +198,18 @@ class WaitingJob:
 
     @property
     def excess(self) -> int | None:
-        """Seconds that it waits longer than its slots make it wait; None if never."""
+        """Return the seconds that the job waits longer than for free slots; None if it never
+        starts.
+        """
         return None if self.simulated is None else self.simulated - self.earliest
 
     @property
     def cause(self) -> str:
-        """The kind of the first cause, "" if no single change helps."""
+        """Return the kind of the first cause, "" if no single change helps."""
         return self.remedies[0].kind if self.remedies else ""
 
     def to_dict(self, origin: str | None) -> dict[str, Any]:
-        """Plain data, ISO stamps beside its times where there is an origin."""
+        """Return the fields as a JSON object; with an origin also ISO stamps of the times."""
         likely = {} if self.likely is None else dict(times_of(self.likely))
         record = {
             "job": self.job,
@@ -245,7 +251,9 @@ class Diagnosis:
     pending: int = 0
     #: Changes that were simulated.
     tried: int = 0
+    #: The instance's now in seconds from the origin.
     now: int = 0
+    #: ISO date of second 0, None if the instance has none.
     origin: str | None = None
     #: Whether a history was given.
     forecast: bool = False
@@ -255,14 +263,14 @@ class Diagnosis:
     remarks: tuple[str, ...] = ()
     #: Further notes for the reader.
     notes: tuple[str, ...] = ()
-    #: Rules not considered, each with the pending jobs that it affects.
+    #: Omitted rules, each with the pending jobs that it affects.
     omissions: tuple[Omission, ...] = ()
     #: A limit or Ctrl-C came before everything had been tried.
     cut: bool = False
 
     @property
     def impossible(self) -> tuple[str, ...]:
-        """Jobs that cannot start on this cluster as requested."""
+        """Return the jobs that cannot start on this cluster as requested."""
         return (
             *(item.job for item in self.jobs if item.state == "impossible"),
             *(job for job, _ in self.never),
@@ -270,7 +278,7 @@ class Diagnosis:
 
     @property
     def starving(self) -> tuple[WaitingJob, ...]:
-        """The jobs that starve."""
+        """Return the jobs that starve."""
         return tuple(item for item in self.jobs if item.starves)
 
     def __getitem__(self, job: str) -> WaitingJob:
@@ -281,7 +289,9 @@ class Diagnosis:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
+        """Return the diagnosis as a JSON object; times in seconds from the origin, also as ISO
+        stamps.
+        """
         return {
             "now": self.now,
             "origin": self.origin,
@@ -302,7 +312,7 @@ class Diagnosis:
         }
 
     def _repr_html_(self) -> str:
-        """The remedies as a notebook shows them; starts from now on."""
+        """Return the remedies as an HTML table for notebooks; starts from now."""
         rows = [
             (
                 item.job,
@@ -338,6 +348,7 @@ class Advised:
     lines: tuple[str, ...]
     #: The command by which they take effect, "" if they do by themselves.
     then: str
+    #: Gain by the change, in words.
     gives: str
     #: Cost for the other jobs, in a sentence.
     costs: str
@@ -356,6 +367,7 @@ class Advised:
 class Verdict:
     """The findings for one job, or for several alike, in words."""
 
+    #: Heading of the verdict.
     title: str
     #: Findings, one sentence each.
     sentences: tuple[str, ...]
@@ -373,16 +385,16 @@ class Verdict:
 class Page:
     """A diagnosis in words: the answer first, then each job, then notes for the reader."""
 
+    #: The answer in one sentence.
     answer: str
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
-    #: Jobs that can never start, or whose start nobody can date, and why; printed before the
-    #: verdicts.
+    #: Jobs without a start or without a known start, with the reason; printed before the verdicts.
     facts: tuple[str, ...] = ()
 
 
 def page_of(instance: Instance, found: Diagnosis) -> Page:
-    """The whole diagnosis in words."""
+    """Return the whole diagnosis in words."""
     clock = SpokenTimes(instance)
     groups = list(_alike(found.jobs))
     verdicts = tuple(_verdict(clock, group) for group in groups)
@@ -410,7 +422,7 @@ class SpokenTimes:
     instance: Instance
 
     def at(self, time: int | None) -> str:
-        """``at 13:30``, ``in 3h``, ``now``, ``never``."""
+        """Return an instant as text: ``at 13:30``, ``in 3h``, ``now`` or ``never``."""
         if time is None:
             return "never"
         if time <= self.instance.now:
@@ -423,7 +435,7 @@ class SpokenTimes:
         return f"at {moment:%H:%M}" if same else f"on {moment:%Y-%m-%d} at {moment:%H:%M}"
 
     def waited(self, time: int) -> str:
-        """``has waited since 07:30 (1h 30m)``."""
+        """Return text such as ``has waited since 07:30 (1h 30m)``."""
         if self.instance.now - time < SAME:
             return "was submitted just now"
         waited = lasting(self.instance.now - time)
@@ -456,7 +468,9 @@ def _answer(found: Diagnosis) -> str:
 
 
 def _jobs(jobs: Sequence[str]) -> str:
-    """``job 110``, ``jobs 1, 2 and 3 more``; names that say themselves that they are jobs alone."""
+    """Return names such as ``job 110`` or ``jobs 1, 2 and 3 more``; names like ``job7`` stand
+    alone.
+    """
     names = named(jobs, MAX_NAMED)
     if names.lower().startswith("job"):
         return names
@@ -539,7 +553,7 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
 
 
 def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
-    """Return groups of jobs that one change helps together, the first of each first."""
+    """Yield groups of jobs that one change helps together, the first of each first."""
     groups: dict[tuple[bool, str], list[WaitingJob]] = {}
     for item in jobs:
         key = item.remedies[0].key if item.remedies else item.job
@@ -588,17 +602,19 @@ def _asks_too_much(item: WaitingJob) -> bool:
 
 
 def called(job: str) -> str:
-    """A job at the beginning of a sentence: its own name where that says that it is a job."""
+    """Return a job as the beginning of a sentence: its name alone if the name says that it is a
+    job.
+    """
     return job if job.lower().startswith("job") else f"Job {job}"
 
 
 def lasting(seconds: int) -> str:
-    """A duration, to the minute where it is of one or more."""
+    """Return a duration as text, rounded to minutes if it is at least one."""
     return duration_text(seconds if abs(seconds) < SAME else round(seconds / 60) * 60)
 
 
 def _sentence(text: str) -> str:
-    """A text that begins with a word of ours: a name keeps its first letter."""
+    """Return a text with a capital first letter, unless it begins with a name."""
     return f"{_cap(text).removesuffix('.')}."
 
 
@@ -701,7 +717,7 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
 
 
 def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
-    """A remedy of a job in words."""
+    """Return a remedy of a job in words."""
     gives = f"{called(item.job)} starts {clock.at(remedy.start)}"
     if remedy.gain is not None and remedy.gain >= SAME:
         gives += f", {lasting(remedy.gain)} sooner"
@@ -726,7 +742,7 @@ def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
 
 
 def _shortened(line: ChangedLine) -> str:
-    """A line; of one that names very many hosts the first ones."""
+    """Return a changed line as text; of very many hosts, only the first are named."""
     words = str(line).split(" ")
     if len(words) <= MAX_WORDS:
         return str(line)
@@ -758,7 +774,7 @@ def _mean(cost: RemedyCost, many: bool) -> str:
 
 
 def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
-    """Return the cost if some jobs never start, which no mean expresses."""
+    """Yield the cost if some jobs never start, which no mean expresses."""
     if cost.jobs == cost.neither == 1:
         yield f"{_cap(whose)} starts neither way."
         return
@@ -804,7 +820,7 @@ def _cap(text: str) -> str:
 
 
 def _felt(seconds: int) -> str:
-    """A duration to the minute."""
+    """Return a duration as text, rounded to minutes."""
     return "less than a minute" if seconds < SAME else lasting(round(seconds / 60) * 60)
 
 

@@ -149,7 +149,7 @@ def _of_limit(
 
 
 def _association(limit: Limit, owner: str) -> str:
-    """``account physics``, or ``user where name=ann account=physics``."""
+    """Return text such as ``account physics`` or ``user where name=ann account=physics``."""
     for user in () if limit.users is None else limit.users.names:
         if owner.endswith(f"_{user}"):
             return f"user where name={user} account={owner.removesuffix(f'_{user}')}"

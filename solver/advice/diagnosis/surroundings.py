@@ -1,4 +1,4 @@
-"""Probes of the surroundings of a job: hosts, shares, priorities, other jobs, and its request."""
+"""Probes of hosts, shares, priorities, other jobs, and the request of the job."""
 
 from __future__ import annotations
 
@@ -36,14 +36,16 @@ from .probes import (
     together,
 )
 
-#: Minimum share of the slots at which one user's running jobs may block other jobs.
+#: Minimum share of the slots at which the running jobs of one user may block other jobs.
 MUCH = 0.5
-#: Closed hosts of which it is said how to ask who closed them.
+#: Maximum number of closed hosts in the command that shows who closed them.
 MAX_ASKED = 3
 
 
 def host_probes(instance: Instance) -> Iterator[Probe]:
-    """Hosts that are closed, and hosts that are down: each kind together, and each host alone."""
+    """Yield probes of closed hosts and of failed hosts, each kind together, with its hosts as
+    members.
+    """
     closed = [host for host in instance.cluster.hosts if not host.takes_jobs]
     dead = [host for host in closed if host.status in DEAD_STATUSES]
     shut = [host for host in closed if host.status not in DEAD_STATUSES]
@@ -54,7 +56,7 @@ def host_probes(instance: Instance) -> Iterator[Probe]:
 
 
 def _hosts(kind: str, hosts: Sequence[Host]) -> Probe:
-    """Some hosts back."""
+    """Return a probe that reopens some hosts."""
     names = [host.name for host in hosts]
     slots = sum(host.slots for host in hosts)
     states = ", ".join(dict.fromkeys(host.status for host in hosts))
@@ -108,7 +110,7 @@ def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def order_probes(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Shares and priorities that put others before it."""
+    """Yield changes of shares and priorities that put other jobs before the job."""
     yield from _shares(instance, job)
     yield from _absolute(instance, job)
     yield from _partitions(instance, job)
@@ -163,7 +165,9 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) -> tuple[str, int]:
-    """The account of the list that serves the job's user, and its shares; 0 for none yet."""
+    """Return the share account that serves the user of a job, with its shares; 0 if it has none
+    yet.
+    """
     listed = dict(shares)
     groups = [group.name for group in instance.groups if job.user in group.members]
     for name in (job.user, *groups, *(f"{group}@" for group in groups)):
@@ -174,7 +178,9 @@ def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) 
 
 
 def _larger(own: int, shares: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
-    """Round shares above its own, up to many times the largest."""
+    """Return round numbers of shares above the current one, up to at least ten times the
+    largest.
+    """
     most = max((number for _, number in shares), default=1)
     found = []
     number = max(own, 1)
@@ -219,7 +225,9 @@ def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def _absolute(instance: Instance, job: Job) -> Iterator[Probe]:
-    """The order of its APS group, and an administrator's priority above all values."""
+    """Yield a system priority above all values (bmod -aps), and a queue group without
+    APS_PRIORITY.
+    """
     found = absolute_rank(instance, job)
     if found is None or found.before is None:
         return
@@ -284,20 +292,22 @@ def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def other_job_probes(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Jobs without a known end, and one user's jobs that hold most of the cluster."""
+    """Yield probes of jobs without a known end, and of a user whose running jobs use most slots."""
     yield from _endless(instance, job)
     yield from _dominant_user(instance, job)
 
 
 def longest_limit(instance: Instance) -> int:
-    """A run limit as long as any that jobs have (whole hours, seconds), a day where none has."""
+    """Return the longest run limit of the jobs in seconds, rounded up to hours; a day if there
+    is none.
+    """
     jobs = (*(run.job for run in instance.running), *instance.pending)
     known = [length for other in jobs if (length := expected_duration(instance, other)) is not None]
     return -(-max(known, default=24 * HOUR) // HOUR) * HOUR
 
 
 def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Queues whose jobs have no known end."""
+    """Yield run limits for queues whose jobs have no known end."""
     running = [
         run
         for run in instance.running
@@ -311,7 +321,7 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
     names = dict.fromkeys([*(run.job.queue for run in running), *(item.queue for item in pending)])
     parts = []
     for name in names:
-        # None that runs is ended at once.
+        # The limit exceeds the elapsed time of every running job, so none is killed.
         ages = [instance.now - run.start for run in running if run.job.queue == name]
         length = max(longest_limit(instance), (max(ages, default=0) // HOUR + 1) * HOUR)
         jobs = [run.job.id for run in running if run.job.queue == name]
@@ -343,7 +353,9 @@ def user_with_most(instance: Instance) -> str:
 
 
 def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
-    """A user whose running jobs hold most of the slots that the job may use."""
+    """Yield slot limits for a user whose running jobs use most of the slots that the job may
+    use.
+    """
     usable = set(queue_hosts(instance.cluster, instance.queue(job.queue)))
     total = sum(host.slots for host in instance.cluster.hosts if host.name in usable)
     held: Counter[str] = Counter()
@@ -356,7 +368,7 @@ def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
         runs = [run for run in instance.running if run.job.user == user]
         queues = Counter(run.job.queue for run in runs)
         name = queues.most_common(1)[0][0]
-        # Each job of the queue may still start.
+        # The limit allows every job of the queue.
         jobs = (*(run.job for run in instance.running), *instance.pending)
         largest = max(other.slots for other in jobs if other.queue == name)
         steps = []
@@ -400,7 +412,7 @@ def runs_beyond(running: Iterable[RunningJob], queue: str, most: int) -> list[Ru
 
 
 def requeued(jobs: Iterable[str]) -> Apply:
-    """Return the running jobs that a change requeues."""
+    """Return the function that requeues running jobs, at the end of the pending jobs."""
     names = frozenset(jobs)
 
     def apply(instance: Instance) -> Instance:
@@ -412,7 +424,7 @@ def requeued(jobs: Iterable[str]) -> Apply:
 
 
 def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Yield changes of the job's request besides slots: memory, other resources, topology."""
+    """Yield changes of the job's request other than slots: memory, other resources, topology."""
     if is_compound(job):
         return
     if instance.params.reserve_per_slot and section(job, "rusage") is not None:
@@ -475,7 +487,7 @@ def _shapes(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def _asked(job: Job, edited: Job, words: str) -> SettingChange:
-    """Return the job with another -R."""
+    """Return the change of the job's -R to that of `edited`."""
     return SettingChange(
         f"job {job.id} of user {job.user}",
         words,
@@ -487,7 +499,7 @@ def _asked(job: Job, edited: Job, words: str) -> SettingChange:
 
 
 def _requirement(job: Job) -> str:
-    """Its -R as in a bsub line."""
+    """Return the -R options of a job as in a bsub line."""
     return shlex.join(_options(job)) or "no -R"
 
 

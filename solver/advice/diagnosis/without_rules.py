@@ -1,4 +1,4 @@
-"""An instance without the rules of its configuration that keep jobs from slots that are free."""
+"""An instance without the configured rules that keep jobs from starting on free slots."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ....model.duration import expected_duration
 from ....model.instance import Instance
 from .surroundings import longest_limit
 
-#: Cycles that no reservation lasts for.
+#: Number of cycles that exceeds any reservation time.
 LONG = 1 << 40
 
 
 def without_limits(instance: Instance) -> Instance:
-    """The instance without limits, windows, thresholds and intervals; else as configured."""
+    """Return the instance without limits, windows, thresholds, guarantees and accept intervals."""
     hosts = tuple(
         replace(host, windows="", thresholds=Thresholds(), user_slots=None)
         for host in instance.cluster.hosts
@@ -49,7 +49,7 @@ def _without_limits(queue: Queue) -> Queue:
 
 
 def without_rules(instance: Instance) -> Instance:
-    """The instance with reservations that last, backfill everywhere, open hosts and no limits."""
+    """Return the instance with unlimited reservations, backfill, open hosts and no limits."""
     length = longest_limit(instance)
     jobs = (*(run.job for run in instance.running), *instance.pending)
     endless = {job.queue for job in jobs if expected_duration(instance, job) is None}

@@ -320,8 +320,9 @@ class Duals:
         return paid
 
     def by_function(self, instants: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """For each function with a price: its weights, and what a unit costs from 0 to each of the
-        instants."""
+        """Yield for each priced function its weights and the cost of a unit from 0 to each
+        instant.
+        """
         grid = self.market.grid
         for function in sorted({lot[0] for lot in self.lots}):
             prices = np.zeros(self.market.buckets + 1, dtype=np.int64)
@@ -378,8 +379,11 @@ class PoolBound:
 
     prices: Duals
     floor: int
+    #: Candidate starts of each job, in seconds.
     starts: list[Ints]
+    #: Minimum cost of each job, in SCALE per unit.
     least: list[int]
+    #: Cost of each candidate start above the minimum.
     excess: list[Ints]
 
     @property
@@ -414,8 +418,9 @@ def certify(
     candidates: list[Ints],
     tolls: Sequence[tuple[Barrier, int]] = (),
 ) -> PoolBound:
-    """The exact value of the prices' bound over the candidate starts; ``tolls``: the price of a
-    processor through a barrier."""
+    """Return the exact bound of the prices over the candidate starts; ``tolls``: prices of a
+    processor through a barrier.
+    """
     floor = -prices.worth - sum(toll * barrier.room for barrier, toll in tolls)
     least, excess = [], []
     for group, starts in zip(problem.groups, candidates, strict=True):
@@ -456,8 +461,11 @@ class Relaxation:
         scale: int,
         barriers: Sequence[Barrier] = (),
     ) -> None:
-        """scale: of prices, how many make one of cost. failed: the LP solver gave up. solved: there
-        is a solution."""
+        """Initialise the prices.
+
+        scale: integer prices per unit of cost. failed: whether the LP solver gave up. solved:
+        whether there is a solution.
+        """
         self.market = market
         self._scale = scale
         # The tolerances of the LP solver are absolute, so costs are scaled into a range that suits

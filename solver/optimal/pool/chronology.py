@@ -292,7 +292,7 @@ class Chronology:
         return lost
 
     def bound(self, state: State, guide: Guide) -> int:
-        """The guide's lower bound of every plan that begins like the state."""
+        """Return the guide's lower bound on every plan that begins like the state."""
         rest = guide.at(state.time)[2]
         least = sum(number * cost for number, cost in zip(state.left, rest, strict=True) if number)
         total = guide.floor + self.spent(state, guide) + least

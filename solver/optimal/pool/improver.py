@@ -58,8 +58,8 @@ class OrderSearch:
         self._last_gain = 0
 
     def _decode(self, order: list[int], keep: int, same: int, limit: int | None) -> int | None:
-        """Cost of an order that has the current one's jobs before ``keep`` and from ``same`` on;
-        None above ``limit``.
+        """Return the cost of an order that equals the current one before ``keep`` and from ``same``
+        on; None above ``limit``.
 
         Stops where nothing differs any more: at or after ``same``, with the same processors free.
         Leaves starts, profiles and partial costs up to there in the ``_new`` lists for _commit.
@@ -240,7 +240,7 @@ def grouped_orders(problem: PoolProblem) -> list[list[int]]:
 def improve(incumbent: Incumbent, seed: int) -> Iterator[None]:
     """Offer better plans to the incumbent, and continue from better plans of other searches.
 
-    A generator like the prover: a step is a small piece of work.
+    A generator, like the prover: each step is a small piece of work.
     """
     problem = incumbent.problem
     if len(problem) < 2:

@@ -69,7 +69,7 @@ class States:
 def undominated(
     states: States, rows: Ints, bounds: Ints, weights: Ints
 ) -> Generator[None, None, Ints]:
-    """Return the rows that no other state with the same started jobs dominates.
+    """Yield the rows that no other state with the same started jobs dominates.
 
     A makes B superfluous if A, delayed by the seconds that A's ``ready`` is behind B's, is still
     not worse: value(A) + delay * weights left <= value(B). For what B can do from here on, A can do

@@ -63,7 +63,7 @@ def _add_multiples(reached: Bools, step: int, count: int) -> Bools:
 
 
 def _jumps(count: int) -> Iterator[int]:
-    """Return numbers whose partial sums are exactly 0..count: 1, 2, 4, ..., and the remainder."""
+    """Yield numbers whose partial sums are exactly 0..count: 1, 2, 4, ..., and the remainder."""
     span = 1
     while count > 0:
         yield min(span, count)
@@ -86,8 +86,11 @@ class Fineness:
     gain below which the rounds end.
     """
 
+    #: Number of time buckets.
     buckets: int
+    #: Maximum number of rounds of packing rows.
     rounds: int
+    #: Minimum relative gain of a round.
     gain: float
 
 

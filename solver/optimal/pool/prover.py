@@ -308,7 +308,7 @@ class Root:
     def _price(
         self, tree: Chronology, state: State, known: list[dict[int, int]]
     ) -> Generator[None, None, Guide | None]:
-        """Return prices for the remaining problem of a state."""
+        """Yield prices for the remaining problem of a state."""
         problem, kinds = tree.residual(state)
         last = max(int(self.domains[kind][-1]) for kind in kinds)
         every = achievable_starts(problem, last, MAX_INSTANTS)

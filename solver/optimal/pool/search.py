@@ -138,8 +138,8 @@ def main() -> None:
         serve(sys.stdin.buffer, sys.stdout.buffer)
 
 
-# The orchestrator: a first plan at once, then proof and improvement in turn, until proved or told
-# to stop.
+# The orchestrator: a first plan, then proof and improvement in alternation, until proved or
+# stopped.
 
 
 DEFAULT_LIMIT = 10.0
@@ -208,7 +208,9 @@ def _core(problem: PoolProblem) -> tuple[PoolProblem, Ints]:
 def _finish(
     problem: PoolProblem, starts: Ints, jobs: Ints, bound: int, history: list[PoolProgress]
 ) -> PoolResult:
-    """Add the jobs without effect on the objective, as early as possible around the other jobs."""
+    """Add the jobs without effect on the objective, each at its earliest start given the other
+    jobs.
+    """
     every = np.zeros(len(problem), dtype=np.int64)
     if len(jobs) == len(problem):
         every[jobs] = starts
