@@ -173,7 +173,7 @@ def load(options: argparse.Namespace) -> None:
     print(f"jobs of a new state on the board after {_range(moved)} s")
     print(f"first starts of a new state after {_range(first)} s from the end of its reading")
     plans, seconds = last["slotwise_plans_total"], last["slotwise_plan_seconds"]
-    print(f"{plans:.0f} whole plans, the last one in {seconds:.1f} s")
+    print(f"{plans:.0f} states planned, the last one in {seconds:.1f} s")
     print(f"memory {last['slotwise_resident_bytes'] / 1e6:.0f} MB, load average {os.getloadavg()}")
 
 

@@ -67,6 +67,7 @@ class Checked:
     instance: Instance | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    #: Number of changes in the file; None: other files.
     changes: int | None = None
 
     def to_dict(self) -> dict[str, Any]:

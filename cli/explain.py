@@ -236,7 +236,8 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     answer = found.answer
     ours = "it has no start" if answer.start is None else f"it starts {clock.text(answer.start)}"
     agree = None not in (answer.start, found.lsf.start) and says[-1] == f"that {ours}"
-    why = answer.waits_for or "all that it asks for is free"
+    last = found.obstacles[-1].reason if found.obstacles else ""
+    why = answer.waits_for or last or "all that it asks for is free"
     name = "Slurm" if clock.instance.params.of_slurm else "LSF"
     we_say = "we say the same" if agree else f"we say that {ours}"
     yield f"{name} says {' and '.join(says)}; {we_say}, because: {why}"

@@ -43,9 +43,13 @@ class Trial:
 class ResreqAnswer:
     """Result of the command."""
 
+    #: Whether the requirement is valid.
     valid: bool
+    #: The error, "" if it is valid.
     message: str
+    #: Offset of the error from 0, None if unknown.
     position: int | None
+    #: The requirement in normal form, None if it is invalid.
     normal: str | None
     #: One trial for each term (one for a simple requirement), None without hosts.
     trials: tuple[Trial, ...] | None

@@ -53,7 +53,9 @@ class Cost:
 class Objective(ABC):
     """Base class of objectives to minimise. A later start never reduces the value."""
 
+    #: Name in plans and options.
     name: ClassVar[ObjectiveName]
+    #: Meaning of the value, for summaries.
     meaning: ClassVar[str]
     #: Function that combines the costs of the jobs.
     combination: ClassVar[Combination] = "sum"

@@ -46,7 +46,9 @@ UNKNOWN = "a start condition (-w) on jobs that are not known here"
 class Known:
     """A condition that can hold from a second on; None: the time is unknown."""
 
+    #: Second of the event, None if never.
     time: int | None
+    #: Reason of the event, in words.
     why: str = ""
 
 

@@ -109,8 +109,11 @@ def path_of(program: str) -> str | None:
 class ProgramOutput:
     """Output and exit code of a program."""
 
+    #: Exit code.
     code: int
+    #: Standard output.
     output: bytes
+    #: Standard error.
     errors: bytes
 
 

@@ -170,6 +170,26 @@ def test_a_begin_time() -> None:
     assert helps(found)["without -b"] == 2 * HOUR
 
 
+@pytest.mark.behaviour("ARR-01")
+@pytest.mark.parametrize("method", ["configured", "time-based", "optimal"])
+@pytest.mark.parametrize("limit", ["", ", array_limit: 2"])
+def test_the_limit_of_an_array_whose_running_elements_do_not_give_it(
+    method: str, limit: str
+) -> None:
+    text = f"""
+        format: slotwise/1
+        hosts: [{{name: 'h[1-3]', slots: 4}}]
+        running:
+        - {{id: '5[1]', slots: 1, start: -10, run_limit: 5m, allocation: 1*h1{limit}}}
+        - {{id: '5[2]', slots: 1, start: -10, run_limit: 6m, allocation: 1*h2{limit}}}
+        pending: [{{id: '5[3]', slots: 1, run_limit: 5m, array_limit: 2}}]
+    """
+    found = sw.explain(sw.loads(text), "5[3]", method=method)
+    assert [(item.first, item.until, item.reason) for item in found.obstacles] == [
+        (0, 290, "running elements of array 5 (at most 2 at once): needs 1 (has 0)")
+    ]
+
+
 def test_a_job_that_starts_now_needs_no_help() -> None:
     found = sw.explain(example("joint-wins"), "small", method="time-based")
     assert (found.answer.start, found.obstacles, found.suggestions) == (0, (), ())

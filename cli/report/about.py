@@ -41,6 +41,7 @@ class JobRow:
     starts: tuple[tuple[int | None, str], ...]
     #: Seconds sooner, None if one of the two starts is not known.
     sooner: int | None
+    #: Reason why the job waits, in words.
     waits_for: str
     #: Sort key of the row: its start, in a simulation its wait (seconds); None if it has none.
     wait: int | None
@@ -56,7 +57,9 @@ class JobRow:
 class StartText:
     """One of the starts of a job, printed in large figures."""
 
+    #: Name of the start, such as "as configured".
     what: str
+    #: The start as text.
     time: str
     #: "1h sooner", and whether that is good.
     more: str = ""
@@ -67,11 +70,13 @@ class StartText:
 class Help:
     """A change under which a job starts sooner."""
 
+    #: Gain by the change, in words.
     gives: str
     #: Person who can make the change.
     by: str
     #: Lines and commands, in the order of doing.
     lines: tuple[str, ...]
+    #: Effect on other jobs, in words.
     costs: str
     #: "good" if no job waits longer, "bad" if another job would never start, "" else.
     kind: str = ""

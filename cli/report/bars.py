@@ -36,10 +36,15 @@ class Bar:
 
     job: str
     kind: Kind
+    #: Index of the host.
     host: int
+    #: First lane of the bar on its host.
     first: int
+    #: Number of lanes.
     count: int
+    #: Start in seconds.
     start: int
+    #: Finish in seconds; None: no known end.
     finish: int | None
 
 
@@ -185,8 +190,11 @@ class RowGroup:
 class ChartRow:
     """One row of the chart: a host (index) or a folded or open group (index); depth from 0."""
 
+    #: Kind of the row: group or host.
     kind: str
+    #: Index of the group or host.
     index: int
+    #: Depth in the tree of groups.
     depth: int
 
 

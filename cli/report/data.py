@@ -46,9 +46,13 @@ MAX_ACCOUNTS = 12
 class UseOverTime:
     """From each time (seconds) until the next: slots in use, jobs that wait, slots they ask for."""
 
+    #: Instants in seconds.
     times: tuple[int, ...] = ()
+    #: Slots in use at each instant.
     slots: tuple[float, ...] = ()
+    #: Number of waiting jobs at each instant.
     waiting: tuple[float, ...] = ()
+    #: Slots requested by waiting jobs at each instant.
     asked: tuple[float, ...] = ()
 
 
@@ -58,9 +62,12 @@ class AccountCurve:
 
     policy: str
     account: str
+    #: Share that the account should have, from 0 to 1.
     target: float
     times: tuple[int, ...]
+    #: Share of the slots in use at each instant, from 0 to 1.
     shares: tuple[float, ...]
+    #: Dynamic priority at each instant.
     priorities: tuple[float, ...]
 
 

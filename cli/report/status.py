@@ -30,7 +30,9 @@ class Status:
 class Figure:
     """A number with what it counts; before it what it is as configured, behind it of how many."""
 
+    #: The number, as text.
     value: str
+    #: What the number counts.
     what: str
     more: str
     before: str = ""

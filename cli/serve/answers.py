@@ -268,8 +268,9 @@ def place_record(
     for name in list(predicted.as_configured_on)[:MAX_HOSTS]:
         found[name] = []
     for run in whole.instance.running:
-        end = expected_finish(whole.instance, run)
-        for name in found.keys() & run.allocation.keys():
+        here = found.keys() & run.allocation.keys()
+        end = expected_finish(whole.instance, run) if here else None
+        for name in here:
             slots = run.allocation[name]
             found[name].append(_stretch("running", run.job.id, slots, None, end, shift))
     starts = {} if state.latest is None else state.latest.configured

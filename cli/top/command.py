@@ -80,6 +80,7 @@ def _print(source: WatchedSource, view: TopView, time_limit: float) -> None:
         print_note(f"warning: {line}")
     typer.echo(text_of(TopPage(source.title, view, listing), terminal_width()), nl=False)
     if listing.truncated:
+        print_note("the limit came before every job was examined: earlier starts may be possible")
         raise typer.Exit(Exit.STOPPED)
 
 

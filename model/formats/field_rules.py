@@ -167,6 +167,7 @@ _SCALARS = frozenset({str, int, float, bool})
 class FieldRule:
     """Rule for one field, or for two that share one key of a file."""
 
+    #: Names of the fields that share the rule.
     names: tuple[str, ...]
     #: Values that need no check.
     defaults: tuple[Any, ...]
@@ -174,6 +175,7 @@ class FieldRule:
     reads: Callable[[Any], Any]
     #: Predicates for the declared types of the fields, whose name is in `kind`.
     fit: tuple[Fits, ...]
+    #: Kind of the value, for messages.
     kind: str
     #: Encoder of the value for a file, None: unchanged.
     writes: Callable[[Any], Any] | None = None
@@ -424,11 +426,13 @@ def _is_plain(value: Any) -> bool:
 class ClassRules:
     """The rules of one class of the model."""
 
+    #: Rules of the fields of the class.
     rules: tuple[FieldRule, ...]
     #: Default of each field, MISSING if it has none.
     usual: Mapping[str, Any]
     #: Function that returns all fields with a rule; names, defaults and rules are in `beside`.
     look: Callable[[Any], tuple[Any, ...]]
+    #: Fields whose check needs their value only: name, default and rule.
     beside: tuple[tuple[str, Any, FieldRule], ...]
 
     def wrong(self, item: Any, sound: set[tuple[FieldRule, type, Any]]) -> dict[FieldRule, str]:

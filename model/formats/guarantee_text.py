@@ -99,9 +99,14 @@ def _package(inner: str, value: object) -> str:
 
 
 def distribution(value: object) -> tuple[Guarantee, ...]:
-    """Parse DISTRIBUTION ``[class, 5] [other, 10%]``, in brackets or not, or a mapping."""
+    """Parse DISTRIBUTION ``[class, 5] [other, 10%]``, in brackets or not, a mapping or a list."""
     if isinstance(value, Mapping):
         pairs = [(str(name), str(amount)) for name, amount in value.items()]
+    elif isinstance(value, (list, tuple)) and value:
+        each = value if all(isinstance(item, (list, tuple)) for item in value) else [value]
+        if any(len(item) != 2 for item in each):
+            raise ValueError(f"must be [class, amount] or [class, n%] for each, not {value!r}")
+        pairs = [(str(name), str(amount)) for name, amount in each]
     else:
         text = _checked(value).strip()
         bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text

@@ -68,7 +68,9 @@ class EntryColumns:
     Keys and values are those of :class:`.document.JobEntry`, instants in seconds.
     """
 
+    #: Number of entries.
     count: int
+    #: Values of each key, one per entry.
     values: Mapping[str, Sequence[Any]]
 
     @classmethod

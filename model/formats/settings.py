@@ -22,6 +22,7 @@ from .build import examine
 from .document import Document, HostEntry, ParamsEntry, QueueEntry, Section
 from .encode import to_document
 from .finding import Finding, Location, section_of
+from .guarantee_text import distribution, share_text
 from .names import expand_range
 from .source_text import plain_data
 
@@ -29,6 +30,8 @@ from .source_text import plain_data
 _NAMES = ("name", "queue", "policy")
 #: Keys whose value is shares by name.
 _SHARES = frozenset({"FAIRSHARE", "USER_SHARES"})
+#: Short names of sections.
+_SHORT = {"pools": "guaranteed_pools"}
 #: Sections that are no configuration: a study compares equal jobs at equal times.
 _WORKLOAD = frozenset({"format", "origin", "now", "running", "pending", "future"})
 _OPENING, _CLOSING = "[({", "])}"
@@ -148,6 +151,7 @@ def _canonical(model: type[BaseModel], key: str) -> str:
 def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[Location]:
     """Return the places of a key in the document; unknown keys are left to the reader."""
     first, dot, rest = key.partition(".")
+    first = _SHORT.get(first, first) if dot else first
     if said := workload_key(key):
         raise SettingError(said)
     sections = [name for name in keys_of(Document) if name not in _WORKLOAD]
@@ -223,6 +227,9 @@ def _of_parts(
         inside = entries[n].get(key)
         if key in _SHARES and inside is not None and not isinstance(inside, dict):
             entries[n][key] = inside = dict(text.user_shares(inside))
+        if key == "DISTRIBUTION" and isinstance(inside, str):
+            amounts = {i.service_class: share_text(i.share) for i in distribution(inside)}
+            entries[n][key] = inside = amounts
         if isinstance(inside, dict) and (alone or part in inside):
             places.append((section, n, key, part))
     if not places:

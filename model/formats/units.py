@@ -32,6 +32,7 @@ _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3}
 class LimitOnHost(int):
     """Seconds that count on a host or host model: ``8:00/hostA``."""
 
+    #: Host or host model whose CPU factor applies to the limit.
     host: str
 
     def __new__(cls, seconds: int, host: str) -> Self:

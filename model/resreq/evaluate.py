@@ -47,7 +47,9 @@ class Local:
     A value of None is unknown: then a comparison with ``local`` keeps every host.
     """
 
+    #: Host type of the submission host, None if unknown.
     type: str | None = None
+    #: Host model of the submission host, None if unknown.
     model: str | None = None
     #: Whether LSF's default ``type==local`` applies to a selection that names no string or Boolean
     #: resource (REQ-04: bsub, lsrun, lsplace). False is the default of lsload and lshosts:

@@ -20,6 +20,7 @@ _UNHEEDED = ("base", "rails", "railmask")
 class Topology:
     """Layout that -ext requests: number of nodes and slots on each node, None if not given."""
 
+    #: Number of nodes, None if not stated.
     nodes: int | None = None
     #: Slots on each node.
     ptile: int | None = None

@@ -600,7 +600,9 @@ _AFFINITY = (
 class Parsed:
     """A requirement and notes on what was accepted but has no effect, a sentence each."""
 
+    #: The parsed requirement.
     requirement: Requirement
+    #: Notes on ignored or changed parts, one sentence each.
     notes: tuple[str, ...] = ()
 
 

@@ -25,7 +25,9 @@ _TERM = re.compile(r"\s*(?:(?P<count>[0-9]+)\s*\*\s*|\*\s*)?(?=\{)")
 class SectionText:
     """A section of a requirement: its keyword ("" for the implicit selection), body and offsets."""
 
+    #: Name of the section; "": a bare selection.
     keyword: str
+    #: Text between the brackets.
     body: str
     #: Offset of the first character of the section.
     start: int
@@ -37,9 +39,11 @@ class SectionText:
 class AlternativeText:
     """An alternative ``{body}@delay``; delay in minutes, None if it is omitted."""
 
+    #: Text of the alternative without its braces.
     body: str
     #: Offset of the first character of the body.
     start: int
+    #: Seconds after ``@``, None without a delay.
     delay: int | None
 
 
@@ -47,7 +51,9 @@ class AlternativeText:
 class TermText:
     """A term ``count*{body}`` of a compound requirement; count None if it is omitted."""
 
+    #: Number of slots before ``*``, None if omitted.
     count: int | None
+    #: Text of the requirement between the braces.
     body: str
     #: Offset of the first character of the term.
     start: int

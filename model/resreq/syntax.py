@@ -39,6 +39,7 @@ class String:
 class Name:
     """A bare word: a resource, or a string value on one side of a comparison."""
 
+    #: The name as written.
     value: str
 
 
@@ -46,6 +47,7 @@ class Name:
 class Defined:
     """``defined(resource)``."""
 
+    #: Name of the resource.
     resource: str
 
 
@@ -127,6 +129,7 @@ class UsageString:
 
     #: Amounts, one for each resource.
     amounts: tuple[Amount, ...]
+    #: Duration of each phase in seconds, () without durations.
     durations: tuple[int, ...] = ()
     #: Decay of each phase, 0 (none) or 1 (linear).
     decays: tuple[float, ...] = ()
@@ -168,6 +171,7 @@ class Rusage:
 class Span:
     """span[]: hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile per type or model (REQ-18)."""
 
+    #: Value of ``hosts=``, None if absent.
     hosts: int | None = None
     #: Default number of slots on each host; None: not set.
     ptile: int | None = None
@@ -183,6 +187,7 @@ class Span:
 class Cu:
     """cu[]: compute units (PLC-05 … PLC-11). type None means the cluster's default type."""
 
+    #: Type of the compute units; None: the default type.
     type: str | None = None
     #: Preference among units: config, maxavail or minavail.
     pref: str = "config"
@@ -225,6 +230,7 @@ class Simple:
     rusage: Rusage | None = None
     #: Distribution of slots over hosts.
     span: Span | None = None
+    #: Resources of same[].
     same: tuple[str, ...] = ()
     #: Compute units of the job.
     cu: Cu | None = None
@@ -257,7 +263,9 @@ class Simple:
 class Term:
     """A term ``count*{requirement}`` of a compound requirement; the last count may be None."""
 
+    #: Number of slots; None: the rest of -n.
     count: int | None
+    #: Requirement of the term.
     requirement: Simple
 
 
@@ -275,6 +283,7 @@ class Compound:
 class Later:
     """An alternative ``|| {requirement}@delay`` after the first one (REQ-21)."""
 
+    #: Requirement of the alternative.
     requirement: Simple | Compound
     #: Minutes of pending time from which it may be used, None: not given.
     delay: int | None = None

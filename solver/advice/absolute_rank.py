@@ -20,10 +20,13 @@ class AbsoluteRank:
     queues: tuple[str, ...]
     #: Rank of the job, 1 for the first, and the number of jobs pending in the queue group.
     rank: int
+    #: Number of jobs in the APS group.
     count: int
+    #: Absolute priority of the job.
     value: AbsoluteValue
     #: The job right before it, None if it is the first.
     before: Job | None = None
+    #: Absolute priority of the job before it; None: the first.
     value_before: AbsoluteValue | None = None
 
     def __str__(self) -> str:

@@ -191,9 +191,13 @@ class LostContest:
 
     #: Path of the level, ``normal/`` or ``Partition1/group2/``.
     path: str
+    #: Name of the pending job's account.
     account: str
+    #: Dynamic priority of the account.
     priority: float
+    #: Name of the account that precedes it.
     rival: str
+    #: Dynamic priority of that account.
     rival_priority: float
     #: The first second (from the origin) at which the account will have the higher priority, None:
     #: not within 30 days.
@@ -327,6 +331,7 @@ class Obstacle:
     first: int
     #: End of the obstacle (seconds), None if it never ends.
     until: int | None
+    #: Reason why the job could not start then, in words.
     reason: str
     #: Number of instants examined; free resources do not change between them.
     instants: int
@@ -336,6 +341,7 @@ class Obstacle:
 class BlockedInstant:
     """The reason at one instant."""
 
+    #: Instant in seconds from the origin.
     time: int
     #: Whether only planned jobs block the start then.
     planned: bool
@@ -503,15 +509,20 @@ class Explanation:
     help.
     """
 
+    #: Start of the job and its proof.
     answer: StartAnswer
+    #: Method of the start.
     method: str
+    #: Reasons before the start, in order of time.
     obstacles: tuple[Obstacle, ...]
+    #: Changes by which the job would start earlier.
     suggestions: tuple[Suggestion, ...]
     #: How many changes were tried for the suggestions, the best of which come first.
     tried: int
 
     #: Seconds from the origin, the ISO date of second 0 (None: it has none).
     now: int = 0
+    #: ISO date of second 0, None if the instance has none.
     origin: str | None = None
     #: Pending reasons of the job after this cycle, as bjobs prints them.
     reasons: tuple[Reason, ...] = ()

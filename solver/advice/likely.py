@@ -34,8 +34,11 @@ TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "one_in_ten_by": "1
 class StartQuantiles:
     """P50, P90 and P10 of a job's start (seconds), None if no start."""
 
+    #: Median start (P50) in seconds, None if the job never starts.
     likely: int | None
+    #: P90 of the start in seconds, None if never.
     nine_in_ten_by: int | None
+    #: P10 of the start in seconds, None if never.
     one_in_ten_by: int | None
     #: Whether there are fewer samples than requested.
     cut: bool = False
@@ -55,9 +58,13 @@ UNKNOWN = StartQuantiles(None, None, None, cut=True)
 class Drawing:
     """Settings of the forecasts: samples, seed, processes, factors of the bounds."""
 
+    #: Number of samples of each forecast.
     samples: int = SAMPLES
+    #: Seed of the random numbers.
     seed: int = 0
+    #: Number of processes.
     workers: int = 1
+    #: Factors of P10 and P90.
     calibration: Calibration = UNCALIBRATED
 
     def __post_init__(self) -> None:
@@ -198,7 +205,9 @@ class FreeOverTime:
 
     #: Seconds, the first is the instance's now. Hosts that take no jobs count for nothing.
     times: tuple[int, ...]
+    #: Free slots at each instant.
     slots: tuple[int, ...]
+    #: Free MB at each instant, None if no host has memory.
     memory: tuple[int, ...] | None
 
 

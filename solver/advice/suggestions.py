@@ -229,6 +229,7 @@ class Suggestion:
 
     #: Change to make.
     change: str
+    #: Start with the change, in seconds from the origin.
     start: int
     #: Seconds sooner, None if it never started.
     gain: int | None
@@ -246,8 +247,11 @@ class Suggestion:
 class Idea:
     """A change and its gain."""
 
+    #: Kind of the change.
     kind: str
+    #: The change in words.
     change: str
+    #: Start with the change.
     answer: StartAnswer
     #: Whether it keeps enough of the request.
     useful: bool = True

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from ...model.absolute_priority import StatedPriority
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
-from ...model.job import Job, array_of
+from ...model.job import Job, array_of, running_limits
 from ...model.omissions import Omission
 from ...model.plan import (
     NOT_EXAMINED,
@@ -68,11 +68,15 @@ class StartAnswer:
     """Start of one job; times in seconds from the origin, None if no start at all."""
 
     job: Job
+    #: Start in seconds from the origin, None if the job has none.
     start: int | None
+    #: Expected finish in seconds, None if unknown.
     finish: int | None = None
+    #: Slots by host.
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: The constraint that binds, or why there is no start.
     waits_for: str = ""
+    #: Whether no earlier start is possible.
     proved: bool = False
     #: Reason of a missing start; "no place" until the cause is found.
     missing: MissingStart | State = "no place"
@@ -249,7 +253,7 @@ class WhatIfPlanner:
         if method not in METHODS:
             raise UnknownNameError.among("method", method, METHODS)
         check_margin(margin)
-        self.instance = instance
+        self.instance = _with_array_limits(instance)
         self.method = method
         self.margin = margin
         self.effort = effort
@@ -672,6 +676,24 @@ class WhatIfPlanner:
         if all(other.id != job.id for other in pending):
             return (*pending, *(self._elements if self._is_array(job) else (job,)))
         return tuple(job if other.id == job.id else other for other in pending)
+
+
+def _with_array_limits(instance: Instance) -> Instance:
+    """Return the instance with the limit of each array at its running elements too.
+
+    A part of the instance without the pending elements of an array keeps the limit so.
+    """
+    running = [item.job for item in instance.running]
+    limits = running_limits((*instance.pending, *running))
+    if all(job.array_limit == limits.get(job.array_id or "") for job in running):
+        return instance
+    return replace(
+        instance,
+        running=tuple(
+            replace(item, job=replace(item.job, array_limit=limits.get(item.job.array_id or "")))
+            for item in instance.running
+        ),
+    )
 
 
 def answer_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> StartAnswer:

@@ -236,6 +236,7 @@ class Accepted:
 class UnitDemand:
     """cu[] resolved: `unit_of[h]` is the unit of host h, -1 for none; in configuration order."""
 
+    #: Unit of each host, -1 for none, [H].
     unit_of: IntArray
     #: Names of the units.
     names: tuple[str, ...]
@@ -332,6 +333,7 @@ class Demand:
     impossible: str = ""
     #: Windows that apply to it, None if there are none.
     calendar: Calendar | None = None
+    #: Notes on the request, one sentence each.
     notes: tuple[str, ...] = field(default=())
     #: Function that places the terms of a compound requirement jointly if they do not fit one after
     #: another. None: only in order (REQ-14).

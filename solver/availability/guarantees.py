@@ -117,7 +117,9 @@ def packages_of(pool: GuaranteedPool, slots: float, amounts: Mapping[str, float]
 class Packages:
     """Packages that a job takes on each of its hosts and with each of its slots, at most."""
 
+    #: Packages on each host.
     by_host: int
+    #: Packages for each slot.
     by_slot: int
     #: Whether it takes exactly these packages, with all their resources.
     exact: bool

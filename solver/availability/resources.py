@@ -59,7 +59,9 @@ class Per(Enum):
 class Use:
     """A use of one host resource or pool, by index into the profile's lists."""
 
+    #: Index of the host resource or pool.
     index: int
+    #: Multiplicity of the amount.
     per: Per
     #: Amounts over the life of the job, counted once per `per`.
     reservation: Reservation
@@ -120,6 +122,7 @@ class LoanLimit:
     idle: float
     #: Guarantees of classes without a count, and RETAIN of these.
     uncounted: float = 0.0
+    #: Amount kept of these guarantees (RETAIN).
     kept: float = 0.0
 
 
@@ -169,8 +172,10 @@ class LimitRow:
 
     #: The Limit section.
     limit: Limit
+    #: Name of the limited resource.
     resource: str
     index: int
+    #: Whether the limit applies to each host.
     on_hosts: bool
     #: User that it counts, "" if the section counts all users together.
     user: str = ""

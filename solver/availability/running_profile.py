@@ -35,6 +35,7 @@ from .usage import FOREVER, OFF, RunningUsage, Usage
 class HeldPart:
     """Use of one host resource (hosts, times: [k]) or of one pool (times: [1]) by a job."""
 
+    #: Whether the part is of a pool, not of hosts.
     pool: bool
     #: Index of the resource or pool.
     index: int

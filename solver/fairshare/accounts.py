@@ -196,6 +196,7 @@ class MemoryAdjustment:
     account; 0 if there are none or the cluster's memory is unknown.
     """
 
+    #: Factor of the average memory from which memory weighs.
     threshold: float = 1.0
 
     def __call__(self, usage: Consumption, /) -> float:
@@ -275,6 +276,7 @@ class Change:
     slots: int = 0
     #: Slots reserved by pending jobs.
     reserved: int = 0
+    #: MB in use.
     memory: float = 0.0
     #: CPU time in seconds.
     cpu: float = 0.0

@@ -48,7 +48,9 @@ DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
 class Calibration:
     """Calibration factors of P10 and P90, applied to seconds from the instant of the forecast."""
 
+    #: Factor of P10.
     early: float = 1.0
+    #: Factor of P90.
     late: float = 1.0
     #: Number of past forecasts behind the factors; 0 if none is known.
     forecasts: int = 0
@@ -87,6 +89,7 @@ class Calibrator:
     forecast.
     """
 
+    #: Number of past forecasts used, the latest.
     window: int = WINDOW
     _early: deque[float] = field(init=False)
     _late: deque[float] = field(init=False)
@@ -152,6 +155,7 @@ class Forecasts:
     by_limits: Ints
     #: Int64 of shape (n, samples), starts in each sample, NO_START where it has none.
     samples: Ints
+    #: Factors applied to P10 and P90.
     calibration: Calibration = UNCALIBRATED
     #: Whether there are fewer samples than requested.
     cut: bool = False

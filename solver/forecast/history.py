@@ -28,7 +28,9 @@ class Ended:
     """A finished job; times in seconds of the log's clock."""
 
     job: Job
+    #: Start in seconds on the log's clock.
     start: int
+    #: End in seconds on the log's clock.
     end: int
 
 
@@ -43,6 +45,7 @@ class History:
     #: A row of `jobs` as a job, so that one like it can be submitted again; its times are the
     #: log's.
     like: Callable[[int], Job] = lambda row: Job(str(row))
+    #: Remarks on the log, one sentence each.
     remarks: tuple[str, ...] = ()
 
     def numbers(self, users: Iterable[str]) -> list[int]:
@@ -222,7 +225,9 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
 class JobNaming:
     """Names for the numbers of a workload, if the log has names."""
 
+    #: Names of jobs by number.
     jobs: Mapping[int, str] = field(default_factory=dict)
+    #: Names of queues by number.
     queues: Mapping[int, str] = field(default_factory=dict)
 
     def job(self, number: int) -> int | str:

@@ -70,7 +70,9 @@ _NONE: Ints = np.zeros(0, dtype=np.int64)
 class WeightedSample:
     """Numbers in ascending order with their weights, both of shape (n,)."""
 
+    #: Numbers in ascending order.
     numbers: Floats
+    #: Weight of each number.
     weights: Floats
 
     @classmethod
@@ -187,6 +189,7 @@ class ExactRunTimes:
     A job without a given time runs to its limit.
     """
 
+    #: Run time in seconds by the key of the job.
     run_time: Mapping[int, int]
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:

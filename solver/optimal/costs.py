@@ -31,8 +31,11 @@ DIGITS = 31
 class UnitCost:
     """The cost of the start of one job, in units: base + weight * max(0, start - due)."""
 
+    #: Cost of each second after `due`, in units.
     weight: int
+    #: Second from which a start costs more.
     due: int
+    #: Cost of a start at or before `due`, in units.
     base: int
 
     def at(self, start: int) -> int:

@@ -383,7 +383,9 @@ class PlacedChoice:
     """One rusage alternative of one job at a start (seconds), present if `chosen`."""
 
     demand: Demand
+    #: Start in seconds.
     time: int
+    #: Index of the rusage alternative.
     number: int
     chosen: Literal
     terms: list[TermShape]

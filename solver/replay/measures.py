@@ -63,9 +63,13 @@ class Metrics:
     fewer than BATCHES × MIN_BATCH jobs.
     """
 
+    #: Number of measured jobs.
     jobs: int
+    #: Processors of the machine.
     procs: int
+    #: First submission in seconds.
     first_submit: int
+    #: Last end in seconds.
     last_end: int
     mean_wait: float
     median_wait: float

@@ -105,18 +105,24 @@ def _same(one: JobReservation, other: JobReservation) -> bool:
 class CycleRecord:
     """Facts about one finished cycle; times in seconds, hosts by name."""
 
+    #: Instant of the cycle in seconds.
     time: int
     #: Ids of the jobs that started.
     started: list[str] = field(default_factory=list)
+    #: Ids of the jobs that started by backfill.
     backfilled: list[str] = field(default_factory=list)
+    #: Ids of the jobs that were preempted.
     preempted: list[str] = field(default_factory=list)
+    #: Ids of the suspended jobs that resumed.
     resumed: list[str] = field(default_factory=list)
+    #: Ids of the resizable jobs that grew.
     resized: list[str] = field(default_factory=list)
     #: Reservations and estimates of pending jobs, in order.
     reservations: list[JobReservation] = field(default_factory=list)
     #: For each started job, the reason for its position in the dispatch order, if fairshare or slot
     #: pools are used.
     why: dict[str, str] = field(default_factory=dict)
+    #: Number of pending jobs after the cycle.
     pending: int = 0
     #: Whether the amounts that pending jobs reserve, and that count for their accounts, changed.
     usage_changed: bool = False

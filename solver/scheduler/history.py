@@ -39,9 +39,11 @@ class PendingJob:
     slots: Mapping[str, int] = field(default_factory=dict)
     #: Reserved memory (MB) by host.
     memory: Mapping[str, float] = field(default_factory=dict)
+    #: Instant from which the job reserves, in seconds; None without a reservation.
     since: int | None = None
     #: Expected start (seconds): certain if `allocation` names the hosts, else a lower bound.
     estimate: int | None = None
+    #: Reserved slots by host.
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: Reason why the job does not start now, as a sentence with numbers.
     reason: str = ""
@@ -79,13 +81,17 @@ class SharedLoad:
 class LimitUse:
     """Usage of one counter of a Limit section by running jobs; amounts in MB, slots or jobs."""
 
+    #: Name of the limit.
     name: str
     #: Names of the counted consumers by kind ("users", "queues", "hosts", "projects", and "apps" if
     #: requested): as configured, or the counted consumer if each one has its own limit; empty if
     #: the section does not restrict that kind.
     consumers: Mapping[str, tuple[str, ...]]
+    #: Limited resource, such as slots.
     resource: str
+    #: Amount in use.
     used: float
+    #: Maximum amount.
     limit: float
 
 
@@ -365,8 +371,11 @@ class JobEvent:
     #: changed: `slots` by host and `memory` in MB), "dispatched" and "resized" (on `slots`),
     #: "suspended", "resumed", "requeued", "done" or "killed".
     kind: str
+    #: Slots by host after the event.
     slots: Mapping[str, int] = field(default_factory=dict)
+    #: Reserved MB by host after the event.
     memory: Mapping[str, float] = field(default_factory=dict)
+    #: Pending reasons after the event.
     reasons: tuple[Reason, ...] = ()
 
 
@@ -375,7 +384,9 @@ class JobHistory:
     """The history of one job from its submission on."""
 
     job: Job
+    #: State after the last event, as bjobs prints it.
     status: str
+    #: Events in order of time.
     events: tuple[JobEvent, ...]
     #: Seconds in each of :data:`STATES`, up to the end of the job or the current time.
     seconds: Mapping[str, int]

@@ -388,6 +388,7 @@ class JobState:
     job: Job
     #: Position of the job in the input, which also breaks ties.
     number: int
+    #: State of the job, such as PENDING.
     status: str = FUTURE
     #: Shape of the job; None until the job is submitted.
     shape: Shape | None = None
@@ -397,11 +398,13 @@ class JobState:
     real_run_time: int | None = None
     #: Run limit in seconds, after which the job is killed.
     limit: int | None = None
+    #: Start of the current run in seconds, None if it has not started.
     start: int | None = None
     #: Real end of the job (seconds).
     end: int | None = None
     #: When its dependencies were satisfied (seconds, think time included); None if they were not.
     released: int | None = None
+    #: Start of the current running period, in seconds.
     since: int = 0
     #: Seconds of run time before `since`, the start of the present running period.
     elapsed: int = 0
@@ -411,7 +414,9 @@ class JobState:
     past_allocations: list[tuple[int, int, Allocation]] = field(default_factory=list)
     #: One allocation per term of the requirement.
     terms: tuple[Allocation, ...] = ()
+    #: Index of the rusage alternative in use.
     alternative: int = 0
+    #: Whether the job started by backfill.
     backfilled: bool = False
     #: Backfilled slots by host, which other jobs have reserved.
     backfilled_slots: Allocation = field(default_factory=dict)
@@ -429,7 +434,9 @@ class JobState:
     #: Hosts of the last reservation, and how long it lasted.
     holding: ReservationTimer = field(default_factory=ReservationTimer)
     suspended_by: str = ""
+    #: Number of suspensions so far.
     suspensions: int = 0
+    #: Number of requeues so far.
     requeues: int = 0
     #: Number of jobs that became pending before this job.
     arrival: int = 0

@@ -339,13 +339,21 @@ class LoopMetrics:
     interpolate.
     """
 
+    #: Number of jobs that count.
     jobs: int
+    #: Number of jobs that started.
     started: int
+    #: Number of jobs that finished.
     done: int
+    #: Number of jobs killed at their run limit.
     killed: int
+    #: Number of jobs still pending at the end.
     pending: int
+    #: Number of dispatch cycles.
     cycles: int
+    #: First submission in seconds.
     first_submit: int
+    #: Last end in seconds.
     last_end: int
     mean_wait: float | None
     median_wait: float | None

@@ -30,8 +30,11 @@ class JobRecord:
     queue: str
     #: Requested slots.
     slots: int
+    #: Submission in seconds.
     submit: int
+    #: First start in seconds, None if never.
     start: int | None
+    #: End in seconds, None if unfinished.
     end: int | None
     #: Waiting time in seconds, from the submission or since the dependencies (-w) were satisfied.
     wait: int | None
@@ -49,10 +52,15 @@ class JobRecord:
     run_time: int | None
     #: The first estimate of its start, made at `estimated_at` by `estimate_by`.
     estimate: int | None
+    #: Instant at which the estimate was made, None without an estimate.
     estimated_at: int | None
+    #: Method of the estimate, "" without one.
     estimate_by: str
+    #: Whether the job started by backfill.
     backfilled: bool
+    #: Number of suspensions.
     suspensions: int
+    #: Number of requeues.
     requeues: int
     #: Reason why the job did not start immediately.
     reason: str
@@ -201,6 +209,7 @@ class Simulation:
     complete: bool
     #: Records of the cycles, if requested.
     log: tuple[dict[str, Any], ...] = ()
+    #: Notes on the simulation, one sentence each.
     notes: tuple[str, ...] = ()
     #: Settings of jobs and of the instance that no cycle obeys.
     omissions: tuple[Omission, ...] = ()

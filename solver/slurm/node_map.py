@@ -15,7 +15,9 @@ NO_LICENCES: Mapping[int, float] = {}
 class MapRecord:
     """Nodes that no planned job has over [begin, end); seconds since 1970."""
 
+    #: First second of the record.
     begin: int
+    #: Second at which the record ends.
     end: int
     #: [H].
     free: BoolArray

@@ -34,10 +34,13 @@ _OF_MANY_CYCLES = ("bf_continue", "bf_max_time", "bf_max_job_start", "bf_node_sp
 class BackfillSettings:
     """The settings of one cycle; times in seconds."""
 
+    #: bf_window in seconds.
     window: int = WINDOW * 60
+    #: bf_resolution in seconds.
     resolution: int = RESOLUTION
     #: Seconds by which the window of ends grows, 0: it doubles (bf_window_linear).
     linear: int = 0
+    #: Maximum number of jobs examined (bf_max_job_test).
     max_jobs: int = MAX_JOBS
     max_tasks: int = MAX_TASKS
     #: Jobs of one user, 0 for any number.

@@ -61,8 +61,11 @@ FEW = 8
 class Difference:
     """A change, and the interval that resampling gives it; None if there are too few blocks."""
 
+    #: Change of the measure.
     change: float
+    #: Lower end of the 95 % interval, None if unknown.
     low: float | None
+    #: Upper end of the 95 % interval, None if unknown.
     high: float | None
 
     @property
@@ -143,9 +146,13 @@ class Stop(Protocol):
 class RunOptions:
     """Options of the simulated scheduler; see :func:`slotwise.simulate`."""
 
+    #: Reservation method.
     reservation: str = "configured"
+    #: Number of jobs with a future allocation; None: the default.
     top: int | None = None
+    #: Seconds between cycles; None: the default.
     cycle: int | None = None
+    #: Deterministic effort of the optimal method in each cycle.
     effort: float = EFFORT
     #: Last simulated second, None if there is no end.
     until: int | None = None

@@ -117,13 +117,16 @@ class Case:
 class Cell:
     """One simulation of a sweep."""
 
+    #: Number of the cell, from 0.
     number: int
     case: Case
     policy: str
     settings: tuple[Setting, ...]
     #: Key and value as printed in the table.
     parameters: tuple[tuple[str, str], ...]
+    #: Seed of the resampling, None without one.
     seed: int | None
+    #: Last second of the simulation, or a duration; None if there is no end.
     until: int | str | None
     #: Key of a cell; equal for cells with equal options and content.
     digest: str

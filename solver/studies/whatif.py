@@ -180,7 +180,7 @@ def without_effect(found: Sequence[Variant], runs: Sequence[Run]) -> dict[str, s
     any of them is run.
 
     Such a variant has the configuration of an earlier one, or differs from today's only in queues
-    without jobs.
+    without jobs or in what no simulation uses.
     """
     reasons: dict[str, str] = {}
     for number, (variant, run) in enumerate(zip(found, runs, strict=True)):
@@ -195,11 +195,20 @@ def without_effect(found: Sequence[Variant], runs: Sequence[Run]) -> dict[str, s
         if same is not None:
             reasons[variant.name] = f"changes nothing: it is the configuration of {same}"
         elif number and run.options == runs[0].options:
+            if _as_simulated(variant.instance) == _as_simulated(found[0].instance):
+                reasons[variant.name] = "changes nothing: only solve --method slurm uses it"
+                continue
             queues = _changed_queues(found[0].instance, variant.instance)
             if queues and not queues & _queues_in_use(run.instance):
                 names = ", ".join(sorted(queues))
                 reasons[variant.name] = f"changes nothing: no job is in queue {names}"
     return reasons
+
+
+def _as_simulated(instance: Instance) -> Instance:
+    """Return the instance without the settings that method slurm alone uses."""
+    params = replace(instance.params, scheduler_parameters="", scheduler_version="")
+    return replace(instance, params=params)
 
 
 def noted(outcome: RunOutcome, reason: str | None) -> RunOutcome:
@@ -260,7 +269,9 @@ class GroupChange:
     name: str
     #: Number of jobs that started under the current configuration.
     jobs: int
+    #: Value of the measure today.
     today: float
+    #: Value of the measure with the variant.
     then: float
     difference: Difference
 

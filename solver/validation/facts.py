@@ -162,9 +162,13 @@ class Holding:
     """
 
     job: Job
+    #: Start in seconds.
     start: int
+    #: Finish in seconds; None: no known end.
     finish: int | None
+    #: Slots by host.
     allocation: Mapping[str, int]
+    #: Whether the job is planned, not running.
     planned: bool
     #: None if it is refused or its terms cannot be split; `fault` has the reason.
     requirement: Requirement | None = None

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from slotwise import JobOutlook, Plan, PlannedJob, Unplaced
+from slotwise import Job, JobOutlook, Plan, PlannedJob, Unplaced
 from slotwise.cli.main import app
 from slotwise.model.display import WrittenTimes
 from slotwise.model.objective import objective_named
@@ -273,6 +273,13 @@ def test_explain_sets_its_answer_beside_that_of_lsf(mill: str, tmp_path: Path) -
     text = " ".join(run("explain", str(same), "110", plain).split())
     assert 'LSF says "Busy" and that it starts 13:30:11; we say the same, because: needs' in text
     assert "LSF says" not in run("explain", str(path), "111", plain)
+    waits = Job("7", queue="normal", begin=instance.now + HOUR)
+    bare = replace(
+        agreed, pending=(waits,), running=(), lsf_says=(sw.SaidByLsf("7", reason="Begin"),)
+    )
+    begin = tmp_path / "begin.yaml"
+    begin.write_text(sw.dump(bare), encoding="utf-8")
+    assert "because: its begin time (-b)" in run("explain", str(begin), "7", plain)
     record = json.loads(run("explain", str(path), "110", plain, "--format", "json"))
     assert record["lsf_says"]["start"] == instance.now + HOUR
     assert record["lsf_says"]["start_time"] == "2026-03-02T10:00:00+01:00"

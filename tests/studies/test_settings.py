@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
+from slotwise.model.formats.guarantee_text import distribution_text
 from slotwise.model.formats.settings import Setting, changed, read_setting, split_values
 
 DOCUMENT = """
@@ -206,3 +207,50 @@ def test_no_setting(text: str) -> None:
 )
 def test_values_are_parted_outside_brackets(text: str, parts: list[str]) -> None:
     assert split_values(text) == parts
+
+
+POOLS = """
+format: slotwise/1
+hosts: [{name: A, slots: 10}]
+service_classes: [{name: sc1}, {name: sc2}]
+guaranteed_pools:
+  - {name: p.1, TYPE: slots, HOSTS: all, DISTRIBUTION: "[sc1, 5] [sc2, 20%]"}
+"""
+
+
+@pytest.mark.behaviour("GUA-01")
+@pytest.mark.parametrize("section", ["pools", "guaranteed_pools"])
+@pytest.mark.parametrize(
+    ("key", "shares"),
+    [
+        ("DISTRIBUTION.sc1=2", "[sc1, 2] [sc2, 20%]"),
+        ("DISTRIBUTION.sc2=5%", "[sc1, 5] [sc2, 5%]"),
+        ("DISTRIBUTION.sc1=", "[sc2, 20%]"),
+        ("DISTRIBUTION=[sc1, 3]", "[sc1, 3]"),
+        ("DISTRIBUTION=[[sc1, 3], [sc2, 10%]]", "[sc1, 3] [sc2, 10%]"),
+        ("LOAN_POLICIES=QUEUES[all] DURATION[10]", "[sc1, 5] [sc2, 20%]"),
+    ],
+)
+def test_guarantees_of_a_pool_one_by_one(section: str, key: str, shares: str) -> None:
+    for name in ("p.1", "*"):
+        found, wrong = changed(sw.loads(POOLS), [read_setting(f"{section}.{name}.{key}")])
+        assert not wrong
+        assert found is not None
+        (pool,) = found.guaranteed_pools
+        assert distribution_text(pool.distribution) == shares
+        assert (pool.loans is not None) is key.startswith("LOAN")
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("pools.p.1.DISTRIBUTION.sc9=2", "unknown service class 'sc9'"),
+        ("pools.p.1.DISTRIBUTION.sc1=x", "must be an amount such as 5, or 10%"),
+        ("pools.p.1.DISTRIBUTION=[sc1, 2, 3]", "must be [class, amount]"),
+        ("pools.q.DISTRIBUTION.sc1=2", "no guaranteed pool is called 'q'"),
+    ],
+)
+def test_what_is_wrong_with_the_guarantees_of_a_pool(key: str, says: str) -> None:
+    found, wrong = changed(sw.loads(POOLS), [read_setting(key)])
+    assert found is None
+    assert any(says in str(problem) for problem in wrong), wrong

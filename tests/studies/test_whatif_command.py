@@ -66,6 +66,15 @@ def test_a_row_a_variant_today_first(site: Path) -> None:
     assert "may be noise" in done.stdout
 
 
+def test_a_setting_that_no_simulation_uses_is_named() -> None:
+    done = run(
+        *("whatif", "--example", "slurm-live", "--until", "1s"),
+        *("--set", "params.scheduler_parameters=bf_window=60"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bf_window=60: changes nothing: only solve --method slurm uses it" in done.stderr
+
+
 def test_json_and_csv_say_the_same(site: Path) -> None:
     asked = ("whatif", site, "--set", "reservation=none", "--format")
     plain = json.loads(run(*asked, "json").stdout)

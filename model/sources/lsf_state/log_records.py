@@ -221,7 +221,9 @@ class Controlled:
 
     #: Time of the record, in seconds since 1970.
     time: int
+    #: Kind of the object: host or queue.
     kind: str
+    #: Name of the host or queue.
     name: str
     #: Whether the host or queue accepts jobs after the record.
     open: bool

@@ -30,11 +30,14 @@ class PrintedFact:
     that says something.
     """
 
+    #: Kind of object that the fact describes.
     of: Kind
+    #: The fact in words.
     what: str
     #: Field of SeenJob, SeenHost or SeenQueue, "" if the fact is stored elsewhere.
     field: str
     cells: Mapping[str, tuple[str, ...]]
+    #: Whether the fact is read, or reported as missing.
     outcome: Literal["read", "told"] = "read"
     #: The column of -o without which an answer may be another one, "" for none.
     needed: str = ""

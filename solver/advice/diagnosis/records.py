@@ -113,6 +113,7 @@ class Remedy:
     slot_hours: float | None
     #: Whether the job then starts at the instant at which its slots are free.
     reaches: bool
+    #: Effect of the change on other jobs.
     cost: RemedyCost = RemedyCost()
     #: Argument for ``slotwise whatif --set``, "" if there is none.
     whatif: str = ""
@@ -165,6 +166,7 @@ class WaitingJob:
     slots: int
     user: str
     queue: str
+    #: Submission in seconds from the origin.
     submit: int
     #: Whether the job starves; else it waits for a resource that one change would provide.
     starves: bool
@@ -249,7 +251,9 @@ class Diagnosis:
     pending: int = 0
     #: Changes that were simulated.
     tried: int = 0
+    #: The instance's now in seconds from the origin.
     now: int = 0
+    #: ISO date of second 0, None if the instance has none.
     origin: str | None = None
     #: Whether a history was given.
     forecast: bool = False
@@ -344,6 +348,7 @@ class Advised:
     lines: tuple[str, ...]
     #: The command by which they take effect, "" if they do by themselves.
     then: str
+    #: Gain by the change, in words.
     gives: str
     #: Cost for the other jobs, in a sentence.
     costs: str
@@ -362,6 +367,7 @@ class Advised:
 class Verdict:
     """The findings for one job, or for several alike, in words."""
 
+    #: Heading of the verdict.
     title: str
     #: Findings, one sentence each.
     sentences: tuple[str, ...]
@@ -379,6 +385,7 @@ class Verdict:
 class Page:
     """A diagnosis in words: the answer first, then each job, then notes for the reader."""
 
+    #: The answer in one sentence.
     answer: str
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()

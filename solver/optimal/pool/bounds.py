@@ -379,8 +379,11 @@ class PoolBound:
 
     prices: Duals
     floor: int
+    #: Candidate starts of each job, in seconds.
     starts: list[Ints]
+    #: Minimum cost of each job, in SCALE per unit.
     least: list[int]
+    #: Cost of each candidate start above the minimum.
     excess: list[Ints]
 
     @property

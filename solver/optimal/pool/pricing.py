@@ -86,8 +86,11 @@ class Fineness:
     gain below which the rounds end.
     """
 
+    #: Number of time buckets.
     buckets: int
+    #: Maximum number of rounds of packing rows.
     rounds: int
+    #: Minimum relative gain of a round.
     gain: float
 
 

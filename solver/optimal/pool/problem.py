@@ -297,10 +297,15 @@ class PoolProblem:
 class Group:
     """A group of identical jobs; ``members`` are their indices, ascending."""
 
+    #: Processors of each job.
     size: int
+    #: Seconds of each job.
     duration: int
+    #: Earliest start in seconds.
     earliest: int
+    #: Cost of each second after `due`.
     weight: int
+    #: Second from which a start costs more.
     due: int
     members: tuple[int, ...]
 
@@ -314,7 +319,9 @@ class PoolProgress:
     """One entry of the search history: after ``seconds``, the best value and bound."""
 
     seconds: float
+    #: Value of the incumbent.
     value: int
+    #: Lower bound on the value.
     bound: int
 
 
@@ -331,6 +338,7 @@ class PoolResult:
     bound: int
     earliest: Ints
     status: Status
+    #: Values and bounds over time.
     history: tuple[PoolProgress, ...] = field(default=())
 
     @property
