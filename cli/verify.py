@@ -151,9 +151,9 @@ def verify_output(
 def _row(item: VerifiedJob, names: list[str], clock: WrittenTimes) -> Shown:
     starts = [item.estimates[name] for name in names]
     texts = ["" if time is None else clock.text(time) for time in (*starts, item.started)]
-    state: State = "unplaced" if item.started is None else "later"
-    if item.why == "as estimated":
-        state = "now"
+    state: State = "later" if item.why == "as estimated" else "unproved"
+    if item.started is None:
+        state = "unplaced"
     late = "" if item.error is None else _signed(item.error)
     cells = (item.job, str(item.slots), *texts, late, item.sentence)
     return Shown(item.job, ListingRow(cells, state), item.slots, item.started)

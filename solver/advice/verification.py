@@ -167,6 +167,8 @@ class Explainer:
         error = item.error
         if item.fate != "started":
             return self._not_started(item)
+        if error is None and answer.state == "not examined":
+            return replace(item, why="no estimate", sentence="the limit came before its estimate")
         if error is None:
             state = f"{answer.state}: {answer.condition}" if answer.condition else answer.state
             return replace(item, why="no estimate", sentence=f"it had no estimate ({state})")
