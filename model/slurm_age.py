@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: PriorityMaxAge and PriorityCalcPeriod if they are not set (seconds).
 MAX_AGE, CALC_PERIOD = 7 * 86400, 300
-_WORD = re.compile(r"(?:^|,)(Priority\w+)=(\d{1,10})(?=,|$)")
+_WORD = re.compile(r"(?:^|,)(Priority(?:WeightAge|MaxAge|CalcPeriod))=(\d{1,10})(?=,|$)")
 
 
 @dataclass(frozen=True, slots=True)

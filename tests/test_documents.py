@@ -135,6 +135,7 @@ FOREIGN = {
     *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
     "--start",  # squeue
     *("--deadline", "--time-min", "--json", "--mem", "--ntasks-per-node", "--priority"),  # Slurm
+    "--switches",  # sbatch
 }
 
 

@@ -24,6 +24,8 @@ from ..pending_reasons import BEGIN_TIME
 
 #: Maximum number of plans for one answer; jobs beyond keep their first alternative, named.
 MAX_PLANS = 32
+#: Note on a plan for which not all choices were examined.
+NOT_ALL = "not every choice of the alternatives in braces (-R) was examined"
 #: Index of the chosen alternative by job id.
 Choice = Mapping[str, int]
 
@@ -65,6 +67,8 @@ class _ChoiceSearch:
     stopped: Callable[[], bool]
     #: Ids of the pending jobs in priority order.
     order: tuple[str, ...]
+    #: Whether all choices were examined so far.
+    is_complete: bool = True
     #: Number of plans so far.
     count: int = 0
     #: Whether no other choice improves the start of a job, by job.
@@ -100,37 +104,49 @@ class _ChoiceSearch:
             if not self.may_make(len(self.options[name]) + 1):
                 break
             plans = [self.plan({**choice, name: n}) for n in range(len(self.options[name]))]
-            choice[name] = min(range(len(plans)), key=lambda n: _start(plans[n], name))
+            starts = [(_start(found, name), found.get(name) is None) for found in plans]
+            choice[name] = starts.index(min(starts))
         return self.plan(choice)
 
     def in_order(self) -> Plan:
         """Return the lexicographically first plan, with proofs where all choices are examined."""
-        depends = any(job.dependency for job in self.instance.pending)
+        if any(job.dependency for job in self.instance.pending):
+            # A job that waits for a later one depends on the choice of that one too.
+            every = self._every_choice()
+            if every:
+                plans = [self.plan(choice) for choice in every]
+                return self._with_claims(plans[self._least(plans, self.order)[0]])
+            self.is_complete = False
         choices: list[dict[str, int]] = [{}]
-        plans: list[Plan] = []
-        rest = list(self.order)
+        plans, rest = list[Plan](), list(self.order)
         for place, name in enumerate(self.several):
-            wider = [{**each, name: n} for each in choices for n in range(len(self.options[name]))]
-            if not self.may_make(len(wider) + 1):
-                self.sure |= dict.fromkeys(rest, len(choices) == 1)
+            numbers = range(len(self.options[name]))
+            if len(choices) > 1 and not self.may_make(len(choices) * len(numbers) + 1):
+                choices, self.is_complete = choices[:1], False
+            if not self.may_make(len(numbers) + 1):
+                self.sure |= dict.fromkeys(rest, self.is_complete and len(choices) == 1)
                 return self._with_claims(self.plan(choices[0]))
+            wider = [{**each, name: number} for each in choices for number in numbers]
             others = self.several[place + 1 :]
             plans = [self.plan({**dict.fromkeys(others, 0), **each}) for each in wider]
-            # A job that waits for a later one depends on the choice of that one too.
-            last = rest.index(others[0]) if others and not depends else len(rest)
-            if others and depends:
-                choices = wider
-                continue
+            last = rest.index(others[0]) if others else len(rest)
             kept = self._least(plans, rest[:last])
             choices, rest = [wider[n] for n in kept], rest[last:]
             plans = [plans[n] for n in kept]
         return self._with_claims(plans[0])
 
+    def _every_choice(self) -> list[dict[str, int]]:
+        """Return all choices, the first alternatives first; none if there are too many."""
+        numbers = [range(len(self.options[name])) for name in self.several]
+        if not self.may_make(math.prod(map(len, numbers))):
+            return []
+        return [dict(zip(self.several, each, strict=True)) for each in product(*numbers)]
+
     def _least(self, plans: Sequence[Plan], jobs: Sequence[str]) -> list[int]:
         """Return the plans, by number, in which these jobs start first, and record what is sure."""
         kept = list(range(len(plans)))
         for job in jobs:
-            so_far = all(self.sure.values())
+            so_far = self.is_complete and all(self.sure.values())
             self.sure[job] = so_far and all(_is_known(plans[n], job) for n in kept)
             starts = {n: _start(plans[n], job) for n in kept}
             kept = [n for n in kept if starts[n] == min(starts.values())]
@@ -148,21 +164,22 @@ class _ChoiceSearch:
             elif conditions := self.conditions.get(item.job):
                 item = replace(item, proved=False, proved_if=conditions)
             entries.append(item)
-        found = replace(found, reservations=tuple(entries))
+        notes = found.notes if self.is_complete else (*found.notes, NOT_ALL)
+        found = replace(found, reservations=tuple(entries), notes=notes)
         return found if all(self.sure.values()) else _weaker(found)
 
     def by_value(self) -> Plan:
         """Return the plan of the least value over all choices, or that of the first ones."""
-        numbers = [range(len(self.options[name])) for name in self.several]
-        if not self.may_make(math.prod(map(len, numbers))):
+        every = self._every_choice()
+        if not every:
             return self.plan({})
         plans: list[Plan] = []
-        for each in product(*numbers):
+        for choice in every:
             if plans and self.stopped():
                 break
-            plans.append(self.plan(dict(zip(self.several, each, strict=True))))
+            plans.append(self.plan(choice))
         best = min(plans, key=lambda found: math.inf if found.value is None else found.value)
-        whole = len(plans) == math.prod(map(len, numbers))
+        whole = len(plans) == len(every)
         if whole and all(found.status == "optimal" for found in plans):
             return best
         entries = tuple(item.unproved() for item in best)

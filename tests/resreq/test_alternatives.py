@@ -23,6 +23,7 @@ from slotwise.model.resreq import (
 )
 from slotwise.model.resreq.partly import hostless
 from slotwise.model.resreq.syntax import every, openings
+from slotwise.solver.optimal import alternatives
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate, validate_schedule
@@ -200,6 +201,33 @@ def test_the_loop_tries_them_in_order(delay: int, reservation: str, cycle: int) 
     assert not [item for item in result.omissions if "alternatives" in item.what]
     early = replace(record, requirement_alternative=5)
     assert validate_schedule(instance, replace(result, jobs=(result.jobs[0], early)))
+
+
+@pytest.mark.parametrize("condition", ["", "done(1)"])
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+def test_of_too_many_choices_it_is_said_that_not_all_were_examined(
+    method: str, condition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under a limit of 5 plans jobs behind the second keep their first alternative, named."""
+    monkeypatch.setattr(alternatives, "MAX_PLANS", 5)
+    jobs = "".join(
+        f"  - {{id: {number}, queue: q, run_limit: 1h, res_req: '{TEXT}', submit: 2h}}\n"
+        for number in range(1, 6)
+    )
+    waits = f"  - {{id: 6, queue: q, run_limit: 1h, dependency: '{condition}', submit: 2h}}\n"
+    text = SITE.partition("pending:")[0].replace("OF_QUEUE", "") + "pending:\n" + jobs
+    instance = loads(text + waits if condition else text)
+    found = plan(instance, method, effort=1)  # type: ignore[arg-type]
+    assert not validate(instance, found, as_lsf=method != "optimal")
+    named = [item for item in found.omissions if "alternatives of -R" in item.what]
+    assert named
+    assert not any(named[0].touches(name) for name in ("1",))
+    assert named[0].touches("5")
+    assert found["1"].start == 3 * HOUR
+    assert not found["5"].proved
+    if condition and method == "optimal":
+        assert any("not every choice" in note for note in found.notes)
+        assert not any(item.proved for item in found)
 
 
 def test_it_is_said_which_alternative_was_used(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_times_dependencies_arrays_and_priority(probes: sw.Instance) -> None:
     found = sbatch_submission(probes, "sbatch -n1 --mem=1 -a 0-7:2%2")
     assert [job.array_index for job in found.jobs] == [0, 2, 4, 6]
     assert found.jobs[0].array_limit == 2
-    assert found.notes[0].startswith("assumed: it has the lowest priority")
+    assert found.notes[0].startswith("assumed: it has priority 1070, of its size")
 
 
 def test_scripts_and_which_option_counts(live: sw.Instance) -> None:

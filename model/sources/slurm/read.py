@@ -284,6 +284,7 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         values.text(get("qos")),
         tuple(named),
         values.text(get("preemption")),
+        values.whole(get("job factor")) or 0,
     )
 
 

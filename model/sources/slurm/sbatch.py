@@ -20,7 +20,7 @@ from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
 from .requests import requested_of
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
-from .site import site_of
+from .site import site_of, size_and_partition
 
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
@@ -313,8 +313,6 @@ def _job_of(
     given, site = found.given, site_of(instance)
     partitions = tuple(filter(None, given.get("partition", "").split(",")))
     partitions = partitions or (instance.params.default_queue,)
-    notes = [f"{ASSUMED}it has the lowest priority of its partition: give --priority for another"]
-    notes = [] if "priority" in given else notes
     try:
         size = _size(found)
     except ValueError as error:
@@ -339,6 +337,8 @@ def _job_of(
     if "qos" in given and any(limit.name.startswith("qos_") for limit in instance.limits):
         omitted.append(f"limits of --qos {given['qos']}")
     account = given.get("account", "default")
+    default, note = _priority_of(instance, size, partitions[0])
+    notes = [] if "priority" in given else [note]
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
         queue=_queue_of(instance, partitions, omitted), res_req=requested.res_req,
@@ -348,12 +348,22 @@ def _job_of(
         begin=begin if begin is not None and begin > now else None,
         deadline=min((at for at in (deadline, closes) if at is not None), default=None),
         reservation=reservation,
-        priority=_read(found, "priority", int, instance.params.default_priority),
+        priority=_read(found, "priority", int, default),
         project=f"{account}/{given['qos']}" if "qos" in given else account,
         hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
         name=given.get("job-name", ""), dependency=condition, unheeded=tuple(omitted),
     )  # fmt: skip
     return job, array, notes
+
+
+def _priority_of(instance: Instance, size: SlurmJobSize, partition: str) -> tuple[int, str]:
+    """Return the priority of a job that asks for none, and a note on it."""
+    parts = size_and_partition(instance)
+    if parts is None:
+        lowest = "it has the lowest priority of its partition: give --priority for another"
+        return instance.params.default_priority, f"{ASSUMED}{lowest}"
+    priority = parts.priority(size.nodes, size.cpus, partition)
+    return priority, f"{ASSUMED}it has priority {priority}, of its size and partition"
 
 
 def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:

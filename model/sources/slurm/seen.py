@@ -204,6 +204,8 @@ class SlurmPartition:
     named: tuple[tuple[str, str], ...] = ()
     #: How its running jobs are preempted, "" if as the cluster says.
     preempt_mode: str = ""
+    #: Factor of the partition's part of priorities (PriorityJobFactor).
+    job_factor: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,9 @@ class PartitionGroups:
     def __init__(self, seen: SlurmState) -> None:
         self.partitions = {item.name: item for item in seen.partitions}
         self.nodes = _nodes_of(seen)
+        settings = {name.lower(): value for name, value in seen.settings.items()}
+        #: Whether priorities depend on the partition.
+        self.by_factor = settings.get("priorityweightpartition", "0").strip() not in ("", "0")
         limited = {row.name for row in seen.limits if row.of == "qos"}
         #: Partitions whose QOS has limits.
         self.limited = {item.name for item in seen.partitions if item.qos in limited}
@@ -78,6 +81,8 @@ class PartitionGroups:
         union = frozenset().union(*sets)
         nested = union in sets
         disjoint = not any(one & other for one, other in combinations(sets, 2))
+        if not self.by_factor:
+            items = [replace(item, job_factor=1) for item in items]
         same = all(_rules(item) == _rules(items[0]) and not item.named for item in items)
         is_simple = same and not self.limited & set(names) and items[0].sharing == "NO"
         alike = is_simple and (nested or disjoint)

@@ -1,0 +1,101 @@
+"""Parts of the multifactor priority: every row that `sprio -l` printed for the recorded cluster."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import slotwise as sw
+from slotwise.model.slurm_priority import SizeAndPartition
+from slotwise.model.sources.slurm.sbatch import sbatch_submission
+from slotwise.model.sources.slurm.site import size_and_partition
+
+from tests.slurm.test_import import instance_of, texts_of
+
+pytestmark = pytest.mark.behaviour("SLU-02")
+#: Job, partition, PRIORITY, JOBSIZE, PARTITION and NICE of `sprio -l`, Slurm 22.05.8; all other
+#: parts were 0.
+SPRIO = (
+    ("5", "main", 1078, 78, 1000, 0),
+    ("6", "main", 1093, 94, 1000, 0),
+    ("7", "main", 1070, 70, 1000, 0),
+    ("9", "main", 1218, 219, 1000, 0),
+    ("10", "main", 1093, 94, 1000, 0),
+    ("11", "main", 1093, 94, 1000, 0),
+    ("12", "main", 1281, 281, 1000, 0),
+    ("13", "main", 1250, 250, 1000, 0),
+    ("14", "main", 1125, 125, 1000, 0),
+    ("15", "main", 1070, 70, 1000, 0),
+    ("17", "main", 1070, 70, 1000, 0),
+    ("18", "main", 1070, 70, 1000, 0),
+    ("19", "share", 225, 125, 100, 0),
+    ("20", "main", 1093, 94, 1000, 0),
+    ("21", "main", 1093, 94, 1000, 0),
+    ("22", "main", 1093, 94, 1000, 0),
+    ("23", "main", 1250, 250, 1000, 0),
+    ("24", "main", 1125, 125, 1000, 0),
+    ("25", "main", 1125, 125, 1000, 0),
+    ("26", "main", 1125, 125, 1000, 0),
+    ("31", "main", 1125, 125, 1000, 0),
+    ("33", "main", 925, 125, 1000, 200),
+    ("34", "hi", 2125, 125, 2000, 0),
+    ("34", "main", 1125, 125, 1000, 0),
+    ("35", "main", 1125, 125, 1000, 0),
+    ("36", "main", 1101, 102, 1000, 0),
+    ("37", "main", 1500, 500, 1000, 0),
+)
+#: Four nodes of eight CPUs; weights and factors of the recorded cluster.
+PARTS = SizeAndPartition(500, 2000, {"main": 10, "hi": 20, "share": 1}, 4, 32)
+
+
+def requested() -> dict[str, tuple[int, int]]:
+    """Nodes and CPUs that each job requested, as squeue printed them."""
+    jobs = json.loads(texts_of("probes")["squeue.json"])["jobs"]
+    found = {}
+    for job in jobs:
+        tres = dict(part.split("=") for part in job["tres_req_str"].split(","))
+        found[str(job.get("array_job_id") or job["job_id"])] = (int(tres["node"]), int(tres["cpu"]))
+    return found
+
+
+def test_every_row_of_sprio_is_computed_exactly() -> None:
+    sizes = requested()
+    for job, partition, priority, size_part, partition_part, nice in SPRIO:
+        nodes, cpus = sizes[job]
+        assert round(PARTS.size_part(nodes, cpus) + 1e-9) == size_part, job
+        assert round(PARTS.partition_part(partition)) == partition_part, job
+        assert PARTS.priority(nodes, cpus, partition, nice) == priority, job
+
+
+def test_small_jobs_may_be_favoured() -> None:
+    parts = SizeAndPartition(500, 0, {}, 4, 32, favours_small=True)
+    assert parts.priority(4, 32, "main") == 1
+    assert parts.priority(1, 2, "main") == 421  # 500 × (3/4 + 30/32) / 2
+
+
+def test_a_new_job_has_the_priority_of_its_size_and_partition() -> None:
+    """Job 9 was two nodes with six CPUs each in main: sprio gives 1218."""
+    problem = instance_of(texts_of("probes"))
+    assert size_and_partition(problem) == PARTS
+    found = sbatch_submission(problem, "sbatch -N2 --ntasks-per-node=6 --mem=50 -t10 -p main")
+    assert found.job.priority == 1218
+    assert found.notes == ("assumed: it has priority 1218, of its size and partition",)
+    own = sbatch_submission(problem, "sbatch -N2 --mem=50 -t10 --priority=7")
+    assert (own.job.priority, own.notes) == (7, ())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["PriorityWeightQOS = 10", "PriorityWeightAssoc = 1", "PriorityWeightTRES = CPU=10",
+     "PriorityFlags = SMALL_RELATIVE_TO_TIME", "PriorityType = priority/basic",
+     "AccountingStorageType = accounting_storage/slurmdbd"],
+)  # fmt: skip
+def test_another_part_leaves_the_priority_unknown(line: str) -> None:
+    texts = texts_of("probes")
+    name = line.partition(" ")[0]
+    kept = [row for row in texts["config.txt"].splitlines() if not row.startswith(f"{name} ")]
+    problem = instance_of({**texts, "config.txt": "\n".join([*kept, line]) + "\n"})
+    assert size_and_partition(problem) is None
+    found = sbatch_submission(problem, "sbatch -n1 --mem=50 -t10")
+    assert "lowest priority" in found.notes[0]
+    assert sw.loads(sw.dump(problem)).params == problem.params
