@@ -549,8 +549,9 @@ def _able(job: Job, choices: Choices) -> None:
 
 
 def _with_tile(job: Job, tile: int | None) -> Job:
-    """Return the job with this ptile, or without a span; hosts=-1 also overrides the queue's
-    span.
+    """Return the job with span[ptile=tile]; None: with span[hosts=-1], which cancels any span.
+
+    The queue's span is cancelled, too.
     """
     return with_section(job, "span", "hosts=-1" if tile is None else f"ptile={tile}")
 
