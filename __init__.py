@@ -137,7 +137,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 
-#: What :func:`_homes` has found.
+#: Result of :func:`_homes`, computed at its first call; {} before.
 _HOMES: dict[str, str] = {}
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SPEED = 60.0
 #: Name of the cluster of the administrator's tutorial, which is a folder of listings.
 TUTORIAL = "tutorial"
-#: When its listings were printed.
+#: Time at which the listings of the tutorial's cluster were printed.
 _TUTORIAL_NOW = "2026-03-02T09:00:00+01:00"
 #: Largest time by which one read advances the cluster, in simulated seconds.
 MAX_STEP = 6 * HOUR
