@@ -136,6 +136,7 @@ FOREIGN = {
     "--start",  # squeue
     *("--deadline", "--time-min", "--json", "--mem", "--ntasks-per-node", "--priority"),  # Slurm
     "--switches",  # sbatch
+    "--longest",  # benchmarks/serve.py
 }
 
 

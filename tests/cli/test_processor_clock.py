@@ -31,8 +31,11 @@ COMMANDS = (
     "ask FILE -n 4 -W 60",
     "diagnose FILE",
     "top FILE --once",
+    "verify FILE LOG",
     "report FILE --workers 1 --output PAGE",
 )
+#: A log of other jobs.
+ACCT = Path(__file__).parents[1] / "data" / "acct" / "lsb.acct.small-cluster"
 #: What a command needs beside: programs that it loads, and writing some thousand rows.
 BESIDE = 2.0
 #: Plans, each with a grace of its own, of commands that make several; others make one.
@@ -77,7 +80,7 @@ def kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path, last = files[hosts]
-    names = {"FILE": path, "LAST": last, "PAGE": str(folder / "page.html")}
+    names = {"FILE": path, "LAST": last, "LOG": str(ACCT), "PAGE": str(folder / "page.html")}
     reading = seconds_of("check FILE", names)
     monkeypatch.setattr(time, "monotonic", time.process_time)
     used = seconds_of(f"{command} --time-limit {limit}", names)

@@ -127,7 +127,7 @@ def test_a_switched_job_waits_in_its_new_queue() -> None:
     result = run(problem, changes=[QueueSwitch(60, "c", "fast")])
     assert order(result) == ["a", "c", "b"]
     assert result["c"].queue == "fast"
-    with pytest.raises(InputError, match="there is no queue slow"):
+    with pytest.raises(InputError, match="unknown queue 'slow'"):
         run(problem, changes=[QueueSwitch(60, "c", "slow")])
 
 

@@ -13,7 +13,7 @@ import pytest
 import slotwise as sw
 from loop_lab import MINUTE, host, instance, job, running
 from sampling import some
-from slotwise import HostStatus, InputError, dump
+from slotwise import Cluster, HostStatus, InputError, Instance, dump
 from slotwise.cli.main import app
 from slotwise.cli.simulate import WAITS, fit_text, wait_table
 from slotwise.model.resreq.partly import hostless
@@ -353,6 +353,6 @@ def test_the_waits_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     item = SimpleNamespace(queue="night", to_dict=lambda: {"queue": "night", **numbers})
     for columns in (60, 80, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
-        text = wait_table([item])
+        text = wait_table([item], Instance(Cluster(())))
         assert max(map(len, text.splitlines())) <= columns
         assert text.count("12345.7") == len(WAITS)
