@@ -128,7 +128,10 @@ class _Taken:
             yield _parameter(name, hint, declared)
 
     def made_of(self, given: dict[str, Any]) -> Any:
-        """Remove the record's values from those of the command line and return the record."""
+        """Take the values of this record's options out of `given` and return the record.
+
+        given: values of the command line by name of the parameter; the rest stays in it.
+        """
         values = {name: given.pop(name) for name in self.options}
         for name, (hint, _) in self.options.items():
             if get_origin(hint) is tuple:

@@ -457,7 +457,7 @@ def _calibrated(found: Forecasts) -> str:
 
 
 def _agreed(found: Forecasts) -> bool:
-    """Whether a job starts at one later time in all futures."""
+    """Return whether any job starts at the same time, later than now, in all futures."""
     first, last = found.samples.min(axis=1), found.samples.max(axis=1)
     return bool(((first == last) & (first > found.now)).any())
 

@@ -213,7 +213,8 @@ def _keep_name(folder: str) -> None:
 def _in_place(target: str) -> Iterator[BinaryIO]:
     """Yield a buffer for an existing file, which is written in place when the block ends.
 
-    The room on disk is taken first, so that a full disk leaves the file as it was.
+    Disk space is allocated before the first byte is written: if the disk is full, the file keeps
+    its content.
     """
     with tempfile.SpooledTemporaryFile(_SPOOLED) as content:
         yield cast("BinaryIO", content)

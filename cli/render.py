@@ -123,7 +123,10 @@ def _plan_text(
 
 
 def _with_configured(clock: WrittenTimes, rows: list[Shown], outlook: Outlook) -> list[Shown]:
-    """Return the rows with the start as configured behind the name; an array has two starts."""
+    """Return the rows with a column more: the start as configured.
+
+    An array has the first and the last start of its elements.
+    """
     found = {item.job: item for item in outlook}
     shown = []
     for row in rows:

@@ -227,7 +227,10 @@ def render_sweep(result: Sweep, format: str) -> str:
 
 
 def naming(result: Sweep) -> list[str]:
-    """Return the columns that distinguish rows, without the seed if no row has one."""
+    """Return the names of the columns that identify a row of a sweep.
+
+    These are the columns before "status", without "seed" if no row has a seed.
+    """
     found = list(result.columns[: result.columns.index("status")])
     if all(row["seed"] is None for row in result):
         found.remove("seed")

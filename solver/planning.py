@@ -309,7 +309,10 @@ def _estimates(
 
 
 def _as_slurm(instance: Instance, objective: Objective, margin: int, budget: Budget) -> Plan:
-    """Return the plan of Slurm's backfill, with the objective's value; margin: rejected."""
+    """Return the plan of Slurm's backfill, with the objective's value.
+
+    Raises InputError for a margin other than 0.
+    """
     from .optimal.costs import in_terms_of
     from .slurm.backfill import plan_as_slurm
 

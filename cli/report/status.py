@@ -37,7 +37,7 @@ class Figure:
     more: str
     before: str = ""
     of: str = ""
-    #: The fold that says more, "" for none.
+    #: Id of the section of the page that has the details, "" if there is none.
     leads_to: str = ""
 
 

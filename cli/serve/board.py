@@ -64,7 +64,7 @@ class PlannedRow:
     likely: StartQuantiles | None = None
     #: Last change of the start.
     change: RowChange | None = None
-    #: How the starts moved, the last one now.
+    #: Changes of the job's starts over the polls, the latest last.
     moves: tuple[StartMove, ...] = ()
 
     @property

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 #: Kind of a change of a row: earlier, later, a new job, or a start that is known or lost now.
 ChangeKind: TypeAlias = Literal["earlier", "later", "new", "other"]
-#: Seconds by which a start has to move before it is said.
+#: Smallest move of a start that is reported, in seconds.
 MIN_MOVE = MINUTE
-#: Events that are named as the reason for one change.
+#: Maximum number of job events that the sentence about one changed start names.
 MAX_NAMED = 2
 
 

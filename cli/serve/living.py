@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 SPEED = 60.0
 #: Name of the cluster of the administrator's tutorial, which is a folder of listings.
 TUTORIAL = "tutorial"
-#: When its listings were printed.
+#: Time at which the listings of the tutorial's cluster were printed.
 _TUTORIAL_NOW = "2026-03-02T09:00:00+01:00"
 #: Largest time by which one read advances the cluster, in simulated seconds.
 MAX_STEP = 6 * HOUR
 #: Share of the run limit that a job really runs, minimum and maximum.
 _SHARES = (0.15, 1.0)
-#: Share of the slots that new jobs keep busy.
-_LOAD = 1.05
+#: Share of the slots that new jobs keep busy; with more the queue would grow for ever.
+_LOAD = 0.85
+#: Minimum mean time between two new jobs, in simulated seconds.
+_GAP = 30.0
 
 
 @dataclass(slots=True)
@@ -107,7 +109,7 @@ class LivingCluster:
         mean = sum(job.slots * _length(job) for job in self._models) / len(self._models)
         at = float(self.instance.now)
         while True:
-            at += numbers.expovariate(_LOAD * slots / max(1.0, 0.6 * mean))
+            at += numbers.expovariate(1.0 / max(_GAP, mean / (_LOAD * max(1, slots))))
             model = numbers.choice(self._models)
             job = replace(model, id=str(self._number), submit=int(at), begin=None, array_limit=None)
             yield _with_run_time(self.instance, job, numbers)

@@ -79,7 +79,10 @@ class LivePage:
                     return
 
     def _collect(self) -> None:
-        """Take the plan that has come in."""
+        """Show the listing that the background thread has computed, or keep its error.
+
+        Does nothing before it is done. The error is raised if there is no earlier listing.
+        """
         if self._planning is None or not self._planning.future.done():
             return
         done, self._planning = self._planning.future, None

@@ -8,7 +8,8 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from ..listing import FILTERS, Column, JobChoice, ListedJob
 
-#: The table; the explanation of a job; the keys; a letter for a filter or words are typed.
+#: What the page shows: the table, the explanation of a job, the keys, or the table while a filter's
+#: letter or words are typed.
 Mode: TypeAlias = Literal["table", "explain", "help", "filter", "words"]
 #: Actions that a key requests of the page, apart from painting.
 Action: TypeAlias = Literal["", "quit", "refresh", "explain", "repaint"]

@@ -664,7 +664,7 @@ def _requirement(submission: BsubLine, text: str) -> None:
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1]  # quotes that a shell or an echo has kept
     if _unfilled(text):
-        raise ValueError(f"{text!r} is not filled in")
+        raise ValueError(f"{text!r} has a placeholder instead of a requirement such as mem>1000")
     submission.requirements.append(text)
 
 

@@ -53,7 +53,7 @@ class Setting:
 
 
 class SettingError(ValueError):
-    """A key that leads nowhere."""
+    """A key of a setting that the document does not have, or that is not complete."""
 
 
 def read_setting(given: str, option: str = "--set") -> Setting:

@@ -22,9 +22,9 @@ LOGS = ("swf", "acct", "events")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file, and what to say of it."""
+    """A kind of file that can be recognised from its beginning."""
 
-    #: Name of the kind.
+    #: Name of the kind of file, for comparisons.
     name: str
     #: Description of the kind for people.
     text: str

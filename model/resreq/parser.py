@@ -292,7 +292,7 @@ class Builder:
     def _decay(self, token: Token) -> float:
         number, suffix = self._split(token)
         if suffix:
-            self.fail(token, f"'{token}' is no decay", "0 or 1")
+            self.fail(token, f"a decay is a number without a unit, not '{token}'", "0 or 1")
         if number not in (0, 1):
             self._notes.append(f"decay={token} counts as 0: only 0 and 1 are supported")
             return 0.0
@@ -630,7 +630,7 @@ def parse(
 def parse_with_notes(text: str, options: Options) -> Parsed:
     """Return the requirement with notes on text and values that LSF accepts and ignores."""
     if options.unit not in UNITS:
-        raise ResreqError(f"'{options.unit}' is no unit", expected=", ".join(UNITS))
+        raise ResreqError(f"'{options.unit}' is no unit of memory", expected=", ".join(UNITS))
     try:
         check_length(text)
     except ValueError as error:

@@ -73,7 +73,7 @@ class GroupAccuracy:
     jobs: int
     #: Mean of the true waits in seconds.
     mean_wait: float
-    #: One entry for each estimator.
+    #: Accuracy of each estimator over these jobs.
     estimators: tuple[Accuracy, ...]
 
     def to_dict(self) -> dict[str, Any]:

@@ -264,7 +264,10 @@ class Explainer:
         return Cause("other", rest)
 
     def _tied(self, item: VerifiedJob, start: int) -> tuple[str, ...]:
-        """Return jobs equal to this one, if the equal jobs together started as simulated."""
+        """Return the other jobs of the same kind, if only their order differs from the log.
+
+        () otherwise: the sorted real starts of all of them are not those simulated, or unknown.
+        """
         assert self.steps is not None
         assert item.started is not None
         starts = self.steps[-1][1]

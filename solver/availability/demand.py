@@ -34,7 +34,7 @@ from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray,
 class Windows:
     """One DISPATCH_WINDOW or RUN_WINDOW text against the instance's origin."""
 
-    #: Windows as configured.
+    #: Text of the windows as configured: open periods separated by blanks.
     text: str
     #: Calendar time of second 0 (ISO 8601), None if unknown.
     origin: str | None

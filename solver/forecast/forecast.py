@@ -277,7 +277,7 @@ class Drawn:
     precision: int | None = None
     #: Number of processes that compute samples.
     workers: int = 1
-    #: Asked now and then; once it says yes the forecasts rest on the futures so far.
+    #: Called between samples; if it returns True, sampling ends with the futures so far.
     stop: Callable[[], bool] = never
 
     def enough(self, found: Mapping[int, Ints], count: int, now: int) -> bool:

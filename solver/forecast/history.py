@@ -42,7 +42,7 @@ class History:
     jobs: PastJobs
     #: Number of each user by name.
     users: Mapping[str, int] = field(default_factory=dict)
-    #: A row of `jobs` as a job, so that one like it can be submitted again; its times are the
+    #: Returns the job of a row of `jobs`, as a pattern for a new submission; its times are the
     #: log's.
     like: Callable[[int], Job] = lambda row: Job(str(row))
     #: Remarks on the log, one sentence each.

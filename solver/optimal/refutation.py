@@ -317,8 +317,9 @@ class NoGoods:
             self._noted.append(_NoGood(demand, time, frozenset(beside)))
 
     def refute(self, beside: Starts, demand: Demand, time: int) -> bool:
-        """Return whether a recorded refutation covers the job at `time` given jobs at their
-        starts.
+        """Return whether records show that the job cannot start at `time` (seconds).
+
+        The jobs already allocated keep their starts.
         """
         if not self._noted or len(demand.terms) != 1:
             return False

@@ -212,7 +212,7 @@ _WAITED_FOR: Mapping[State, str] = {
 
 
 class Stated(NamedTuple):
-    """A state, and what must happen or why it cannot; of a condition "starts" means: it holds."""
+    """The state of a job or of a condition, and the reason; a condition that holds has "starts"."""
 
     state: State
     why: str = ""

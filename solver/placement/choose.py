@@ -1,7 +1,8 @@
 """The combinatorial placement of one term: units first, then hosts inside them (PLC-06 to PLC-10).
 
-Plain terms take the first hosts with free slots. Otherwise units are chosen, the blocks of the term
-are split over them, and each unit's share goes to its hosts.
+Terms without span and cu requirements take the first hosts with free slots. For others, compute
+units are chosen, the blocks of the term are split over them, and each unit's share is split over
+its hosts.
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class OmittedRule:
-    """A rule that a plan does not consider, and the jobs that it touches."""
+    """A rule that a plan does not consider, and the jobs whose starts may differ for it."""
 
     #: Sentence that names the rule.
     rule: str

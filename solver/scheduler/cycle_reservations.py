@@ -110,8 +110,10 @@ class JobReservation:
     def on_hosts(
         self, table: ResourceTable, *, reserved: bool = False
     ) -> Iterator[tuple[int, Mapping[int, float]]]:
-        """Yield what the reservation keeps of each host resource, by host; reserved: as of
-        :meth:`add_to`.
+        """Yield each reserved host resource: its index, and the amount by host.
+
+        Slots are counted, memory is in MB. reserved: all reserved slots, not only those kept from
+        other jobs.
         """
         for use in () if self.alternative is None else self.alternative.host_uses:
             if use.index == SLOTS:

@@ -1,7 +1,7 @@
 """The state of one dispatch cycle that its phases and the reservation methods share.
 
-What runs and what is free is the world's; who may start is the rule book's; what pending jobs hold
-in this cycle is here.
+Running jobs and free resources are in :class:`World`, the rules for starts in :class:`RuleBook`;
+this module has what pending jobs hold during the cycle.
 """
 
 from __future__ import annotations

@@ -539,9 +539,9 @@ def follow(
 ) -> tuple[list[JobHistory], int]:
     """Return the histories of jobs over a simulation, and the second at which the simulation stops.
 
-    jobs: ids, () for all. time: until when, None for its end. reasons: why they waited, too, which
-    takes longer. reservation, top, cycle: as of :func:`.simulate`.
-    Raises InputError for bad settings and a time that the simulation has not.
+    jobs: ids, () for all. time: second at which to stop, None for the end of the simulation.
+    reasons: whether to record why jobs waited, which takes longer. reservation, top, cycle: as for
+    :func:`.simulate`. Raises InputError for unknown settings and for a time outside the simulation.
     """
     settings = settings_for(instance, reservation=reservation, top=top, cycle=cycle)
     session = Session(instance, settings, until=time)

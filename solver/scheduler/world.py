@@ -452,7 +452,8 @@ class World:
     def expect_end(self, state: JobState) -> None:
         """Schedule the end of a running job at the end of its work or at its limit.
 
-        One that the instance says runs at its now does run then: it ends a second later or later.
+        A job that runs in the instance also runs at the instance's now, so it ends one second later
+        or more.
         """
         end = state.real_end()
         ran_before = state.number < len(self.instance.running)

@@ -25,10 +25,10 @@ def merged_queues(
     used: Collection[str],
     notes: Remarks,
 ) -> Instance:
-    """Return the instance with the printed queues, and queues that jobs name.
+    """Return the instance with the queues that bqueues printed and those that only jobs name.
 
-    used: queues of jobs. A queue of the site stays as configured; differences in bqueues become
-    notes.
+    used: names of the jobs' queues. A queue that `base` has stays as configured; if bqueues prints
+    other values, `notes` gets a remark.
     """
     shown = {queue.name: queue for queue in seen or ()}
     known = {queue.name for queue in base.queues}

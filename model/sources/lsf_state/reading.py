@@ -149,9 +149,10 @@ class Reading:
         self.done(len(records))
 
     def done(self, kept: int = 1) -> None:
-        """Tell what could not be read; raise InputError with everything that refuses the text.
+        """End the reading: note the lines that were skipped, or raise InputError.
 
-        kept: how many records could be read.
+        Raises InputError with all problems if there is an error, or if lines were skipped and no
+        record could be read. kept: number of records that could be read.
         """
         self._close()
         if self.problems or (self._lost and not kept):
