@@ -136,6 +136,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
+#: The core of the library: what a program needs to read a cluster or a log, to ask about it and to
+#: catch errors. It is all that ``from slotwise import *`` gives. The classes of clusters, jobs and
+#: answers are reached by name, as ``slotwise.Host``.
+_CORE = (
+    *("load", "loads", "dump", "instance", "example", "Instance", "Job"),
+    *("plan", "compare", "outlook", "explain", "ask", "diagnose", "validate"),
+    *("forecast", "Calibration", "simulate", "whatif", "sweep", "Planner"),
+    *("read_log", "replay", "backtest", "QueuePolicy", "SlotwiseError", "InputError"),
+)
+
 
 #: Result of :func:`_homes`, computed at its first call; {} before.
 _HOMES: dict[str, str] = {}
@@ -168,7 +178,7 @@ def __getattr__(name: str) -> "Any":
 
     homes = _homes()
     if name == "__all__":
-        return ["__version__", *sorted(homes)]
+        return ["__version__", *sorted(_CORE)]
     if name not in homes:
         raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
     value = getattr(import_module(f".{homes[name]}", __name__), name)
@@ -177,4 +187,4 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> list[str]:
-    return sorted(__getattr__("__all__"))
+    return sorted(["__version__", *_homes()])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -113,6 +114,22 @@ def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> C
     return safe
 
 
+def _renamed(function: Callable[P, R], **names: str) -> Callable[P, R]:
+    """Return the function, which warns of parameters that have another name: the old ones stay for
+    one release.
+    """
+
+    @wraps(function)
+    def safe(*args: P.args, **kwargs: P.kwargs) -> R:
+        for old, new in names.items():
+            if old in kwargs:
+                text = f"{function.__name__}({old}=) is now {new}="
+                warnings.warn(text, DeprecationWarning, stacklevel=3)
+        return function(*args, **kwargs)
+
+    return safe
+
+
 def _changes_checked(function: Callable[P, R]) -> Callable[P, R]:
     """Return the problems of its changes, once the instance of the changes is sound."""
 
@@ -135,7 +152,8 @@ read_log = _logs.read_log
 replay = _logs.replay
 backtest = _logs.backtest
 whatif = checked(_whatif.whatif)
-forecast = checked(_forecast.forecast)
+
+forecast = checked(_renamed(_forecast.forecast, tell="on_progress", should_stop="cancel"))
 simulate = checked(_changes_checked(_simulation.simulate))
 
 

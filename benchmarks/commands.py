@@ -35,6 +35,8 @@ COMMANDS = {
     "ask-1": "ask FILE -n4 --time-limit 1",
     "ask": "ask FILE -n4 --time-limit 3",
     "ask-20": "ask FILE -n4 --time-limit 20",
+    "ask-whole": "ask FILE -n4",
+    "explain-whole": "explain FILE p50",
     "explore": "ask FILE -n4 --explore --time-limit 20",
     "optimal": "solve FILE --time-limit 20",
     "compare": "compare FILE --time-limit 20",

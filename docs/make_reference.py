@@ -147,7 +147,7 @@ def library_pages() -> dict[str, str]:
     import slotwise
 
     lines: dict[str, list[str]] = {topic: [] for topic in TOPICS}
-    for name in sorted(slotwise.__all__, key=str.lower):
+    for name in sorted(dir(slotwise), key=str.lower):
         thing = getattr(slotwise, name)
         if isinstance(thing, type):
             entry = [f".. autoclass:: slotwise.{name}", "   :members:", ""]

@@ -99,8 +99,9 @@ def test_versions_agree() -> None:
 
 
 def test_public_names_exist_and_are_documented() -> None:
-    assert sorted(sw.__all__) == dir(sw)
-    values = {name: getattr(sw, name) for name in sw.__all__}
+    assert set(sw.__all__) < set(dir(sw))
+    assert 24 <= len(sw.__all__) <= 28  # the core; every other name is reached as sw.NAME
+    values = {name: getattr(sw, name) for name in dir(sw)}
     own = {name: value for name, value in values.items() if isclass(value) or isfunction(value)}
     assert set(values) - set(own) == {"__version__", *ALIASES}
     assert [name for name, value in own.items() if not value.__doc__] == []

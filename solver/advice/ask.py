@@ -71,6 +71,26 @@ class Choice:
     #: Forecast start of the choice, None if not requested.
     likely: StartQuantiles | None = None
 
+    @property
+    def start(self) -> int | None:
+        """Return the start in seconds from the origin, None if the job has none."""
+        return self.answer.start
+
+    @property
+    def finish(self) -> int | None:
+        """Return the end in seconds from the origin, None if unknown."""
+        return self.answer.finish
+
+    @property
+    def allocation(self) -> Mapping[str, int]:
+        """Return the slots by host, empty without a start."""
+        return self.answer.allocation
+
+    @property
+    def proved(self) -> bool:
+        """Return whether no earlier start is possible."""
+        return self.answer.proved
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -117,6 +137,11 @@ class Answer:
     outlook: JobOutlook | None = None
 
     @property
+    def start(self) -> int | None:
+        """Return the start of the requested job in seconds from the origin, None without one."""
+        return self.line.start
+
+    @property
     def options(self) -> tuple[str, ...]:
         """Return the options of the table; GPUs only if the line requests some."""
         return OPTIONS if self.line.shown["gpu"] else OPTIONS[:-1]
@@ -151,7 +176,7 @@ class Answer:
             "method": self.method,
             "line": self._record(self.line),
             **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
-            **({} if self.elements == 1 else {"array": self._array()}),
+            **({} if self.elements == 1 else {"array": _array_record(self)}),
             "alternatives": [self._record(item) for item in self.alternatives],
             "tried": self.tried,
             "requirement": list(self.requirement),
@@ -160,17 +185,6 @@ class Answer:
             **({"remarks": list(self.remarks)} if self.forecast else {}),
             **({"cut": True} if self.refrained else {}),
         }
-
-    def _array(self) -> dict[str, Any]:
-        """Return the starts of the array's elements: the first, the middle, the last, and each."""
-        whole = self.array
-        told = {"elements": self.elements, "placed": 0 if whole is None else len(whole.elements)}
-        if whole is None:
-            return told
-        starts = {"first": whole.first, "middle": whole.middle, "last": whole.last}
-        found = {name: item.start for name, item in starts.items()}
-        stamped = with_stamps(found, self.origin, tuple(starts))
-        return {**told, **stamped, "starts": [item.start for item in whole.elements]}
 
     def _record(self, item: Choice) -> dict[str, Any]:
         answer = item.answer
@@ -197,6 +211,18 @@ class Answer:
             values = [item.shown[name] for name in self.options]
             rows.append((*values, shown, item.refused or item.answer.waits_for))
         return html_table(f"as asked, and otherwise ({self.method})", (*self.options, *_MORE), rows)
+
+
+def _array_record(answer: Answer) -> dict[str, Any]:
+    """Return the starts of the array's elements: the first, the middle, the last, and each."""
+    whole = answer.array
+    told = {"elements": answer.elements, "placed": 0 if whole is None else len(whole.elements)}
+    if whole is None:
+        return told
+    starts = {"first": whole.first, "middle": whole.middle, "last": whole.last}
+    found = {name: item.start for name, item in starts.items()}
+    stamped = with_stamps(found, answer.origin, tuple(starts))
+    return {**told, **stamped, "starts": [item.start for item in whole.elements]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
+from time import monotonic
 from typing import TypeGuard
 
 import numpy as np
 
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.instance import Instance
+from ...model.progress import OnProgress, Progress
 from ..budget import OutOfTime
 from ..replay import Policy, engine_of, policy_name, replay
 from ..resolve import Resolver
@@ -132,9 +135,11 @@ def forecast(
     arrivals: Arrivals | None = None,
     calibration: Calibration = UNCALIBRATED,
     calibrate: int | None = None,
-    tell: Callable[[int], object] = lambda done: None,
     workers: int = 1,
     jobs: Collection[str] | None = None,
+    cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+    tell: Callable[[int], object] = lambda done: None,
     should_stop: Callable[[], bool] = never,
 ) -> Forecasts:
     """Return the forecast starts of the pending jobs, in dispatch order.
@@ -142,12 +147,11 @@ def forecast(
     history: finished jobs, or a log with them (SWF, lsb.acct, lsb.events). samples: number of
     simulated futures. precision: seconds; sampling ends early if P10, P50 and P90 of each job are
     known to this precision (95 % confidence). policy: policy of a pool of interchangeable slots
-    (docs/replay.md). runtimes, arrivals: models to use instead of those of the history.
-    calibration: factors of P10 and P90 from a backtest. calibrate: compute these factors first, by
-    a backtest of this many jobs of the history on this cluster, with the models of the history.
-    tell: called with the number of these jobs done. workers: number of processes; the result does
-    not depend on it. jobs: ids of the pending jobs to forecast, None: all; a selection takes
-    less time and has equal results. should_stop: when it returns True, the samples so far are used.
+    (docs/replay.md). runtimes, arrivals: models instead of those of the history. calibration:
+    factors of P10 and P90 from a backtest. calibrate: compute them first, by a backtest of this
+    many jobs of the history. workers: number of processes; the result does not depend on it. jobs:
+    ids of the pending jobs to forecast, None: all. cancel: set it to stop; the samples so far are
+    used. on_progress: called as jobs of `calibrate` are done. tell, should_stop: as functions.
 
     Raises
     ------
@@ -163,11 +167,12 @@ def forecast(
     _check_calibrate(calibrate, calibration)
     _check_names(policy, jobs, waiting_names(instance))
     past = past_of(history, instance)
-    drawn = Drawn(samples, seed, precision, workers, should_stop)
+    drawn = Drawn(samples, seed, precision, workers, _stop_of(cancel, should_stop))
     world = world_of(instance, past, policy)
     remarks: tuple[str, ...] = ()
     if calibrate is not None:
         try:
+            tell = tell if on_progress is None else _progress_of(tell, on_progress, calibrate)
             calibration = calibration_by_history(instance, past, calibrate, policy, drawn, tell)
         except InputError as error:
             remarks = (f"warning: not calibrated: {error}",)
@@ -176,13 +181,31 @@ def forecast(
     found = forecast_world(
         world, names, runtimes, arrivals, drawn, calibration=calibration, jobs=jobs
     )
-    of_pool = policy_name(world.policy) if isinstance(world, PoolWorld) else None
     said = (*past.remarks, *remarks)
-    found = replace(found, remarks=said, seed=seed, run_by=run_by(world), policy=of_pool)
-    return _with_remarks(found, instance, past)
+    return _with_remarks(replace(found, remarks=said, seed=seed), instance, past, world)
 
 
-def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Forecasts:
+def _stop_of(cancel: threading.Event | None, should_stop: Callable[[], bool]) -> Callable[[], bool]:
+    if cancel is None:
+        return should_stop
+    return lambda: cancel.is_set() or should_stop()
+
+
+def _progress_of(
+    tell: Callable[[int], object], on_progress: OnProgress, total: int
+) -> Callable[[int], None]:
+    begun = monotonic()
+
+    def report(done: int) -> None:
+        tell(done)
+        on_progress(Progress(done, total, None, None, monotonic() - begun))
+
+    return report
+
+
+def _with_remarks(
+    found: Forecasts, instance: Instance, past: History, world: ForwardWorld
+) -> Forecasts:
     """Return the forecasts with the instance's origin, omissions and remarks on the history."""
     doubts = reliability_warnings(past, found.samples.shape[1])
     endless: list[str] = []
@@ -200,6 +223,8 @@ def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Foreca
         doubts=doubts,
         origin=instance.origin,
         omissions=omissions,
+        run_by=run_by(world),
+        policy=policy_name(world.policy) if isinstance(world, PoolWorld) else None,
     )
 
 

@@ -521,11 +521,11 @@ def run_as_configured(
 ) -> ConfiguredRun:
     """Run the scheduler until every pending job has started or no event is left.
 
-    until: a job whose start is all that is asked for, "" for every job. unless_later: a job and a
-    second: where it has not started by then the run is given up. budget: once it is over, the run
-    is `cut`. first_part: wall seconds after which a run that still continues gives its earliest
-    starts, as an incomplete run, and the function that takes them. Raises InputError where the
-    configuration does not allow its method (TBR-15).
+    until: a job whose start is all that is asked for, "" for every job; the cycle that starts it
+    ends there. unless_later: a job and a second: where it has not started by then the run is given
+    up. budget: once it is over, the run is `cut`. first_part: wall seconds after which a run that
+    still continues gives its earliest starts, as an incomplete run, and the function that takes
+    them. Raises InputError where the configuration does not allow its method (TBR-15).
     """
     budget = budget or Budget()
     top = looking_ahead(instance)
@@ -534,6 +534,8 @@ def run_as_configured(
     estimates: dict[str, tuple[int, str]] = {}
     watched, latest = unless_later or ("", 0)
     given_up = False
+    if until and not session.cycle.preempts:  # A job that has just started may be preempted.
+        session.cycle.wanted = until
     with suppress(OutOfTime):
         session.begin(pending_only=True)
         session.run_until_stable()

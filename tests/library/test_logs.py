@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from pathlib import Path
 
@@ -99,3 +100,41 @@ def test_what_is_malformed_is_refused_or_remarked(tmp_path: Path) -> None:
     assert len(read) == 1
     assert len(read.remarks) == 1
     assert "odd.swf:3: " in read.remarks[0]
+
+
+def test_every_long_call_takes_cancel_and_on_progress() -> None:
+    """The old names of forecast work for one release, with a warning."""
+    for name in ("plan", "forecast", "simulate", "replay", "backtest"):
+        parameters = inspect.signature(getattr(sw, name)).parameters
+        assert {"cancel", "on_progress"} <= set(parameters), name
+    for name in ("compare", "explain", "ask", "diagnose", "outlook", "whatif", "sweep"):
+        assert "cancel" in inspect.signature(getattr(sw, name)).parameters, name
+
+
+def test_a_forecast_reports_its_calibration_and_is_cancelled(log: Path) -> None:
+    read = sw.read_log(log).workload
+    middle = int(read.submit[300])
+    site = sw.Instance(
+        sw.Cluster((sw.Host("a", 16),)), now=middle, pending=(sw.Job("x", 2, run_limit=600),)
+    )
+    seen = list[sw.Progress]()
+    sw.forecast(site, log, samples=5, calibrate=5, on_progress=seen.append)
+    assert [item.done for item in seen][-1:] == [5]
+    assert {item.total for item in seen} == {5}
+    event = threading.Event()
+    event.set()
+    cut = sw.forecast(site, log, samples=200, cancel=event)
+    assert cut.cut
+    assert cut.samples.shape[1] < 200
+    told = list[int]()
+    with pytest.warns(DeprecationWarning, match="is now on_progress="):
+        sw.forecast(site, log, samples=5, calibrate=5, tell=told.append)
+    assert told[-1:] == [5]
+
+
+def test_an_answer_has_its_start_as_json_has_it() -> None:
+    answer = sw.ask(sw.load(sw.example("headline")), "bsub -n 2 -W 60 x")
+    line = answer.to_dict()["line"]
+    assert answer.start == answer.line.start == line["start"] is not None
+    assert (answer.line.finish, answer.line.proved) == (line["finish"], line["proved"])
+    assert dict(answer.line.allocation) == line["allocation"]

@@ -282,7 +282,7 @@ def test_what_the_model_is_made_of_is_exported() -> None:
     assert "lexicographic" in get_args(sw.ObjectiveName)
     assert "heuristic" in get_args(sw.Status)
     assert "configured" in get_args(sw.Reservation)
-    for name in set(sw.__all__) - TYPES - {"__version__"}:
+    for name in set(dir(sw)) - TYPES - {"__version__"}:
         assert getattr(sw, name).__doc__
 
 

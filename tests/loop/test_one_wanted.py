@@ -14,6 +14,7 @@ from sampling import some
 from slotwise import Instance
 from slotwise.model.generate import generate
 from slotwise.solver.advice.what_if import WhatIfPlanner
+from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
 from slotwise.solver.scheduler.next_cycle import NextCycle
 
 
@@ -62,3 +63,45 @@ def test_asked_in_front_the_jobs_behind_have_no_turn() -> None:
     cycle = NextCycle(world, "time-based", wanted="asked")
     assert cycle.cycle.answered
     assert len(cycle.cycle.state.progress.examined) < len(world.pending) / 2
+
+
+def own(run: ConfiguredRun, name: str) -> tuple[object, ...]:
+    """What a run says of one job."""
+    estimate = run.estimates.get(name), run.estimate_by.get(name)
+    return run.starts.get(name), estimate, run.waiting.get(name), run.method
+
+
+def as_configured_alone(instance: Instance) -> int:
+    """Compare what runs for one job each say of it; how many of them left jobs out."""
+    whole = run_as_configured(instance)
+    shorter = 0
+    for job in instance.pending:
+        alone = run_as_configured(instance, until=job.id)
+        assert own(alone, job.id) == own(whole, job.id)
+        shorter += len(alone.starts) < len(whole.starts)
+    return shorter
+
+
+@pytest.mark.parametrize("seed", some([2, 1, 0, 3, 4, 5, 6, 7], 1))
+@pytest.mark.parametrize("load", some([0.8, 0.97], 1))
+def test_the_scheduler_as_configured_run_until_one_job_starts(seed: int, load: float) -> None:
+    assert as_configured_alone(
+        generate(hosts=16, running=60, pending=12, load=load, gpus=seed % 2, seed=seed)
+    )
+
+
+@examples(60)
+@given(instances(most_hosts=4, most_jobs=6), st.booleans(), st.sampled_from([0, 1, 2]))
+def test_random_ones_as_configured(instance: Instance, backfill: bool, kind: int) -> None:
+    queues = [replace(queue, backfill=backfill) for queue in instance.queues]
+    if kind == 1:
+        queues[0] = replace(queues[0], user_shares=(("u", 1), ("v", 2)))
+    if kind == 2:
+        high = replace(queues[0], name="high", priority=99, preemptive=(f"{queues[0].name}",))
+        queues.append(high)
+    names = [queue.name for queue in queues]
+    pending = tuple(
+        replace(job, user="uv"[n % 2], queue=names[n % len(names)])
+        for n, job in enumerate(instance.pending)
+    )
+    as_configured_alone(replace(instance, queues=tuple(queues), pending=pending))
