@@ -464,6 +464,20 @@ def test_method_slurm_examines_a_job_in_unlike_partitions(nodes: tuple[str, str]
     assert any("are of none of one, two alone" in fault.message for fault in faults)
 
 
+def test_partitions_of_a_job_that_no_input_describes() -> None:
+    texts = several("n[1-3]", "n[4-6]")
+    texts["partition.txt"] = ""
+    found = instance_of(texts)
+    assert next(job for job in found.pending if job.id == "512").queue == "one/two"
+    assert [item.what for item in found.omissions if "no input describes partition" in item.what]
+
+
+def test_a_licence_without_a_number_is_refused() -> None:
+    texts = {**texts_of("live"), "licenses.txt": "LicenseName=m\n    Total=UNLIMITED Used=0\n"}
+    with pytest.raises(InputError, match="Total: an amount without limit is no amount"):
+        assembled(texts)
+
+
 def test_a_partition_that_never_takes_a_job_is_none_of_its_partitions() -> None:
     texts = several("n[1-3]", "n[4-6]")
     for old, new in (

@@ -52,7 +52,10 @@ _FAILED = re.compile(
 )
 #: Settings that are read as numbers.
 _SIZES = ("defmempernode", "defmempercpu")
-_COUNTS, _SECONDS = ("maxarraysize", "priorityweightage"), ("killwait", "overtimelimit")
+_COUNTS = (
+    "maxarraysize", "priorityweightage", "priorityweightjobsize", "priorityweightpartition"
+)  # fmt: skip
+_SECONDS = ("killwait", "overtimelimit")
 _TIMES = ("prioritymaxage", "prioritycalcperiod")
 _NO_JOBS = re.compile(r"^No jobs in the system", re.MULTILINE)
 #: Answers of commands whose subject the cluster does not have, with an error's prefix at times.
@@ -282,7 +285,7 @@ def _interpret(
         try:
             if kind == "licence":
                 name = values.text(record.get("name"))
-                amounts = [values.number(record.get(what)) or 0.0 for what in ("total", "used")]
+                amounts = [values.amount_of(record.get(what)) or 0.0 for what in ("total", "used")]
                 seen.licences[name] = (amounts[0], amounts[1])
                 continue
             made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _TIMELESS[kind](record)

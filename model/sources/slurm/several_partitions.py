@@ -107,7 +107,8 @@ class PartitionGroups:
         """Yield the description of each group that was asked for, as of one partition."""
         for group in self.made.values():
             first = self.partitions.get(group.names[0], SlurmPartition(group.names[0]))
-            limits = [self.partitions[name].max_time for name in group.names if group.alike]
+            items = [self.partitions.get(name) for name in group.names]
+            limits = [None if item is None else item.max_time for item in items]
             known = [limit for limit in limits if limit is not None]
             most = min(known, default=None) if group.alike else first.max_time
             nodes = tuple(sorted(group.nodes))
