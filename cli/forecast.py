@@ -274,6 +274,7 @@ def calibration_of_file(path: Path | None) -> Calibration:
     from ..model.formats.reading import file_bytes
     from ..model.formats.sealed import BACKTEST, unsealed
     from ..solver.forecast.forecast import UNCALIBRATED, calibration_of_record
+    from .serve.opened import has_sqlite_head
 
     if path is None:
         return UNCALIBRATED
@@ -291,19 +292,6 @@ def calibration_of_file(path: Path | None) -> Calibration:
     if not whole:
         print_note(f"{path}: has no checksum: it was changed, or written by another program")
     return found
-
-
-def has_sqlite_head(path: Path) -> bool:
-    """Whether a regular file begins as an SQLite file does."""
-    from ..model.confined import is_inside
-
-    if not (is_inside(path) and path.is_file()):
-        return False
-    try:
-        with path.open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False
 
 
 def calibration_of_store(path: Path) -> Calibration:

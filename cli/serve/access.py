@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import os
 import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...model.confined import check_inside
-from ...model.errors import InputError, Problem, unreadable
+from ...model.errors import InputError, Problem
+from ...model.formats.reading import opened
 
 #: Characters of a token at least.
 MIN_TOKEN = 16
@@ -146,13 +147,9 @@ def is_loopback(host: str) -> bool:
 
 def read_token(path: Path) -> bytes:
     """Return the token of a file; raise InputError if it is short, or others may read the file."""
-    check_inside(path)
-    try:
-        mode = path.stat().st_mode
-        with path.open("rb") as file:
-            token = file.read(_LONGEST + 1).strip()
-    except OSError as error:
-        raise unreadable(path, error) from None
+    with opened(path) as file:
+        mode = os.fstat(file.fileno()).st_mode
+        token = file.read(_LONGEST + 1).strip()
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         wrong = f"other users may read it: mode {stat.S_IMODE(mode):o}; chmod 600 {path}"
         raise InputError([Problem(wrong, str(path))])

@@ -11,12 +11,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import StaticPool
 
 from ...model.errors import InputError, Problem
+from ...model.formats.reading import beginning, is_stream, no_file
+from .opened import SQLITE_HEAD
 from .schema import APPLICATION
 
 #: A store without a file.
 MEMORY: Final = ":memory:"
-#: How a file of SQLite begins, and where its application id is.
-_MAGIC, _ID = b"SQLite format 3\0", slice(68, 72)
+#: Bytes of a file with its application id.
+_ID = slice(68, 72)
 #: Milliseconds to wait for another process that writes.
 _BUSY = 10_000
 _WANTED = "give the file that `slotwise serve --store FILE` wrote"
@@ -78,14 +80,15 @@ def _check_file(path: Path, *, create: bool) -> None:
     if create and not path.exists():
         check_output(path)
         return
+    if is_stream(path):
+        raise no_file(path)
     try:
-        with path.open("rb") as file:
-            head = file.read(100)
+        head = beginning(path, 100)
     except OSError as error:
         raise InputError(
             [Problem(f"cannot be read: {error.strerror}; {_WANTED}", str(path))]
         ) from None
-    if head and not head.startswith(_MAGIC):
+    if head and not head.startswith(SQLITE_HEAD):
         raise InputError([Problem(f"is no store: it is no SQLite file; {_WANTED}", str(path))])
     if head and int.from_bytes(head[_ID]) != APPLICATION:
         found = "it is an SQLite file of another program"

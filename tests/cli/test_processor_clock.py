@@ -7,6 +7,7 @@ machine has no say: a phase that never asks the limit shows as seconds too many,
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,8 @@ COMMANDS = (
     "verify FILE LOG",
     "report FILE --workers 1 --output PAGE",
 )
-#: A log of other jobs.
+#: When the instances begin, and a log of other jobs of that time.
+ORIGIN = "2022-02-14T08:00:00Z"
 ACCT = Path(__file__).parents[1] / "data" / "acct" / "lsb.acct.small-cluster"
 #: What a command needs beside: programs that it loads, and writing some thousand rows.
 BESIDE = 2.0
@@ -64,7 +66,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[str, str]
                 hosts=hosts, running=3 * hosts // 2, pending=min(hosts, 4000), load=0.95, seed=5
             )
             path = Path(folder, f"{hosts}.json")
-            path.write_text(dump_json(made), encoding="utf-8")
+            path.write_text(dump_json(replace(made, origin=ORIGIN)), encoding="utf-8")
             self[hosts] = str(path), made.pending[-1].id
             return self[hosts]
 
