@@ -130,7 +130,8 @@ def test_what_is_refused(moment, log, more, wrong):
 
 
 def test_a_history_is_needed_and_samples_too(moment, log):
-    assert _run("forecast", moment).exit_code == 2
+    missing = _run("forecast", moment)
+    assert str(missing.exception).startswith("forecast needs --history FILE: Log of ended jobs")
     refused = _forecast(moment, log, "--samples", 0)
     assert str(refused.exception).startswith("--samples: must be a whole number of at least 1")
 

@@ -36,7 +36,7 @@ COMMANDS = (
     "report FILE --workers 1 --output PAGE",
 )
 #: When the instances begin, and a log of other jobs of that time.
-ORIGIN = "2022-02-14T08:00:00Z"
+ORIGIN = "2022-02-01T08:00:00Z"
 ACCT = Path(__file__).parents[1] / "data" / "acct" / "lsb.acct.small-cluster"
 #: What a command needs beside: programs that it loads, and writing some thousand rows.
 BESIDE = 2.0
