@@ -117,12 +117,15 @@ class LogChanges:
 
     since: str | None = option(
         None,
-        "Replay only jobs submitted from then on: seconds of the log, or a date.",
+        "Replay only jobs submitted from then on: seconds of the log, a time from its begin (2d), "
+        "or a date.",
         "--from",
         metavar="TIME",
     )
     until: str | None = option(
-        None, "Replay only jobs submitted before: seconds of the log, or a date.", metavar="TIME"
+        None,
+        "Replay only jobs submitted before: seconds of the log, a time from its begin (2d), or a date.",
+        metavar="TIME",
     )
 
     estimates: str = option(

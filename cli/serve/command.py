@@ -153,6 +153,7 @@ def made(
     from ...solver.outlook.outlook import StepLimits
     from .board import Board
     from .breaker import Breaker
+    from .journal import Journal
     from .keeping import StoreKeeper
     from .likely import LogForecasts
     from .planning import PlannerThread
@@ -161,6 +162,7 @@ def made(
     from .store import Store
 
     board = Board()
+    board.listen(Journal(print_note))
     keeper = None if store is None else StoreKeeper(Store.open(store, keep=keep))
     forecasts = None if log is None else LogForecasts(log)
     planner = PlannerThread(board, StepLimits(), keeper, forecasts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -14,6 +14,11 @@ from ...model.errors import InputError, Problem
 from ...model.formats.reading import beginning, is_stream, no_file
 from .opened import SQLITE_HEAD
 from .schema import APPLICATION
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows
+    flock = None  # type: ignore[assignment]
 
 #: A store without a file.
 MEMORY: Final = ":memory:"
@@ -93,6 +98,24 @@ def _check_file(path: Path, *, create: bool) -> None:
     if head and int.from_bytes(head[_ID]) != APPLICATION:
         found = "it is an SQLite file of another program"
         raise InputError([Problem(f"is no store: {found}; {_WANTED}", str(path))])
+
+
+def writer_lock(target: str | Path) -> BinaryIO | None:
+    """Return a file that is locked while a process writes a store; None for other databases.
+
+    The lock lasts until the file is closed. Raises InputError if another process writes the store.
+    """
+    text = str(target)
+    if text == MEMORY or "://" in text or flock is None:
+        return None
+    file = open(text, "rb")  # noqa: SIM115
+    try:
+        flock(file, LOCK_EX | LOCK_NB)
+    except OSError:
+        file.close()
+        wrong = "another `slotwise serve` writes this store: give another file, or end that service"
+        raise InputError([Problem(wrong, text)]) from None
+    return file
 
 
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:

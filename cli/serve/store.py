@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, BinaryIO, Final, Self
 
 from sqlalchemy import (
     ColumnElement,
@@ -33,7 +33,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from ...model.display import HOUR, MINUTE
 from ...model.errors import InputError, Problem, SlotwiseError
 from ...solver.forecast.forecast import WINDOW, Calibration, Calibrator
-from .database import MEMORY, connected, shown_name
+from .database import MEMORY, connected, shown_name, writer_lock
 from .polled import JobEstimate, JobKey, PolledState
 from .schema import ESTIMATES, FORMAT, JOBS, META, STEPS, TABLES, VERSION
 
@@ -159,6 +159,8 @@ class Store:
         self._unseen: set[JobKey] = set()
         self._next = 1
         self._prune_at = 0
+        #: Locked while this process writes the file.
+        self._writing: BinaryIO | None = None
 
     @classmethod
     def open(cls, target: str | Path, *, create: bool = True, keep: int | None = None) -> Store:
@@ -170,6 +172,8 @@ class Store:
         """
         store = cls(connected(target, create=create), shown_name(target), keep)
         try:
+            if create:
+                store._writing = writer_lock(target)
             store._begin(create=create)
         except BaseException:
             store.close()
@@ -179,6 +183,8 @@ class Store:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+        if self._writing is not None:
+            self._writing.close()
 
     def __enter__(self) -> Self:
         return self

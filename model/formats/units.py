@@ -167,11 +167,11 @@ def parse_instant(value: object) -> int | datetime:
         raise ValueError(message.replace("seconds,", "seconds, or an ISO 8601 stamp,")) from None
 
 
-def second_of(value: object, origin: datetime | None) -> int:
+def second_of(value: object, origin: datetime | None, first: int = 0) -> int:
     """Return an instant as seconds from `origin`: a number, a duration or an ISO 8601 date or time.
 
-    A stamp without zone is in the zone of the origin. Raises ValueError for anything else, and for
-    a stamp if there is no origin.
+    A duration counts from second `first`. A stamp without zone is in the zone of the origin.
+    Raises ValueError for anything else, and for a stamp if there is no origin.
     """
     text = value.strip() if isinstance(value, str) else value
     if isinstance(text, str) and text.isdecimal() and int(text) <= LONGEST:
@@ -189,7 +189,7 @@ def second_of(value: object, origin: datetime | None) -> int:
     if isinstance(found, datetime):
         assert origin is not None
         return int((found - origin).total_seconds())
-    return found
+    return first + found if isinstance(text, str) else found
 
 
 @dataclass(frozen=True, slots=True)

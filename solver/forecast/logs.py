@@ -127,11 +127,12 @@ def of_period(
 ) -> RecordedLog:
     """Return the log with the jobs submitted from `since` until before `until` alone.
 
-    Instants: seconds of the log, a duration from its second 0, or a date. names: what messages call
-    them. Raises InputError for any other value, and if no job is submitted then.
+    Instants: seconds of the log, a duration from its first submission, or a date. names: what
+    messages call them. Raises InputError for any other value, and if no job is submitted then.
     """
+    first = int(log.workload.submit.min()) if len(log) else 0
     ends = [
-        None if value is None else _as_input(name, partial(second_of, value, log.origin))
+        None if value is None else _as_input(name, partial(second_of, value, log.origin, first))
         for name, value in zip(names, (since, until), strict=True)
     ]
     return replace(log, workload=within(log.workload, *ends))

@@ -49,6 +49,7 @@ OTHERS = {
     ("cli/serve/metrics.py", "read_text"): "what the kernel says of this process",
     ("cli/serve/command.py", "open"): "a store",
     ("cli/serve/opened.py", "open"): "a store",
+    ("cli/serve/database.py", "open"): "a store, to lock it",
     ("cli/top/terminal.py", "sys.stdin"): "keys of the terminal, one by one",
 }
 HOME = "model/formats/reading.py"

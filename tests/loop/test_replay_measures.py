@@ -227,6 +227,14 @@ def test_a_period_is_given_in_seconds_or_dates(tmp_path: Path, options: tuple[st
     assert found["left_out"] == {OTHER_PERIOD: 2}
 
 
+def test_a_time_counts_from_the_begin_of_the_log(tmp_path: Path) -> None:
+    """Of logs whose seconds are those since 1970 too."""
+    path = tmp_path / "log.swf"
+    path.write_text(swf(tuple((job[0], job[1] + 10**9, *job[2:]) for job in JOBS)))
+    found = json.loads(run(path, "--from", "10s", "--until", "200s", "--format", "json"))
+    assert (found["jobs"], found["first_submit"]) == (3, 10**9 + 10)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -11,9 +11,11 @@ import slotwise as sw
 from asgi_client import get
 from serve.service_lab import Scripted, joint_wins, lab
 from slotwise import Host, Instance, Job, RunningJob
+from slotwise.cli.serve.board import Board
 from slotwise.cli.serve.breaker import LONGEST_WAIT, Breaker
+from slotwise.cli.serve.journal import Journal
 from slotwise.cli.serve.living import LivingCluster, living_cluster
-from slotwise.cli.serve.polls import SnapshotFolder, state_source
+from slotwise.cli.serve.polls import Polled, SnapshotFolder, state_source
 from slotwise.cli.source import Source
 from slotwise.model.errors import InputError
 from slotwise.solver.outlook.outlook import StepLimits, outlook
@@ -279,3 +281,22 @@ def test_an_example_without_pending_jobs_lives_too() -> None:
     found, _ = cluster.read()
     assert found.now == empty.now + 86_400
     assert found.running
+
+
+def test_the_journal_has_each_problem_once() -> None:
+    """Of a cluster that cannot be read, the end too; a cleared one is not repeated."""
+    lines: list[str] = []
+    board = Board()
+    board.listen(Journal(lines.append))
+    for _ in range(2):
+        board.failed("bjobs: gave no answer", 1)
+    board.polled(Polled(1, joint_wins(), (), 1000.0), same=False)
+    for _ in range(2):
+        board.unplanned("the disk is full")
+    board.failed("bjobs: no such command", 1)
+    assert lines == [
+        "the cluster cannot be read: bjobs: gave no answer",
+        "the cluster is read again",
+        "a state was not planned, or not kept: the disk is full",
+        "the cluster cannot be read: bjobs: no such command",
+    ]

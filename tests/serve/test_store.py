@@ -331,3 +331,16 @@ def test_jobs_are_pruned_by_the_polls_themselves(tmp_path: Path):
         for hour in range(6):
             store.record(poll(3600 * hour, job(str(hour))))
         assert [bool(store.history(str(hour))) for hour in range(6)] == [False] * 3 + [True] * 3
+
+
+def test_one_process_writes_a_store(tmp_path: Path):
+    path = tmp_path / "s.db"
+    with Store.open(path) as store:
+        store.record(poll(0, job("1")))
+        with pytest.raises(InputError, match="another `slotwise serve` writes this store"):
+            Store.open(path)
+        with Store.open(path, create=False) as reader:
+            assert reader.history("1")
+        store.record(poll(100, job("2")))
+    with Store.open(path) as store:
+        assert store.history("2")
