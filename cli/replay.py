@@ -124,7 +124,7 @@ class LogChanges:
     )
     until: str | None = option(
         None,
-        "Replay only jobs submitted before: seconds of the log, a time from its begin (2d), or a date.",
+        "Replay only jobs submitted before: as --from.",
         metavar="TIME",
     )
 

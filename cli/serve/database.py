@@ -101,7 +101,7 @@ def _check_file(path: Path, *, create: bool) -> None:
 
 
 def writer_lock(target: str | Path) -> BinaryIO | None:
-    """Return a file that is locked while a process writes a store; None for other databases.
+    """Return a file that is locked while a process writes a store, or None if it is no file.
 
     The lock lasts until the file is closed. Raises InputError if another process writes the store.
     """

@@ -1,4 +1,4 @@
-"""Problems of the service as lines on standard error, for whoever reads its journal."""
+"""Problems of the service as lines on standard error, for the journal of its operator."""
 
 from __future__ import annotations
 
