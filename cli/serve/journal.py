@@ -1,4 +1,4 @@
-"""Problems of the service as lines on standard error, for the journal of its operator."""
+"""The problems of the service, printed as lines on standard error."""
 
 from __future__ import annotations
 
