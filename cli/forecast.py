@@ -274,7 +274,7 @@ def calibration_of_file(path: Path | None) -> Calibration:
     from ..model.formats.reading import file_bytes
     from ..model.formats.sealed import BACKTEST, unsealed
     from ..solver.forecast.forecast import UNCALIBRATED, calibration_of_record
-    from .serve.opened import has_sqlite_head
+    from .serve.sqlite_file import has_sqlite_head
 
     if path is None:
         return UNCALIBRATED

@@ -12,8 +12,8 @@ from sqlalchemy.pool import StaticPool
 
 from ...model.errors import InputError, Problem
 from ...model.formats.reading import beginning, is_stream, no_file
-from .opened import SQLITE_HEAD
 from .schema import APPLICATION
+from .sqlite_file import SQLITE_HEAD
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
