@@ -119,11 +119,11 @@ def test_foreign_files_are_one_clear_message(tmp_path):
 def test_malformed_records_are_refused_or_remarked(tmp_path):
     path = _swf(tmp_path)
     path.write_text(path.read_text() + "1 2 3\n")
-    with pytest.raises(InputError, match="3 columns"):
+    with pytest.raises(InputError, match="must have 18 columns, not 3"):
         read_history(path, _instance())
     found = read_history(path, _instance(), keep_going=True)
     assert len(found.jobs) == 3
-    assert "3 columns" in found.remarks[0]
+    assert "must have 18 columns, not 3" in found.remarks[0]
 
 
 def test_a_packed_log_is_read(tmp_path):

@@ -151,7 +151,7 @@ def test_a_log_is_simulated_on_the_hosts_that_are_asked_for(tmp_path: Path) -> N
         (("none.yaml", "-o", "x.html"), "No such file"),
         ((HEADLINE, "-o", "x.html", "--until", "1d"), "--simulate"),
         ((HEADLINE, "-o", "x.html", "--simulate", "--method", "optimal"), "--method"),
-        ((HEADLINE, "-o", "x.html", "--instance", HEADLINE), "saved plan"),
+        ((HEADLINE, "-o", "x.html", "--instance", HEADLINE), "needs a plan as FILE"),
         ((HEADLINE, "-o", "-", "--svg", "-"), "standard output"),
         (("-o", "x.html"), "--example"),
         ((HEADLINE, "-o", "x.html", "--simulate", "--reservation", "best"), "best"),

@@ -178,15 +178,15 @@ def test_a_reason_is_short_in_the_table(text: str, short: str) -> None:
     ("job", "change", "line"),
     [
         ("201", "with -n 96", "bmod -n 96 201"),
-        ("7[3]", "in queue normal", "bswitch normal 7[3]"),
+        ("7[3]", "in queue normal", "bswitch normal '7[3]'"),
         ("large", "with -n 6", "bmod -n 6 large"),
-        ("201", "if job 103 ended now", "if job 103 ended now"),
+        ("201", "if job 103 ended now", ""),
     ],
 )
 def test_a_change_is_the_line_that_makes_it_where_one_does(
     job: str, change: str, line: str
 ) -> None:
-    assert command_of(job, change) == line
+    assert command_of(sw.Instance(sw.Cluster(())), job, change) == line
 
 
 def test_what_helps_a_job_that_cannot_start_here_is_counted() -> None:
