@@ -84,3 +84,28 @@ def test_mistakes_are_told_before_it_starts(
     error = refused("--example", "joint-wins")
     assert isinstance(error, SlotwiseError)
     assert "pip install 'slotwise[serve]'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [
+        ("serve --example headline", "uvicorn"),
+        ("score STORE", "sqlalchemy"),
+        ("forecast --example headline --history LOG --calibration STORE", "sqlalchemy"),
+    ],
+)
+def test_without_the_extra_a_command_says_what_to_install(
+    tmp_path: Path, words: str, package: str
+) -> None:
+    store, log = tmp_path / "s.db", tmp_path / "log.swf"
+    store.write_bytes(b"SQLite format 3\0")
+    log.write_text("1 0 0 100 4 -1 -1 4 200 -1 1 1 1 1 1 -1 -1 -1\n")
+    names = {"STORE": str(store), "LOG": str(log)}
+    code = f"import sys; sys.modules[{package!r}] = None; "
+    code += "from slotwise.cli.start import main; main()"
+    command = [sys.executable, "-c", code, *(names.get(word, word) for word in words.split())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode in (1, 2), done.stdout) == (True, "")
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert package in done.stderr
+    assert "pip install 'slotwise[serve]'" in done.stderr
