@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -109,3 +110,15 @@ def test_without_the_extra_a_command_says_what_to_install(
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert package in done.stderr
     assert "pip install 'slotwise[serve]'" in done.stderr
+
+
+def test_an_address_is_taken_and_answers_before_the_server_runs() -> None:
+    """A browser that is quicker than the start waits; a second service is refused."""
+    from slotwise.cli.serve.server import bound
+
+    with bound("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port), timeout=5):
+            pass
+        with pytest.raises(InputError, match=f"127.0.0.1:{port} cannot be listened on"):
+            bound("127.0.0.1", port)
