@@ -357,9 +357,7 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
     project = fields.text("projectName")
     fields.known("exitStatus", fields.whole, 0)
     most = fields.known("maxNumProcessors", fields.whole, 0)
-    fields.skip("loginShell")
-    if not lava:
-        fields.skip("timeEvent")
+    fields.skip("loginShell", *(() if lava else ("timeEvent",)))
     index = fields.whole("idx")
     tail = _Tail() if lava else _last(fields, version)
     submit = (start or end) if submitted is None else submitted
