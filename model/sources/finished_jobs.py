@@ -52,18 +52,13 @@ class FinishedJob:
     deadline: int = 0
     #: Name of the submission host.
     from_host: str = ""
-    #: Licence project of -Lp, "" if none.
-    license_project: str = ""
 
 
 _WHOLE = (
     *("submit", "begin", "start", "end", "slots", "max_slots", "run_limit", "status"),
     "deadline",
 )
-_TEXTS = (
-    *("user", "queue", "project", "res_req", "application", "charged", "from_host"),
-    "license_project",
-)
+_TEXTS = ("user", "queue", "project", "res_req", "application", "charged", "from_host")
 _NO_LIMIT = -1
 
 

@@ -217,7 +217,7 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
 
 
 KINDS = ("users", "queues", "hosts", "projects", "apps", "lic_projects")
-#: Fields of a job by kind of consumer, where the names differ.
+#: Fields of a job by kind of consumer, if the names differ.
 _FIELDS = {"apps": "application", "lic_projects": "license_project"}
 
 
