@@ -64,12 +64,13 @@ def score(
     """
     from .output import check_apart, check_path, write_records
     from .serve.opened import opened_store
-    from .serve.score import score_of
 
     if how.output is not None:
         check_path(how.output)
         check_apart({"--output": how.output}, [Path(store), *how.log])
     with opened_store(store) as opened:
+        from .serve.score import score_of  # needs sqlalchemy, as the store does
+
         for path in how.log:
             _add_log(opened, path)
         begin = None if how.since is None else _begin(how.since, opened.summary())

@@ -19,6 +19,7 @@ _CHANGES = tuple(
         (r"with -W (\d+):(\d\d)( or less.*)?", r"with -t \1:\2:00\3", r"TimeLimit=\1:\2:00"),
         (r"with -q (\S+)", r"with -p \1", r"Partition=\1"),
         (r"in queue (\S+)", r"in partition \1", r"Partition=\1"),
+        (r"with -n 1", "with 1 CPU (-n, -c, -N)", ""),
         (r"with -n (\d+)", r"with \1 CPUs in all (-n, -c, -N)", ""),
         (r"with span\[ptile=(\d+)\]", r"with \1 CPUs on each node (--ntasks-per-node)", ""),
         (r"with(out)? span\[(hosts=-1)?\]", "without -N and --ntasks-per-node", ""),

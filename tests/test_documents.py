@@ -136,7 +136,7 @@ FOREIGN = {
     "--start",  # squeue
     *("--deadline", "--time-min", "--json", "--mem", "--ntasks-per-node", "--priority"),  # Slurm
     "--switches",  # sbatch
-    "--longest",  # benchmarks/serve.py
+    *("--longest", "--kills", "--polls", "--poll"),  # benchmarks/serve.py
 }
 
 

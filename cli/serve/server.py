@@ -66,6 +66,7 @@ def bound(host: str, port: int) -> socket.socket:
         made = socket.socket(family, kind, protocol)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
+        made.listen()  # the address is printed before the server accepts
     except OSError as error:
         wrong = f"{host}:{port} cannot be listened on: {error.strerror or error}"
         raise InputError([Problem(wrong, "--port")]) from None

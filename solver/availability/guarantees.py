@@ -289,17 +289,15 @@ def _loan_rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Itera
     policy, name = pool.pool.loans, pool.pool.name
     if policy is None or (policy.retain is None and policy.idle_buffer is None):
         return
-    counts = [
-        GuaranteeRow(f"guaranteed pool {name}: use of {item}", pool, pool.countable)
+    count = {
+        item: GuaranteeRow(f"guaranteed pool {name}: use of {item}", pool, pool.countable)
         for item in relevant
-    ]
-    if own:
-        yield from (row for row in counts if row.key.endswith(f" {own}"))
+    }
+    if own in count:
+        yield count[own]
         return
-    unused = tuple(
-        (row, pool.countable - pool.guaranteed[item])
-        for item, row in zip(relevant, counts, strict=True)
-    )
+    # A class with a guarantee of 0 has no count: it uses the pool as jobs without a class do.
+    unused = tuple((count[item], pool.countable - pool.guaranteed[item]) for item in relevant)
     yield GuaranteeRow(
         *(f"loans of guaranteed pool {name}", pool, pool.total, unused, tuple(relevant)),
         of_loans=True,

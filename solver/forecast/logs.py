@@ -205,7 +205,7 @@ def replay(
     installed package, or a :class:`~slotwise.QueuePolicy`; a list of them gives a comparison.
     procs: processors, by default as in the log. schedule_after: each "event" or once a "timestamp",
     by default as the policy is defined. since, until: only jobs submitted then are replayed;
-    seconds of the log or dates. estimates: "exact" replaces requested times by run times, "x2"
+    as in :func:`of_period`. estimates: "exact" replaces requested times by run times, "x2"
     doubles them. warm_up, cool_down: seconds or "7d" at both ends of the
     submissions that are not measured. slowdown_threshold: run time that bounded slowdown takes for
     shorter jobs. by: groups that are measured too, of "user", "size" and "queue". cancel: set it to

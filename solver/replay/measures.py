@@ -19,6 +19,8 @@ from ..scheduler.metrics import SHORT, bounded_slowdown
 
 Floats = NDArray[np.float64]
 
+#: Name of the group of jobs whose user or queue the log does not give.
+UNKNOWN = "unknown"
 #: Kinds of groups.
 GROUPS = ("user", "size", "queue")
 #: Number of batches of an interval.
@@ -285,5 +287,5 @@ def _groups(jobs: _Measured, kind: str) -> Iterator[GroupMetrics]:
         "queue": outcome.queue,
     }[kind]
     for key in np.unique(keys[jobs.jobs]).tolist():
-        name = size_text(key) if kind == "size" else str(key)
+        name = size_text(key) if kind == "size" else UNKNOWN if key < 0 else str(key)
         yield GroupMetrics(kind, name, jobs.metrics(keys == key))

@@ -278,3 +278,10 @@ def test_the_threshold_and_the_spans_are_read_as_durations(log: Path) -> None:
         sw.replay(read, slowdown_threshold=0)
     with pytest.raises(sw.InputError, match="at least one policy"):
         sw.replay(read, policy=[])
+
+
+def test_jobs_without_a_queue_are_a_group_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text(swf(tuple((*job[:6], -1 if job[0] == 1 else 2, *job[7:]) for job in JOBS)))
+    found = json.loads(run(path, "--by", "queue", "--format", "json"))
+    assert [(item["group"], item["jobs"]) for item in found["groups"]] == [("unknown", 1), ("2", 4)]

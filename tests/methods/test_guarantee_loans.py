@@ -122,6 +122,30 @@ def test_what_is_kept_back_from_loans(policy: LoanPolicy, most: int) -> None:
             assert all(item.proved for item in sw.plan(problem, method=method))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+@pytest.mark.parametrize("none", [GuaranteedAmount(0), GuaranteedAmount(9, percent=True)])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        LoanPolicy(("all",), retain=GuaranteedAmount(2)),
+        LoanPolicy(("all",), idle_buffer=GuaranteedAmount(2)),
+    ],
+)
+def test_what_a_class_with_a_guarantee_of_0_uses_is_not_lent(
+    policy: LoanPolicy, none: GuaranteedAmount, method: str
+) -> None:
+    """Class z has 9% of 10 slots, which is none, and runs on 4: 4 of the others are lent."""
+    held = running("r", {"A": 4}, 60, queue="own", service_class="z")
+    problem = site(*(short(f"s{n}", 1, 60) for n in range(6)), loans=policy, running=(held,))
+    (pool,) = problem.guaranteed_pools
+    problem = replace(
+        problem,
+        service_classes=(ServiceClass("a"), ServiceClass("z")),
+        guaranteed_pools=(replace(pool, distribution=(*pool.distribution, Guarantee("z", none))),),
+    )
+    assert planned(problem, method) == looped(problem) == [0] * 4 + [HOUR] * 2
+
+
 def test_a_plan_proves_loans_only_where_every_job_may_have_one() -> None:
     problem = site(short("s", 5), job("n", 1, minutes=60), loans=LoanPolicy(("short",)))
     found = sw.plan(problem)

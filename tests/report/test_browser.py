@@ -7,7 +7,6 @@ Screenshots are left in .cache/screenshots for people to look at.
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from browser import MARKS, SCREENSHOTS, chromium
 from report.lab import compared, data_of, hostile_instance
 from slotwise import Cluster, Host, Instance, Job, RunningJob
 from slotwise.cli.report.about import About
@@ -31,14 +31,6 @@ from slotwise.solver.advice.diagnosis.diagnose import diagnose
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.fairshare.reports import ShareSeries
 from slotwise.solver.scheduler.simulation import simulate
-
-CHROMIUM, DRIVER = (shutil.which(name) for name in ("chromium", "chromedriver"))
-SCREENSHOTS = Path(__file__).resolve().parents[2] / ".cache" / "screenshots"
-FLAGS = (
-    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--window-size=1440,1800", "--hide-scrollbars", "--force-device-scale-factor=1"),
-)
 
 #: How much time the picture shows.
 WIDTH = "const [from, to] = Slotwise.gantt.state.range; return to - from;"
@@ -65,26 +57,13 @@ SCROLLED = """
       .map((box) => box.querySelector("table").id);
 """
 
-pytestmark = [
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(
-        CHROMIUM is None or DRIVER is None,
-        reason="no browser: apt-get install chromium chromium-driver, to check the report in one",
-    ),
-]
+pytestmark = [*MARKS]
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium")
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 def twenty_hosts() -> Report:

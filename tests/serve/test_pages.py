@@ -6,7 +6,6 @@ Debian's chromium and chromedriver, driven by selenium, as in tests/report/test_
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -17,35 +16,21 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from report.test_browser import BEYOND, FLAGS, SCREENSHOTS
+from browser import MARKS, SCREENSHOTS, chromium
+from report.test_browser import BEYOND
 from serve.service_lab import joint_wins
 from slotwise import Instance
 
-CHROMIUM, DRIVER = (shutil.which(name) for name in ("chromium", "chromedriver"))
 HOSTILE = "<img/src=x/onerror=alert(1)>"
 SIZES = {"desk": (1440, 900), "tablet": (820, 1100), "phone": (390, 844)}
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(
-        CHROMIUM is None or DRIVER is None,
-        reason="no browser: apt-get install chromium chromium-driver, to check the pages in one",
-    ),
-]
+pytestmark = [pytest.mark.slow, *MARKS]
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium")
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 def written(path: Path, text: str) -> None:
@@ -84,7 +69,9 @@ def until(holds: Callable[[], Any]) -> Any:
 
 
 def text_of(browser: Any, selector: str) -> str:
-    return str(browser.execute_script(f"return document.querySelector({selector!r}).textContent"))
+    """The text of an element, "" until there is one."""
+    script = f"return document.querySelector({selector!r})?.textContent ?? ''"
+    return str(browser.execute_script(script))
 
 
 def sized(browser: Any, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -84,3 +85,40 @@ def test_mistakes_are_told_before_it_starts(
     error = refused("--example", "joint-wins")
     assert isinstance(error, SlotwiseError)
     assert "pip install 'slotwise[serve]'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [
+        ("serve --example headline", "uvicorn"),
+        ("score STORE", "sqlalchemy"),
+        ("forecast --example headline --history LOG --calibration STORE", "sqlalchemy"),
+    ],
+)
+def test_without_the_extra_a_command_says_what_to_install(
+    tmp_path: Path, words: str, package: str
+) -> None:
+    store, log = tmp_path / "s.db", tmp_path / "log.swf"
+    store.write_bytes(b"SQLite format 3\0")
+    log.write_text("1 0 0 100 4 -1 -1 4 200 -1 1 1 1 1 1 -1 -1 -1\n")
+    names = {"STORE": str(store), "LOG": str(log)}
+    code = f"import sys; sys.modules[{package!r}] = None; "
+    code += "from slotwise.cli.start import main; main()"
+    command = [sys.executable, "-c", code, *(names.get(word, word) for word in words.split())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode in (1, 2), done.stdout) == (True, "")
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert package in done.stderr
+    assert "pip install 'slotwise[serve]'" in done.stderr
+
+
+def test_an_address_is_taken_and_answers_before_the_server_runs() -> None:
+    """A browser that is quicker than the start waits; a second service is refused."""
+    from slotwise.cli.serve.server import bound
+
+    with bound("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port), timeout=5):
+            pass
+        with pytest.raises(InputError, match=f"127.0.0.1:{port} cannot be listened on"):
+            bound("127.0.0.1", port)
