@@ -117,6 +117,7 @@ def _acct(path: Path) -> LoggedRuns:
                 user=job.user,
                 queue=job.queue,
                 project=job.project,
+                license_project=job.license_project,
                 application=job.application,
                 res_req=(job.res_req,) if job.res_req else (),
                 run_limit=job.run_limit,

@@ -11,6 +11,7 @@ import slotwise as sw
 from slotwise import Scope
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.formats.bsub import parse_bsub
+from slotwise.model.sources.acct import read_acct
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.log_records import Submitted, read_events
 from slotwise.model.sources.lsf_state.values import Text
@@ -75,7 +76,7 @@ def test_it_is_an_option_of_bsub_and_of_a_script() -> None:
 
 
 def test_logs_have_it(tmp_path: Path) -> None:
-    """Before options3 of a submission."""
+    """Before options3 of a submission; before the application of a finished job."""
     new = (DATA / "lsf" / "lsb.events").read_text(encoding="utf-8").splitlines()[4]
     assert new.count('7184 0 "" "" "" -1 -1 -1 4194304 ""') == 1
     log = tmp_path / "lsb.events"
@@ -85,6 +86,12 @@ def test_logs_have_it(tmp_path: Path) -> None:
     records = [item for item in read_events(log, BadRecords(), {}) if isinstance(item, Submitted)]
     assert records[1].license_project == "lp"
     assert records[1].application == "app"
+    line = (DATA / "acct" / "lsb.acct.small-cluster").read_text(encoding="utf-8").splitlines()[0]
+    assert line.count('"" -1 "" "" "" "" -1') == 1
+    done = tmp_path / "lsb.acct"
+    done.write_text(line.replace('"" -1 "" "" "" "" -1', '"" -1 "" "lp" "app" "" -1') + "\n")
+    (job,) = read_acct(done).jobs
+    assert (job.license_project, job.application) == ("lp", "app")
 
 
 def test_a_service_class_attaches_by_it() -> None:

@@ -569,7 +569,7 @@ def _seen(job: FinishedJob, at: int) -> SeenJob:
         user=job.user,
         queue=job.queue,
         project=job.project,
-        shows_license_project=False,
+        license_project=job.license_project,
         application=job.application,
         from_host=job.from_host,
         slots=sum(job.hosts.values()) or job.slots or 1,
