@@ -365,6 +365,7 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
     start, end = _in_order(*written)
     _check(number, slots, submit, start, end)
     job = FinishedJob(
+        "",
         user=user or "user",
         queue=queue,
         project=project or "default",

@@ -10,12 +10,12 @@ from typing import Any, overload
 import numpy as np
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FinishedJob:
     """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None."""
 
     #: Job id, "" until the log has numbered its records.
-    id: str = ""
+    id: str
     #: Name of the user.
     user: str
     #: Name of the queue.
