@@ -187,6 +187,8 @@ class LimitRow:
     project: str = ""
     #: Application profile that it counts, "" if the section counts all together.
     app: str = ""
+    #: Licence project that it counts, "" if the section counts all together.
+    license_project: str = ""
 
 
 #: Units of an amount in LSF 10.1, mem=50/task.
@@ -249,7 +251,7 @@ class ResourceTable:
     #: Limits of guaranteed pools, None if there are none.
     guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
-    _distinguished: tuple[bool, bool] = (False, False)
+    _distinguished: tuple[bool, bool, bool] = (False, False, False)
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
@@ -267,6 +269,7 @@ class ResourceTable:
             or any(limit.users is not None for limit in limits_of)
             or any(item.users for item in self.instance.advance_reservations),
             any(limit.projects is not None for limit in limits_of),
+            any(limit.lic_projects is not None for limit in limits_of),
         )
         running = [item.job for item in self.instance.running]
         self._arrays.update(running_limits((*self.instance.pending, *running)))
@@ -492,14 +495,15 @@ class ResourceTable:
         return True
 
     def whose(self, job: Job) -> tuple[Hashable, ...]:
-        """Return the identity of a job for limits: user, project, array, service class, loans.
+        """Return the identity of a job for limits: user, projects, array, service class, loans.
 
         "" for each that no limit distinguishes.
         """
-        by_user, by_project = self._distinguished
+        by_user, by_project, by_license_project = self._distinguished
         return (
             job.user if by_user else "",
             job.project if by_project else "",
+            job.license_project if by_license_project else "",
             self.limited_array(job) or "",
             *(() if self.guarantees is None else self.guarantees.whose(job)),
         )
@@ -842,6 +846,7 @@ def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
     yield limit.queues, job.queue
     yield limit.projects, job.project
     yield limit.apps, job.application
+    yield limit.lic_projects, job.license_project
 
 
 def _short_of(limit: Limit, resource: str) -> Pending:
@@ -851,6 +856,7 @@ def _short_of(limit: Limit, resource: str) -> Pending:
         (limit.queues, Pending.LIMIT_QUEUE, Pending.JOBS_QUEUE),
         (limit.projects, Pending.LIMIT_PROJECT, Pending.JOBS_PROJECT),
         (limit.apps, Pending.LIMIT_APP, Pending.JOBS_APP),
+        (limit.lic_projects, Pending.LIMIT_LICENSE_PROJECT, Pending.JOBS_LICENSE_PROJECT),
         (limit.hosts, Pending.LIMIT_HOST, Pending.JOBS_HOST),
         (True, Pending.LIMIT_CLUSTER, Pending.JOBS_CLUSTER),
     )

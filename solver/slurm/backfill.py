@@ -336,7 +336,8 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
     candidates[term.candidates] = True
     if attempt.nodes is not None:
         candidates &= attempt.nodes
-    shape, licences = JobShape.of(demand), _licence_uses(cycle, demand)
+    shape = JobShape.of(demand, parts_of_tasks=settings.counts_parts_of_tasks)
+    licences = _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
     last = math.inf if own is None else own.end - duration
     for _ in range(MAX_TRIES):

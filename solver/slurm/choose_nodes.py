@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..availability.demand import Demand, TermDemand
-from ..availability.resources import Allocation, BoolArray, IntArray
+from ..availability.resources import SLOTS, Allocation, BoolArray, IntArray, Per
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,17 @@ class JobShape:
     max_nodes: int | None
     #: CPUs of every node, 0 if they may differ.
     per_node: int = 0
-    #: CPUs of a node come in groups of this many.
+    #: CPUs of a task: a node comes with whole tasks, or with no fewer CPUs than this.
     block: int = 1
+    #: Whether a node that has a task counts with all its free CPUs, not with those of whole tasks.
+    parts_of_tasks: bool = False
 
     @classmethod
-    def of(cls, demand: Demand) -> JobShape:
-        """Return the shape of a job with one term."""
+    def of(cls, demand: Demand, *, parts_of_tasks: bool = False) -> JobShape:
+        """Return the shape of a job with one term.
+
+        parts_of_tasks: Slurm counts all CPUs of a node; if memory is requested by CPU, it does not.
+        """
         term = demand.terms[0]
         if term.one_host:
             return cls(term.slots, 1, 1)
@@ -32,7 +37,11 @@ class JobShape:
             size = _ptile(term)
             nodes = -(-term.slots // size)
             return cls(term.slots, nodes, nodes, min(size, term.slots))
-        return cls(term.slots, 1, None, block=term.block)
+        uses = (use for item in term.alternatives for use in item.host_uses)
+        by_cpu = any(use.per is Per.SLOT and use.index != SLOTS for use in uses)
+        return cls(
+            term.slots, 1, None, block=term.block, parts_of_tasks=parts_of_tasks and not by_cpu
+        )
 
 
 def _ptile(term: TermDemand) -> int:
@@ -87,6 +96,8 @@ def _size(cap: int, shape: JobShape) -> int:
         return cap if cap >= shape.per_node else 0
     if shape.max_nodes == 1:
         return cap if cap >= shape.slots else 0
+    if shape.parts_of_tasks:
+        return cap if cap >= shape.block else 0
     return cap - cap % shape.block
 
 

@@ -56,6 +56,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _nodes(job, facts, found)
     _sharing(job, facts, found)
     _switches(job.places, facts, found)
+    _split_tasks(job.size, facts, found)
     found.omitted += [f"{what} ({value})" for what, value in job.named]
     if job.places.preferred:
         found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
@@ -106,6 +107,19 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         if size.max_nodes != nodes:
             more = "more" if size.max_nodes is None else f"up to {size.max_nodes}"
             found.omitted.append(f"it can start on {more} nodes: planned on {nodes}")
+
+
+def _split_tasks(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
+    """Name the jobs whose tasks a version of Slurm does not keep whole; it does with memory by
+    CPU.
+    """
+    by_cpu = any(use.startswith("mem=") and use.endswith("/task") for use in found.uses)
+    is_one_unit = size.cpus_per_task <= facts.unit
+    if facts.splits_tasks and found.span.startswith("block=") and not (by_cpu or is_one_unit):
+        found.omitted.append(
+            f"whole tasks of {size.cpus_per_task} CPUs: Slurm {facts.splits_tasks} also starts it "
+            "with fewer for some tasks"
+        )
 
 
 def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:

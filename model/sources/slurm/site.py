@@ -14,6 +14,7 @@ from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
 from ...slurm_age import CALC_PERIOD, MAX_AGE, AgeFactor
 from ...slurm_priority import SizeAndPartition
+from ...slurm_version import splits_tasks, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmNode, SlurmPartition, SlurmState
@@ -63,6 +64,8 @@ class SlurmSite:
     memory_per_cpu: float | None = None
     #: Type of the compute units that are leaf switches, "" if there are none.
     leaf: str = ""
+    #: Version of Slurm if it counts CPUs of a node that are no whole task, else "".
+    splits_tasks: str = ""
 
     def rounded(self, cpus: int) -> int:
         """Return the CPUs of one node that are allocated for a requested number."""
@@ -108,7 +111,12 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         _finite(settings.get("defmempernode")),
         _finite(settings.get("defmempercpu")),
         leaf=LEAF if seen.switches else "",
+        splits_tasks=_splitting(seen.version),
     )
+
+
+def _splitting(version: str) -> str:
+    return version if splits_tasks(version_number(version)) else ""
 
 
 def _finite(text: str | None) -> float | None:
@@ -331,6 +339,7 @@ def site_of(instance: Instance) -> SlurmSite:
         _finite(own.get("DefMemPerNode")),
         _finite(own.get("DefMemPerCPU")),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",
+        splits_tasks=_splitting(instance.params.scheduler_version),
     )  # fmt: skip
 
 
