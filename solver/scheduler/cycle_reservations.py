@@ -283,13 +283,11 @@ def _short(
     memory_may: bool,
 ) -> bool:
     ignored = {"slots", "mem"} if memory_may else {"slots"}
-    candidates = with_slots(candidates, availability.table)
-    for use in alternative.host_uses:
-        if use.reservation.resource in ignored:
-            continue
-        if not (
-            availability.free(use.index, now)[candidates] + SLACK >= use.reservation.initial
-        ).any():
+    uses = [use for use in alternative.host_uses if use.reservation.resource not in ignored]
+    some = with_slots(candidates, availability.table) if uses else candidates
+    for use in uses:
+        free = availability.free(use.index, now)[some]
+        if not (free + SLACK >= use.reservation.initial).any():
             return True
     for use in alternative.pool_uses:
         if use.reservation.resource in ignored:
