@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -37,8 +37,11 @@ pytestmark = [
 #: Queues that are tried, by the seeds from the first on.
 QUEUES = int(os.environ.get("SLOTWISE_LIVE_QUEUES", "3"))
 FIRST_SEED = int(os.environ.get("SLOTWISE_LIVE_SEED", "0"))
+#: The master, without slots. Its name is the first of all: in volclava a limit on the host that is
+#: number 0 stops the whole queue, or the user, for its reason has the place of theirs.
+MASTER = "host0"
 #: Slots by host; the first is the master.
-SLOTS = {"hostM": 0, "hostA": 4, "hostB": 4, "hostC": 4, "hostD": 6}
+SLOTS = {MASTER: 0, "hostA": 4, "hostB": 4, "hostC": 4, "hostD": 6}
 #: Two cycles, and the reports of ends.
 NEAR = 9
 
@@ -64,6 +67,7 @@ SETTINGS = {
     "fair": queue("urgent", 60, RUNLIMIT=10, **_HOLD)
     + queue("normal", 40, RUNLIMIT=10, FAIRSHARE="USER_SHARES[[ann, 5] [bob, 3] [cat, 1]]", **_HOLD)
     + queue("idle", 10, RUNLIMIT=30, BACKFILL="Y"),
+    "options": queue("urgent", 60) + queue("normal", 40) + queue("idle", 10),
 }
 _USERS_OF_LIMITS = "Begin User\nUSER_NAME MAX_JOBS JL/P\nbob 6 -\ncat - 1\nEnd User\n"
 
@@ -88,6 +92,7 @@ def cluster(
     if request.param == "limits":
         files["lsb.users"] = _USERS_OF_LIMITS
     with volclava_cluster(folder, SLOTS, files) as found:
+        found.with_options = request.param == "options"
         yield found
 
 
@@ -98,7 +103,7 @@ def job(draw: random.Random, *, name: str, most: int, seconds: tuple[int, int]) 
         "-J": name,
         "-q": draw.choice(("urgent", "normal", "normal", "normal", "idle")),
         "-n": str(draw.randint(1, most)),
-        "-W": str(sleeps // 60 + draw.choice((1, 1, 2, 4))),
+        "-W": str((sleeps + 15) // 60 + draw.choice((1, 1, 2, 4))),
     }
     kind = draw.random()
     if kind < 0.15:
@@ -107,8 +112,31 @@ def job(draw: random.Random, *, name: str, most: int, seconds: tuple[int, int]) 
     elif kind < 0.3:
         options["-R"] = f"span[ptile={draw.randint(1, 2)}]"
     elif kind < 0.4:
-        options["-m"] = " ".join(draw.sample(sorted(set(SLOTS) - {"hostM"}), 3))
+        options["-m"] = " ".join(draw.sample(sorted(set(SLOTS) - {MASTER}), 3))
     return Asked(draw.choice(sorted(USERS)), options, sleeps)
+
+
+def with_option(draw: random.Random, asked: Asked, running: Sequence[str]) -> Asked:
+    """The job with one of the options that change when or where it may start.
+
+    running: ids of jobs that it may depend on.
+    """
+    options = dict(asked.options)
+    match draw.randrange(8):
+        case 0 | 1:
+            options["-w"] = f"{draw.choice(('done', 'ended'))}({draw.choice(running)})"
+        case 2:
+            options |= {"-J": f"{options['-J']}[1-3]%2", "-n": "1"}
+        case 3:
+            options["-n"] = f"{draw.randint(1, 2)},{draw.randint(3, 6)}"
+            options.pop("-R", None)
+        case 4:
+            options["-R"] = f"rusage[lic={draw.randint(1, 3)}]"
+        case 5:
+            options["-sp"] = str(draw.randint(1, 100))
+        case 6:
+            options["-R"] = "select[fs]"
+    return Asked(asked.user, options, asked.seconds)
 
 
 @dataclass(slots=True)
@@ -127,11 +155,14 @@ class Log:
         """Read lsb.events."""
         log = cls()
         for record in read_events(path, BadRecords(), {}):
+            if not isinstance(record, (Started, Changed)):
+                continue
+            name = f"{record.number}[{record.index}]" if record.index else str(record.number)
             if isinstance(record, Started):
-                log.starts[str(record.number)] = (record.time, record.hosts)
-                log.seen_at_once |= {name for name, end in log.ends.items() if end == record.time}
-            elif isinstance(record, Changed) and str(record.number) in log.starts:
-                log.ends.setdefault(str(record.number), record.time)
+                log.starts[name] = (record.time, record.hosts)
+                log.seen_at_once |= {it for it, end in log.ends.items() if end == record.time}
+            elif name in log.starts:
+                log.ends.setdefault(name, record.time)
         return log
 
     def ran(self, name: str, phase: int) -> int:
@@ -183,9 +214,10 @@ def test_a_random_queue(cluster: VolclavaCluster, seed: int, tmp_path: Path) -> 
     draw = random.Random(seed)
     first = [job(draw, name=f"r{n}", most=4, seconds=(25, 75)) for n in range(8)]
     second = [job(draw, name=f"p{n}", most=8, seconds=(10, 50)) for n in range(14)]
-    for item in first:
-        cluster.submit(item.user, item.options, item.seconds)
-    assert cluster.wait_until(lambda: "RUN" in cluster.states().values(), 60)
+    ids = [cluster.submit(item.user, item.options, item.seconds) for item in first]
+    if cluster.with_options:
+        second = [with_option(draw, item, ids) for item in second]
+    assert cluster.wait_until(lambda: "RUN" in cluster.states(), 60)
     for item in second:
         cluster.submit(item.user, item.options, item.seconds)
     (tmp_path / "notes").write_text(cluster.snapshot(tmp_path / "seen.yaml"))

@@ -29,7 +29,7 @@ OF_SYSTEM = ("setpriv", "unshare", "nsenter", "mount", "ip")
 USERS = {"ann": 7002, "bob": 7003, "cat": 7004}
 _ADMIN, _ADMIN_ID, _GROUP_ID = "lvadmin", 7001, 100
 #: Seconds of a cycle, and between the reports of a host.
-CYCLE, REPORT = 4, 2
+CYCLE, REPORT = 4, 1
 #: Where each virtual host sees the cluster's folder.
 _SEEN = "/mnt"
 
@@ -49,6 +49,7 @@ LSB_SBD_PORT=6325
 LSF_AUTH=eauth
 LSB_MAILTO=!U
 LSB_MAILPROG=/bin/true
+LSF_PIM_INFODIR={_SEEN}/run
 LSF_PIM_SLEEPTIME={REPORT}
 """
 _SHARED = """\
@@ -78,6 +79,7 @@ MBD_SLEEP_TIME = {CYCLE}
 SBD_SLEEP_TIME = {REPORT}
 JOB_ACCEPT_INTERVAL = 0
 CLEAN_PERIOD = 86400
+MAX_USER_PRIORITY = 100
 End Parameters
 """
 #: Loads that do not change, so that those of the machine do not count.
@@ -128,6 +130,8 @@ class VolclavaCluster:
     folder: Path
     #: Process ids of the first process of each virtual host, by name; the first is the master.
     hosts: dict[str, int] = field(default_factory=dict)
+    #: Whether jobs with options of many kinds are submitted.
+    with_options: bool = False
 
     @property
     def master(self) -> str:
@@ -163,10 +167,10 @@ class VolclavaCluster:
             raise
         return printed.partition("<")[2].partition(">")[0]
 
-    def states(self) -> dict[str, str]:
-        """States of the jobs, by id."""
+    def states(self) -> set[str]:
+        """States that jobs are in."""
         rows = [row.split() for row in self.run("bjobs", "-u", "all", "-a", "-w").split("\n")[1:]]
-        return {row[0]: row[2] for row in rows if row}
+        return {row[2] for row in rows if row}
 
     def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
         """Whether a condition comes to hold."""
@@ -182,10 +186,10 @@ class VolclavaCluster:
         idle = 0
         while idle < 4:
             time.sleep(CYCLE)
-            idle = 0 if "RUN" in self.states().values() else idle + 1
-        if waiting := [name for name, state in self.states().items() if state == "PEND"]:
-            self.run("bkill", *waiting)
-            assert self.wait_until(lambda: "PEND" not in self.states().values(), 60)
+            idle = 0 if "RUN" in self.states() else idle + 1
+        if "PEND" in self.states():
+            self.run("bkill", "-u", "all", "0")
+            assert self.wait_until(lambda: "PEND" not in self.states(), 60)
 
     def snapshot(self, output: Path) -> str:
         """Write what `slotwise snapshot` makes on the master; its notes."""
@@ -218,7 +222,7 @@ def _environment(user: str) -> dict[str, str]:
 def _write_configuration(folder: Path, slots: Mapping[str, int], files: Mapping[str, str]) -> None:
     names = list(slots)
     hosts = "".join(f"10.77.0.{n} {name}\n" for n, name in enumerate(names, 1))
-    rows = "".join(f"{name} IntelI5 linux 1 - ()\n" for name in names)
+    rows = "".join(f"{name} IntelI5 linux 1 - ({'fs' * (n % 2)})\n" for n, name in enumerate(names))
     users = {_ADMIN: _ADMIN_ID, **USERS}
     passwd = "".join(
         f"{name}:x:{uid}:{_GROUP_ID}::{_SEEN}/home/{name}:/bin/sh\n" for name, uid in users.items()

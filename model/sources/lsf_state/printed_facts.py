@@ -98,7 +98,7 @@ JOBS = (
     _job("estimated run time (-We)", "estimated_run_time", "ESTIMATED_RUNTIME",
          "ESTIMATED_RUN_TIME; ESTIMATED_RUNTIME"),
     _job("submission", "submit", "Submitted", "SUBMIT_TIME", needed="submit_time"),
-    _job("priority (-sp)", "priority", "Job Priority", "JOB_PRIORITY", needed="job_priority"),
+    _job("priority (-sp)", "priority", "Job Priority; User Priority", "JOB_PRIORITY", needed="job_priority"),
     _job("absolute priority set for it (bmod -aps)", "aps",
          "System Absolute Priority; Admin factor value", "APS", asked=""),
     _job("earliest start (-b)", "begin", "Specified Start Time", "SPECIFIED_START_TIME",
