@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise import Instance
+from slotwise.cli.import_snapshot import Listings
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.log_records import Changed, Started, read_events
 from slotwise.solver.scheduler.simulation import simulate
@@ -221,6 +222,8 @@ def test_a_random_queue(cluster: VolclavaCluster, seed: int, tmp_path: Path) -> 
     for item in second:
         cluster.submit(item.user, item.options, item.seconds)
     (tmp_path / "notes").write_text(cluster.snapshot(tmp_path / "seen.yaml"))
+    cluster.print_to(tmp_path / "listings")
+    assert Listings(folder=tmp_path / "listings").instance(None).pending
     cluster.wait_until_nothing_runs()
     (tmp_path / "lsb.events").write_bytes(cluster.log().read_bytes())
     problem = sw.load(tmp_path / "seen.yaml")

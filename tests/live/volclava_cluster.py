@@ -23,6 +23,16 @@ COMMANDS = (
     *("bsub", "bkill", "bjobs", "bhosts", "bqueues", "bparams", "bugroup", "bmgroup", "busers"),
     *("badmin", "lshosts", "lsload", "lsid"),
 )
+#: What is recorded: by file, the command that prints it.
+LISTINGS = {
+    "bjobs": ("bjobs", "-u", "all", "-UF"),
+    "bhosts": ("bhosts", "-l"),
+    "shared": ("bhosts", "-s"),
+    "bqueues": ("bqueues", "-l"),
+    "bparams": ("bparams", "-l"),
+    "lshosts": ("lshosts", "-w"),
+    "lsid": ("lsid",),
+}
 #: Programs of the system: util-linux and iproute2.
 OF_SYSTEM = ("setpriv", "unshare", "nsenter", "mount", "ip")
 #: The users that submit, by user id.
@@ -202,6 +212,12 @@ class VolclavaCluster:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stderr
+
+    def print_to(self, folder: Path) -> None:
+        """What its commands print, in files, as `slotwise import snapshot --from` reads them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, words in LISTINGS.items():
+            (folder / name).write_text(self.run(*words))
 
     def log(self) -> Path:
         """Its lsb.events."""
