@@ -142,6 +142,8 @@ def _host_shortage(
     points: Sequence[int],
     number: int,
 ) -> Reason:
+    if term.first_hosts is not None and fits(replace(term, first_hosts=None), capacity):
+        return _first_host_shortage(problem, term, term.first_hosts, capacity)
     free = np.maximum(availability.min_free(SLOTS, points), 0)
     alternative = term.alternatives[number]
     lacking = _binding_beside_slots(problem, demand, term, alternative, availability, points)
@@ -171,6 +173,19 @@ def _host_shortage(
     if term.same:
         return Reason.of(Pending.SPAN, f"needs {wanted} on hosts that agree in same[]")
     return Reason.of(Pending.SPAN, f"needs {wanted} in the shape it asks for")
+
+
+def _first_host_shortage(
+    problem: PlanningProblem, term: TermDemand, first: BoolArray, capacity: TermCapacity
+) -> Reason:
+    """Return that only the host that must be the first (-m with !) keeps a term from a place."""
+    hosts = [int(host) for host in term.candidates if first[host]]
+    names = list(problem.named(dict.fromkeys(hosts, 1)))
+    most = int(np.minimum(capacity.caps[hosts], UNBOUND).max(initial=0))
+    which = "its first execution host" if len(names) == 1 else "one of its first execution hosts"
+    wanted = counted(term.slots, "free slot") if term.one_host else "free slots"
+    text = f"needs {wanted} on {which}{f', {_some(names)}' if names else ''}"
+    return Reason.counting(Pending.FIRST_HOST, text, most)
 
 
 def _tile_shortage(

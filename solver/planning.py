@@ -18,10 +18,10 @@ from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.omissions import sentences
 from ..model.plan import MAX_MARGIN, Method, Plan
 from ..model.progress import OnProgress
-from ..model.resreq.syntax import may_have_alternatives
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .fairshare.priority_order import first_in_order, priority_order
+from .optimal.alternatives import plan_alternatives
 from .optimal.claims import (
     has_accept_intervals,
     keeping_intervals,
@@ -220,13 +220,9 @@ def _over_alternatives(
     budget: Budget,
 ) -> Plan:
     """Return the plan of a method, the best over the alternatives in braces of the jobs."""
-    texts = {text for job in part.pending for text in job.res_req}
-    texts |= {queue.res_req for queue in part.queues} | {a.res_req for a in part.applications}
     try:
-        if method == "slurm" or not may_have_alternatives(texts):
+        if method == "slurm":
             return solve(part)
-        from .optimal.alternatives import plan_alternatives
-
         by = "estimates" if method in ESTIMATES else "order" if objective.in_order else "value"
         return plan_alternatives(part, solve, by=by, stopped=budget.stopped)
     except OutOfTime:

@@ -760,3 +760,26 @@ def test_what_a_limit_leaves_is_of_open_hosts_that_have_it(
     said = sw.explain(instance, "10", method="optimal").obstacles[0].reason
     for found in (said, sw.plan(instance, "optimal", effort=1)["10"].waits_for):
         assert re.search(rf"(has|now) {has}; free slots: {free}; .* leaves 1 on a host\)", found)
+
+
+@pytest.mark.behaviour("PLC-12")
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ("-n 1 -m 'A! B'", "free slots"),
+        ("-n 2 -m 'A! B'", "free slots"),
+        ("-n 4 -m 'A! B' -R 'span[hosts=1]'", "4 free slots"),
+        ("-n 3 -m 'g! B' -R 'span[block=2]'", "free slots"),
+    ],
+)
+def test_free_slots_elsewhere_do_not_count_for_a_first_execution_host(
+    options: str, wanted: str
+) -> None:
+    """Only A may be the first host, and job 9 fills it; B is free."""
+    text = LIMITED.replace("FIRST", "").replace("OTHER", "").replace("-n 3", "-n 4")
+    text = text.replace("A: 3", "A: 4").replace("LIMITS", "host_groups: {g: A}")
+    instance = loads(text.replace("-n 4 -W 60", f"{options} -W 60"))
+    said = sw.explain(instance, "10", method="optimal").obstacles[0].reason
+    assert said == f"needs {wanted} on its first execution host, A (has 0)"
+    planned = sw.plan(instance, "optimal", effort=1)["10"]
+    assert planned.waits_for.startswith(f"needs {wanted} on its first execution host, A (now 0)")
