@@ -21,7 +21,6 @@ from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .fairshare.priority_order import first_in_order, priority_order
-from .optimal.alternatives import plan_alternatives
 from .optimal.claims import (
     has_accept_intervals,
     keeping_intervals,
@@ -42,6 +41,7 @@ from .optimal.first_fit import (
 from .pending_reasons import counted
 from .placement.holding import may_grow
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
+from .resolve import may_have_choices
 from .rules.omitted import remarks
 from .scheduler.continuation import needing_backfill, started_now, with_relevant_omissions
 from .scheduler.next_cycle import plan_next_cycle
@@ -221,8 +221,10 @@ def _over_alternatives(
 ) -> Plan:
     """Return the plan of a method, the best over the alternatives in braces of the jobs."""
     try:
-        if method == "slurm":
+        if method == "slurm" or not may_have_choices(part):
             return solve(part)
+        from .optimal.alternatives import plan_alternatives
+
         by = "estimates" if method in ESTIMATES else "order" if objective.in_order else "value"
         return plan_alternatives(part, solve, by=by, stopped=budget.stopped)
     except OutOfTime:

@@ -18,9 +18,10 @@ from ...model.job import Job
 from ...model.pending import sentence
 from ...model.plan import Plan, PlannedJob
 from ...model.resreq import RequirementMerging
-from ...model.resreq.syntax import may_have_alternatives, openings
+from ...model.resreq.syntax import openings
 from ..fairshare.priority_order import priority_order
 from ..pending_reasons import BEGIN_TIME
+from ..resolve import may_have_choices
 
 #: Maximum number of plans for one answer; jobs beyond keep their first alternative, named.
 MAX_PLANS = 32
@@ -28,13 +29,6 @@ MAX_PLANS = 32
 NOT_ALL = "not every choice of the alternatives in braces (-R) was examined"
 #: Index of the chosen alternative by job id.
 Choice = Mapping[str, int]
-
-
-def has_alternatives(instance: Instance) -> bool:
-    """Return whether a pending job may have alternatives in braces, of its own or of its queue."""
-    texts = {text for job in instance.pending for text in job.res_req}
-    texts |= {queue.res_req for queue in instance.queues}
-    return may_have_alternatives(texts | {item.res_req for item in instance.applications})
 
 
 def options_of(instance: Instance, jobs: Iterable[Job]) -> dict[str, tuple[Job, ...]]:
@@ -59,7 +53,7 @@ def as_chosen(instance: Instance, found: Plan) -> Instance:
     """Return the instance with the alternatives that its jobs have in a plan; a job without an
     entry has its first one.
     """
-    if not has_alternatives(instance):
+    if not may_have_choices(instance):
         return instance
     options = options_of(instance, instance.pending)
     chosen = {item.job: item.requirement_alternative for item in found}
@@ -224,7 +218,7 @@ def plan_alternatives(
     by: "estimates", "order" or "value": what makes a plan the best. order: ids of the jobs in
     another order than that of their priorities.
     """
-    options = options_of(instance, instance.pending) if has_alternatives(instance) else {}
+    options = options_of(instance, instance.pending) if may_have_choices(instance) else {}
     if not options:
         return solve(instance)
     if order is None:

@@ -74,7 +74,7 @@ class _Top:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PlannedTop:
     """The planned start of a job, and its demand under the alternative by which it starts."""
 
     demand: Demand
@@ -207,7 +207,7 @@ def _enter(cycle: CycleState, chosen: list[_Top], item: _Top) -> None:
         chosen[place] = item
 
 
-def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, _Place]:
+def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, _PlannedTop]:
     """Return the planned places of the jobs, by id."""
     now = cycle.world.now
     profile = _running(cycle)
@@ -236,7 +236,7 @@ def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, _Place]:
     problem = problem_of(as_chosen(instance, found))
     demands = {demand.job.id: demand for demand in problem.demands}
     return {
-        item.job: _Place(demands[item.job], start)
+        item.job: _PlannedTop(demands[item.job], start)
         for item in found
         if (start := problem.start_of(item)) is not None
     }
@@ -254,7 +254,7 @@ def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
     return cycle.eligibility.closed(item.state.job.queue, item.offer.hosts)
 
 
-def _start_as_planned(cycle: CycleState, item: _Top, place: _Place) -> bool:
+def _start_as_planned(cycle: CycleState, item: _Top, place: _PlannedTop) -> bool:
     """Start a job as planned if no rule prevents it."""
     residual = cycle.residual(_closed_now(cycle, item), item.state)
     if not still_free(residual, place.demand, place.start):

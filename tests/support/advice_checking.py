@@ -261,7 +261,8 @@ def _slots(it: Case, name: str, more: str, time: int, placed: list[tuple[Form, i
             if word in more
         ]
         left = least_left(it, [row for row in rows if row in it.full], name, time, placed)
-        if "no other job" in more and left["slots", host] < it.full["slots", host]:
+        wholly = [row for row in left if row in (("slots", host), ("outside", host))]
+        if "no other job" in more and any(left[row] < it.full[row] for row in wholly):
             left["slots", host] = 0
         found.append(max(0, int(min(left.values()))))
     return found
