@@ -108,6 +108,8 @@ class HostResource:
     short: Pending
     #: Name in LSF's reason.
     subject: str = ""
+    #: Whether every host has the resource.
+    is_everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,12 +423,11 @@ class ResourceTable:
             span = None if simple is None else simple.span
             limit_pools += self._guarantee_uses(job, span, held)
             limit_hosts += self._guarantee_slots_per_host(job)
-        access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
             (*pool_uses, *limit_pools),
             missing,
-            None if access.all() else access,
+            self._access(asked),
         )
 
     def counted_per(self, reservation: Reservation) -> Per:
@@ -443,18 +444,24 @@ class ResourceTable:
             return Per.SLOT
         return Per.JOB if resource in self._pool_index else Per.HOST
 
-    def _access(self, reservations: Iterable[Reservation]) -> BoolArray:
+    def _access(self, reservations: Iterable[Reservation]) -> BoolArray | None:
         """Return the hosts that have every resource of `reservations`, [H] (defined and
-        reachable).
+        reachable); None if all have.
         """
-        mask = np.ones(len(self.instance.cluster.hosts), dtype=bool)
+        mask: BoolArray | None = None
         for item in reservations:
             if item.resource in self._host_index:
-                mask &= self.host_resources[self._host_index[item.resource]].capacity >= 0
+                resource = self.host_resources[self._host_index[item.resource]]
+                if resource.is_everywhere:
+                    continue
+                there = resource.capacity >= 0
             elif item.resource in self._pool_index:
                 indices = self._pool_index[item.resource]
-                mask &= np.logical_or.reduce([self.pools[index].mask for index in indices])
-        return mask
+                there = np.logical_or.reduce([self.pools[index].mask for index in indices])
+            else:
+                continue
+            mask = there if mask is None else mask & there
+        return None if mask is None or mask.all() else mask
 
     def _without_duration(self, item: Reservation) -> Reservation:
         """Remove duration and decay of static shared resources, which have none (RSV-10)."""
@@ -801,7 +808,8 @@ class ResourceTable:
         self, name: str, capacity: FloatArray, reason: str, short: Pending, subject: str = ""
     ) -> int:
         self._host_index[name] = len(self.host_resources)
-        self.host_resources.append(HostResource(name, capacity, reason, short, subject))
+        everywhere = bool((capacity >= 0).all())
+        self.host_resources.append(HostResource(name, capacity, reason, short, subject, everywhere))
         return self._host_index[name]
 
     def _add_pool(
