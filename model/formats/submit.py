@@ -196,6 +196,7 @@ _OPTIONS |= {
     "dependency": "-w",
     "group": "-G",
     "application": "-app",
+    "license_project": "-Lp",
     "exclusive": "-x",
     "from_host": "--from-host",
     "service_class": "-sla",
