@@ -493,8 +493,8 @@ class ConfiguredRun:
     #: Start and allocation of each job that starts, by id.
     starts: Mapping[str, PlannedJob]
     #: Estimate of the first cycle for each job, by id, as bjobs -l would print it; the current time
-    #: if the job starts immediately. A job without an estimate is absent. None for Slurm, whose
-    #: estimates are those of method slurm (:func:`..outlook.outlook.with_slurm_estimates`).
+    #: if the job starts immediately. A job without an estimate is absent. Empty for Slurm:
+    #: its estimates are those of method slurm.
     estimates: Mapping[str, int]
     #: Method of each estimate, by job id: a "greedy" estimate is a lower bound.
     estimate_by: Mapping[str, str]
