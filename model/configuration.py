@@ -203,6 +203,8 @@ class Limit:
     projects: Scope | None = None
     #: Application profiles that the limit covers; None: all together.
     apps: Scope | None = None
+    #: Licence projects that the limit covers; None: all together.
+    lic_projects: Scope | None = None
     #: ``mem``, ``swp`` or ``tmp`` to percent of what each host has (needs PER_HOST).
     percentages: Mapping[str, float] = field(default_factory=dict)
 

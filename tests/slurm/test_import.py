@@ -779,3 +779,42 @@ def test_switches_in_text_and_without_a_topology() -> None:
     (item,) = [item for item in found.omissions if "--switches" in item.what]
     assert item.jobs == ("512",)
     assert "no input has the switches" in item.what
+
+
+@pytest.mark.parametrize(
+    ("version", "memory", "is_named"),
+    [("22.05.8", "memory_per_node", True), ("22.05.8", "memory_per_cpu", False),
+     ("22.05.6", "memory_per_node", False), ("23.02.4", "memory_per_node", True),
+     ("23.02.5", "memory_per_node", False)],
+)  # fmt: skip
+def test_tasks_that_a_version_does_not_keep_whole_are_named(
+    version: str, memory: str, is_named: bool
+) -> None:
+    texts = texts_of("live")
+    listed = json.loads(texts["squeue.json"])
+    row = next(job for job in listed["jobs"] if job["job_id"] == 515)
+    row.update(
+        tasks=3, cpus=6, node_count=1, max_nodes=0, tasks_per_node=0, minimum_cpus_per_node=2,
+        memory_per_node=None, memory_per_cpu=None, tres_req_str="cpu=6,node=1",
+    )  # fmt: skip
+    row[memory] = 10
+    listed["meta"] = {"slurm": {"release": version}}
+    texts["squeue.json"] = json.dumps(listed)
+    texts["sinfo.json"] = texts["sinfo.json"].replace("22.05.8", version)
+    texts["config.txt"] = texts["config.txt"].replace("22.05.8", version)
+    found = instance_of(texts)
+    assert "span[block=2]" in jobs_of(found)["515"].res_req[0]
+    named = [item.what for item in found.omissions if item.jobs and "515" in item.jobs]
+    assert any("whole tasks of 2 CPUs" in text for text in named) == is_named
+
+
+def test_a_feature_that_no_node_has_any_more() -> None:
+    """A pending job of which the administrator has changed the nodes: it cannot start, by name."""
+    texts = texts_of("probes")
+    listed = json.loads(texts["squeue.json"])
+    next(job for job in listed["jobs"] if job["job_id"] == 10)["features"] = "a&big"
+    texts["squeue.json"] = json.dumps(listed)
+    del texts["jobs.txt"]
+    found = instance_of(texts)
+    reason = next(item.reason for item in sw.plan(found).unplaced if item.job == "10")
+    assert "big holds on 0 of 4 hosts" in reason
