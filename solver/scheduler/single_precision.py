@@ -16,7 +16,7 @@ from ..fairshare.queue_order import UNLIMITED
 
 
 def backfill_from(instance: Instance, now: int, limit: int) -> int:
-    """Return the estimate from which on a reservation lends its slots to a job with this limit.
+    """Return the first estimate whose reserved slots a job with this limit may backfill.
 
     It is the end of the job, but for the open family whose instance has an origin.
     """
