@@ -35,6 +35,7 @@ from ..model.resreq.syntax import (
     Span,
     Term,
     every,
+    may_have_alternatives,
     simples,
 )
 from . import alike
@@ -828,6 +829,13 @@ class Resolver:
         if types.index(wanted) > types.index(allowed):
             return f"cu[excl] at {wanted} is coarser than EXCLUSIVE=CU[{allowed}] of {queue.name}"
         return ""
+
+
+def may_have_choices(instance: Instance) -> bool:
+    """Return whether a pending job may have alternatives in braces, of its own or of its queue."""
+    texts = {text for job in instance.pending for text in job.res_req}
+    texts |= {queue.res_req for queue in instance.queues}
+    return may_have_alternatives(texts | {item.res_req for item in instance.applications})
 
 
 def requirement_parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:

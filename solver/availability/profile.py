@@ -163,16 +163,7 @@ def find_capacity(
     if few is None and len(term.candidates) != hosts:
         every, whole = whole, np.zeros(hosts, dtype=np.int64)
         whole[term.candidates] = every[term.candidates]
-    if alternative.hosts is not None:
-        whole[~alternative.hosts] = 0
-    closed = None if demand.calendar is None else demand.calendar.closed_hosts(points[0])
-    if closed is not None:
-        whole[closed] = 0
-    accepted = availability.just_accepted(demand, points[0])
-    if accepted is not None:
-        whole[accepted] = 0
-    for floor in demand.floors:
-        whole[availability.free(floor.index, points[0]) + SLACK < floor.min_free] = 0
+    close_hosts(whole, availability, demand, alternative, points[0])
     groups: list[GroupCap] = []
     for use in alternative.pool_uses:
         times = _pool_times(availability, use, points)
@@ -180,6 +171,26 @@ def find_capacity(
     exclusive = term.unit is not None and term.unit.excl
     idle = _idle(availability, alternative, points) if exclusive else None
     return TermCapacity(whole, tuple(groups), idle, first=first)
+
+
+def close_hosts(
+    found: IntArray | BoolArray,
+    availability: Availability,
+    demand: Demand,
+    alternative: Alternative,
+    instant: int,
+) -> None:
+    """Set to 0, of numbers by host [H], those of the hosts that are closed to a job then."""
+    if alternative.hosts is not None:
+        found[~alternative.hosts] = 0
+    closed = None if demand.calendar is None else demand.calendar.closed_hosts(instant)
+    if closed is not None:
+        found[closed] = 0
+    accepted = availability.just_accepted(demand, instant)
+    if accepted is not None:
+        found[accepted] = 0
+    for floor in demand.floors:
+        found[availability.free(floor.index, instant) + SLACK < floor.min_free] = 0
 
 
 def _caps_of_hosts(
