@@ -615,10 +615,13 @@ class WhatIfPlanner:
 
     def demands(self, view: PlanView, job: Job) -> tuple[Demand, ...]:
         """Return the demand of a job under each of its alternatives in braces in a view."""
-        return tuple(self._demand(view, option) for option in self.options(job))
+        return tuple(self.demand(view, option) for option in self.options(job))
 
-    def _demand(self, view: PlanView, job: Job) -> Demand:
-        """Return the demand of a job in a view; the exact method places its terms together."""
+    def demand(self, view: PlanView, job: Job) -> Demand:
+        """Return the demand of a job in a view, under its own alternative or the first.
+
+        The exact method places its terms together.
+        """
         demand = view.released(view.problem.demand_of(job))
         if self.method != "optimal" or len(demand.terms) == 1:
             return demand
