@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..availability.demand import Demand, TermDemand
 from ..availability.resources import SLOTS, Allocation, BoolArray, IntArray, Per
 
@@ -65,13 +67,11 @@ def choose_nodes(
 
     caps: CPUs that the job can have on each node, [H]; usable: nodes that it may use, [H].
     """
-    free = {
-        host: size
-        for host in usable.nonzero()[0].tolist()
-        if (size := _size(int(caps[host]), shape)) > 0
-    }
-    if len(free) < shape.min_nodes or sum(free.values()) < shape.slots:
+    sizes = np.where(usable, _sizes(caps, shape), 0)
+    hosts = np.flatnonzero(sizes)
+    if len(hosts) < shape.min_nodes or int(sizes.sum()) < shape.slots:
         return None
+    free = dict(zip(hosts.tolist(), sizes[hosts].tolist(), strict=True))
     runs = list(_runs(free, weights))
     taken: Allocation = {}
     cpus, nodes = shape.slots, shape.min_nodes
@@ -90,15 +90,15 @@ def choose_nodes(
     return _trimmed(taken, shape.slots)
 
 
-def _size(cap: int, shape: JobShape) -> int:
-    """Return the number of CPUs of a node that count."""
+def _sizes(caps: IntArray, shape: JobShape) -> IntArray:
+    """Return the number of CPUs of each node that count, [H]."""
     if shape.per_node:
-        return cap if cap >= shape.per_node else 0
+        return np.where(caps >= shape.per_node, caps, 0)
     if shape.max_nodes == 1:
-        return cap if cap >= shape.slots else 0
+        return np.where(caps >= shape.slots, caps, 0)
     if shape.parts_of_tasks:
-        return cap if cap >= shape.block else 0
-    return cap - cap % shape.block
+        return np.where(caps >= shape.block, caps, 0)
+    return np.asarray(np.maximum(caps, 0) // shape.block * shape.block)
 
 
 def _runs(free: dict[int, int], weights: Sequence[float]) -> Iterator[_NodeRun]:

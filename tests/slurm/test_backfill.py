@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise.solver.budget import Budget
+from slotwise.solver.outlook.outlook import outlook_of, with_slurm_estimates
+from slotwise.solver.scheduler.continuation import run_as_configured
 
 from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
 from tests.slurm.test_import import instance_of as imported
@@ -365,3 +368,19 @@ def test_a_node_without_a_whole_task_counts_in_no_version(version: str) -> None:
         sw.Job("p", 4, queue="q", res_req=("span[block=2]",), run_limit=600),
     )
     assert starts(problem, "bf_resolution=1", version)["p"] == 5400
+
+
+def test_its_starts_are_the_estimates_of_slurm() -> None:
+    """In `verify` and the store of the service; the loop's own reservations estimate nothing."""
+    problem = imported(texts_of("live"))
+    starts = {item.job: item.start for item in sw.plan(problem, "slurm")}
+    run = run_as_configured(problem)
+    assert not run.estimates
+    own = with_slurm_estimates(problem, run, Budget())
+    found = outlook_of(problem, own, None)
+    assert {item.job: item.estimate for item in found} == starts
+    assert {item.estimate_by for item in found if item.estimate is not None} == {"slurm"}
+    of_lsf = replace(problem, params=replace(problem.params, family="LSF"))
+    run = run_as_configured(of_lsf)
+    assert run.estimates
+    assert with_slurm_estimates(of_lsf, run, Budget()) is run

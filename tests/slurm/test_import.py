@@ -806,3 +806,15 @@ def test_tasks_that_a_version_does_not_keep_whole_are_named(
     assert "span[block=2]" in jobs_of(found)["515"].res_req[0]
     named = [item.what for item in found.omissions if item.jobs and "515" in item.jobs]
     assert any("whole tasks of 2 CPUs" in text for text in named) == is_named
+
+
+def test_a_feature_that_no_node_has_any_more() -> None:
+    """A pending job of which the administrator has changed the nodes: it cannot start, by name."""
+    texts = texts_of("probes")
+    listed = json.loads(texts["squeue.json"])
+    next(job for job in listed["jobs"] if job["job_id"] == 10)["features"] = "a&big"
+    texts["squeue.json"] = json.dumps(listed)
+    del texts["jobs.txt"]
+    found = instance_of(texts)
+    reason = next(item.reason for item in sw.plan(found).unplaced if item.job == "10")
+    assert "big holds on 0 of 4 hosts" in reason

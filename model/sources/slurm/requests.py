@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 
 from ...job import HostRequest
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
-from .site import SlurmSite, feature_name, gres_resource, is_gpu, licence_name, some
+from .site import (
+    FEATURE,
+    SlurmSite,
+    constraint_names,
+    feature_name,
+    gres_resource,
+    is_gpu,
+    licence_name,
+    some,
+)
 
 
 @dataclass(slots=True)
@@ -180,8 +189,9 @@ def _gres(size: SlurmJobSize, found: Requested) -> None:
             found.uses.append(f"{gres_resource(name)}={count}/host")
 
 
-#: A name of a feature in -C, with a count.
-_FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
+def unknown_features(text: str, facts: SlurmSite) -> list[str]:
+    """Return the features of a constraint that no node has."""
+    return [name for name in constraint_names(text) if feature_name(name) not in facts.features]
 
 
 def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
@@ -197,12 +207,9 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
     bare = bare.replace("[", "(").replace("]", ")")
     if counted:
         bare = bare.replace("&", "|")
-    unknown = [n for n in _FEATURE.findall(bare) if feature_name(n) not in facts.features]
-    if unknown:  # no node has it: nothing would start
+    if unknown := unknown_features(text, facts):
         found.omitted.append(f"-C {text}: no node has {some(unknown)}")
-        found.selects.append("0")
-        return
-    selected = _FEATURE.sub(lambda word: feature_name(word[0]), bare)
+    selected = FEATURE.sub(lambda word: feature_name(word[0]), bare)
     selected = selected.replace(",", "&").replace("&", " && ").replace("|", " || ")
     found.selects.append(f"({selected})" if "||" in selected else selected)
 

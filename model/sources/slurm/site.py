@@ -21,6 +21,8 @@ from .seen import SlurmNode, SlurmPartition, SlurmState
 from .several_partitions import PartitionGroups
 from .topology import LEAF, units_of
 
+#: A name in an expression of --constraint.
+FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
 _DOWN = frozenset(
     {"down", "error", "unknown", "future", "fail", "invalid_reg", "not_responding", "no_respond",
@@ -124,6 +126,11 @@ def _finite(text: str | None) -> float | None:
     return None if found is None or math.isinf(found) or not found else found
 
 
+def constraint_names(text: str) -> list[str]:
+    """Return the features in an expression of --constraint, without counts."""
+    return list(dict.fromkeys(FEATURE.findall(re.sub(r"\*\d+", "", text))))
+
+
 def feature_name(name: str) -> str:
     """Return a feature as a boolean resource: ``intel_2020`` for ``intel-2020``."""
     bare = re.sub(r"\W", "_", name, flags=re.ASCII)
@@ -144,7 +151,9 @@ def cluster_of(
     others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
     hosts = tuple(_host(node, facts, weighted=weights, notes=notes) for node in seen.nodes)
-    definitions = [ResourceDefinition(name, "boolean") for name in sorted(facts.features)]
+    requested = (constraint_names(job.places.features) for job in seen.jobs)
+    features = facts.features.union(*(map(feature_name, names) for names in requested))
+    definitions = [ResourceDefinition(name, "boolean") for name in sorted(features)]
     definitions += [ResourceDefinition(name) for name in others]
     if weights:
         definitions.append(
