@@ -465,10 +465,10 @@ class Planner:
         """Return a plan of the present state that stays near the last plan."""
         instance = self.instance
         if self.method in ESTIMATES and self._options["objective"] == "lexicographic":
-            options = {"jobs": self._jobs, "margin": self._margin}
             chosen = instance
             if may_have_choices(instance):
-                chosen = as_chosen(instance, plan(instance, self.method, **options))
+                found = plan(instance, self.method, jobs=self._jobs, margin=self._margin)
+                chosen = as_chosen(instance, found)
             with no_collection():
                 cycle = self._cycle(chosen, self.method, self._jobs, last)
                 self._asked = cycle if self.method == "time-based" else None
