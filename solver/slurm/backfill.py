@@ -521,7 +521,7 @@ def _groups(
     """
     first = 0 if after == cycle.now else bisect_right(cycle.running, after, key=_end_of)
     jobs = cycle.running[first:]
-    is_usable = (cycle.nodes_of_running()[first:] & usable).any(axis=1).tolist()
+    is_usable: list[bool] = np.any(cycle.nodes_of_running()[first:] & usable, axis=1).tolist()
     window, barrier, place = FIRST_WINDOW, 0, 0
     while place < len(jobs):
         last: _Occupied | None = None

@@ -94,6 +94,8 @@ class SbatchLine:
     problems: list[Problem] = field(default_factory=list)
     #: The script that it names, "" if it names none.
     script: str = ""
+    #: Whether these are the options of the first component of a heterogeneous job.
+    is_het: bool = False
 
     def complain(self, option: str, message: str) -> None:
         """Add a problem with an option."""
@@ -161,6 +163,9 @@ def _line_of(line: str) -> SbatchLine:
         raise InputError([Problem(f"cannot be read: {error}", path="sbatch line")]) from None
     command = words[0] if words and words[0] in COMMANDS else ""
     rest = _read_words(found, words[1:] if command else words, 0)
+    while rest[:1] == [":"]:  # options of another component
+        found.is_het = True
+        rest = _read_words(SbatchLine(), rest[1:], 0)
     if command in ("", "sbatch"):  # srun and salloc run a command and read no script
         found.script = rest[0] if rest else ""
     return found
@@ -178,6 +183,9 @@ def _read_script(found: SbatchLine, text: str) -> None:
             except ValueError as error:
                 found.problems.append(Problem(f"cannot be read: {error}", line=number))
                 continue
+            if words[:1] in (["hetjob"], ["packjob"]):  # the next lines are of another component
+                found.is_het = True
+                return
             _read_words(found, words, number)
         elif line.strip() and not line.lstrip().startswith("#"):
             return
@@ -340,6 +348,10 @@ def _job_of(
     deadline = _read(found, "deadline", lambda text: _instant(instance, text))
     reservation, closes = _reservation(instance, found, omitted)
     array = _read(found, "array", lambda text: _tasks(instance, text))
+    if found.is_het:
+        omitted.append(
+            "the other components of the heterogeneous job: its first component is planned alone"
+        )
     if "hold" in given:
         omitted.append("--hold: it starts once it is released")
     if "qos" in given and any(limit.name.startswith("qos_") for limit in instance.limits):
