@@ -307,7 +307,7 @@ class Residual:
         held = self.held.hosts.get(index)
         if held is not None:
             amounts = amounts - held
-        if index == self.table.unreserved and self.blocked is not None:
+        if self.blocked is not None and index == self.table.unreserved:
             amounts = amounts - self.blocked
         return amounts
 
@@ -391,6 +391,9 @@ REPORTED = -2
 
 class RunningProfile(Profile):
     """Running jobs by number: current use, and the expected finish of each."""
+
+    #: Its rows are in arrays anyway.
+    many_hosts = 1
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         super().__init__(table, now)

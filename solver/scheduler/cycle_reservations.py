@@ -522,8 +522,8 @@ class BackfilledSlots:
     def on(self, hosts: Iterable[int], size: int) -> FloatArray:
         """Return the backfilled slots on these of `size` hosts, [H]."""
         found = np.zeros(size)
-        for host in hosts:
-            found[host] = sum(left for _, left in self._on.get(host, ()))
+        for host in self._on.keys() & set(hosts):
+            found[host] = sum(left for _, left in self._on[host])
         return found
 
     def take(self, backfilled: Allocation) -> None:

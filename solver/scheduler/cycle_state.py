@@ -52,6 +52,10 @@ from .job_state import JobState, Shape, without_hosts
 from .reserved_profile import PlannedProfiles
 from .world import World
 
+#: Number of jobs with a future allocation up to which it costs more to record windows without
+#: enough free slots than it saves.
+FEW_PLANNED = 8
+
 # A cycle that is run once more at the same instant, and makes the reservations it made before.
 #
 # Jobs that start late in a cycle may move what was reserved before them, so a plan runs the cycle
@@ -182,7 +186,9 @@ class CycleState:
         #: Reservations of pending jobs in the cycle.
         self.reservation_table = CycleReservations()
         #: The profile of future amounts with the planned allocations.
-        self.planned = PlannedProfiles(world, eligibility, self.reservation_table)
+        self.planned = PlannedProfiles(
+            *(world, eligibility, self.reservation_table), records_full=settings.top > FEW_PLANNED
+        )
         self.record = CycleRecord(self.instance.now)
         #: Jobs with reservations that may expire.
         self.reservation_timers: dict[int, JobState] = {}

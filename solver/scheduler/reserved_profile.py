@@ -548,10 +548,20 @@ class PlannedProfiles:
     """
 
     def __init__(
-        self, world: World, eligibility: Eligibility, reservations: CycleReservations
+        self,
+        world: World,
+        eligibility: Eligibility,
+        reservations: CycleReservations,
+        *,
+        records_full: bool,
     ) -> None:
+        """Initialise without any profile.
+
+        records_full: whether windows without enough free slots are recorded, for later jobs.
+        """
         self._world, self._eligibility = world, eligibility
         self._reservations = reservations
+        self._records_full = records_full
         self._profile: Profile | None = None
         self._guard: ReservedProfile | None = None
         self._always_free: FloatArray | None = None
@@ -594,7 +604,8 @@ class PlannedProfiles:
 
     def _planned(self, reservations: Iterable[JobReservation]) -> Profile:
         profile = self._world.running_profile.copy()
-        profile.full_windows, profile.accepted = FullWindows(), self._eligibility.acceptances()
+        profile.full_windows = FullWindows() if self._records_full else None
+        profile.accepted = self._eligibility.acceptances()
         if profile.table.unreserved != SLOTS:  # There are advance reservations with jobs inside.
             block_advance_reservations(self._world.instance, profile)
         for reservation in reservations:

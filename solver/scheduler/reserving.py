@@ -257,7 +257,7 @@ def _of_group(
     """
     backfilled: Allocation = {}
     wanted = demand.slots
-    for host in state.holding.hosts:
+    for host in state.holding.hosts if backfilled_before.any() else ():
         part = int(backfilled_before[host]) if group[host] else 0
         part = part if demand.exclusive else min(part, wanted)
         if part > 0:
@@ -356,6 +356,8 @@ def _first_host(
 
 
 def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
+    if sum(slots.values()) <= most:
+        return slots
     kept: dict[int, int] = {}
     for host, count in slots.items():
         part = min(count, most)
