@@ -253,8 +253,9 @@ def parts_of(
         if use.per is Per.JOB:
             yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
             continue
-        capacity = table.host_resources[use.index].capacity
-        times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
+        times = slots if use.per is Per.SLOT else ones
+        if use.per is Per.WHOLE:
+            times = table.host_resources[use.index].capacity[hosts]
         yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
     whole = np.array(sorted(whole_hosts), dtype=np.int64)
     for use in alternative.host_uses if whole.size else ():
