@@ -523,7 +523,8 @@ class CycleState:
         view = self.residual(closed, state)
         held = (rows or self.backfill_rows()).held(state, until)
         if any(item.is_partly_protected for item in self.other_reservations(state)):
-            held.add_hosts(SLOTS, self.planned.slots_needed_before(until, state), view.hosts)
+            needed = self.planned.slots_needed_before(until, state)
+            held.hosts[SLOTS] = held.hosts.get(SLOTS, 0.0) + needed
         view.held = held
         return view
 

@@ -29,13 +29,13 @@ def test_jobs_come_and_go() -> None:
     assert steps(live.copy()) == [(0, [3, 3]), (200, [4, 4])]
     live.ended(2)
     assert steps(live.copy()) == [(0, [4, 4])]
-    assert live.finish == {}
+    assert live.finish.of == {}
 
 
 def test_one_without_an_end_stays_and_gives_no_instant() -> None:
     live = running()
     live.started(1, plain({0: 2}), 0, None)
-    assert live.finish == {1: FOREVER}
+    assert live.finish.of == {1: FOREVER}
     assert live.copy().changes() == [0]
     assert steps(live.copy()) == [(0, [2, 4])]
 
@@ -118,4 +118,4 @@ def test_many_starts_and_ends_leave_what_a_new_profile_has(seed: int) -> None:
     for allocation, finish in alive.values():
         fresh.allocate(takes(), allocation, 0, finish)
     assert steps(live.copy()) == steps(fresh)
-    assert live.finish == {number: finish for number, (_, finish) in alive.items()}
+    assert live.finish.of == {number: finish for number, (_, finish) in alive.items()}
