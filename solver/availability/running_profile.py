@@ -683,9 +683,14 @@ class RunningProfile(Profile):
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
 
-    def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (finish, host, slots) of the running jobs with a known end, by rising finish."""
-        return self._ascending(SLOTS)
+    def slots_by_finish(
+        self, first: int = 0, before: int | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (finish, host, slots) of the running jobs with a known end, by rising finish.
+
+        first, before: only these entries, counted in this order.
+        """
+        return self._ascending(SLOTS, first, before)
 
     def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Return slots_by_finish without jobs in advance reservations."""
@@ -736,11 +741,13 @@ class RunningProfile(Profile):
         yield from self._host_usage.values()
         yield from self._pool_usage.values()
 
-    def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
+    def _ascending(
+        self, index: int, first: int = 0, before: int | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
         usage = self._host_usage.get(index)
         if usage is None:
             return (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return _running(usage).by_finish()
+        return _running(usage).by_finish(first, before)
 
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)

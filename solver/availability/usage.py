@@ -618,26 +618,37 @@ class RunningUsage(Usage):
         them.
         """
         if self._ascending is None:
-            ordered = self._ordered
-            ordered.bring_to(self._columns[2], self._count)
+            rows = self._in_order()
             decaying = _NONE_DECAYING
             if self._falling:
                 place = np.zeros(self._count, dtype=np.int64)
-                place[ordered.rows] = np.arange(len(ordered.rows))
+                place[rows] = np.arange(len(rows))
                 falling = sorted((int(place[row]), drop) for row, drop in self._falling.items())
                 decaying = (
                     np.array([at for at, _ in falling], dtype=np.int64),
                     np.array([drop for _, drop in falling], dtype=float),
                 )
-            columns = [column[ordered.rows] for column in self._columns]
+            columns = [column[rows] for column in self._columns]
             self._ascending = Block.of_columns(*columns, decaying, ascending=True)
         return self._ascending
 
-    def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return ends, positions and amounts of the rows with a known end, by rising end."""
-        block = self.by_end()
-        known = int(np.searchsorted(block.end, FOREVER))
-        return block.end[:known], block.where[:known], block.amount[:known]
+    def _in_order(self) -> IntArray:
+        """Return the positions of the rows by rising end, equal ends in order of entry."""
+        self._ordered.bring_to(self._columns[2], self._count)
+        return self._ordered.rows
+
+    def by_finish(
+        self, first: int = 0, before: int | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return ends, positions and amounts of the rows with a known end, by rising end.
+
+        first, before: only these rows, counted in this order.
+        """
+        rows = self._in_order()[first:before]
+        end = self._columns[2][rows]
+        known = int(np.searchsorted(end, FOREVER))
+        rows = rows[:known]
+        return end[:known], self._columns[0][rows], self._columns[3][rows]
 
     def block(self, without: Collection[int] = ()) -> Block:
         """Return the current rows as columns; without: owners whose rows are ignored."""
