@@ -441,22 +441,22 @@ Hold = tuple[Alternative, Allocation, Iterable[int]]
 REPORTED = -2
 
 
-class Finishes:
+class FinishTimes:
     """The expected finish of each job by number, FOREVER if never, and these instants in order."""
 
     __slots__ = ("_counts", "_instants", "of")
 
     def __init__(self) -> None:
-        #: Finishes by job; change them by the methods.
+        #: FinishTimes by job; change them by the methods.
         self.of: dict[int, int] = {}
         #: Number of jobs with each finish.
         self._counts: dict[int, int] = {}
         #: The finishes, rising, without repetition.
         self._instants: list[int] = []
 
-    def copy(self) -> Finishes:
+    def copy(self) -> FinishTimes:
         """Return an independent copy."""
-        twin = Finishes()
+        twin = FinishTimes()
         twin.of, twin._counts = dict(self.of), dict(self._counts)
         twin._instants = list(self._instants)
         return twin
@@ -511,7 +511,7 @@ class RunningProfile(Profile):
         #: Parts of that use that fall over time.
         self.falls = FallingUse()
         #: Finish of the jobs whose use ends at a known time, or never.
-        self.finish = Finishes()
+        self.finish = FinishTimes()
         #: Time at which each host took its last job, [H]. The profile of :meth:`copy` begins now,
         #: and is valid until the next job ends. A suspended job keeps its amounts, and its finish
         #: is unknown; a preempted job keeps all but its slots, and no profile counts it.

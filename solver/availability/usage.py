@@ -628,8 +628,8 @@ class RunningUsage(Usage):
                     np.array([at for at, _ in falling], dtype=np.int64),
                     np.array([drop for _, drop in falling], dtype=float),
                 )
-            columns = [column[rows] for column in self._columns]
-            self._ascending = Block.of_columns(*columns, decaying, ascending=True)
+            where, begin, end, amount = (column[rows] for column in self._columns)
+            self._ascending = Block.of_columns(where, begin, end, amount, decaying, ascending=True)
         return self._ascending
 
     def _in_order(self) -> IntArray:
