@@ -144,7 +144,7 @@ class Greedy:
                 return found
             return JobReservation(state, "greedy", found.start.time)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
-        # LSF's open family reserves anew in each cycle, of what is free then.
+        # LSF's open family recomputes a reservation in each cycle, from the slots free then.
         remembers = cycle.backfilled_slots.has_any and not cycle.instance.params.of_lava
         backfilled = remembers and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:
