@@ -201,7 +201,18 @@ def ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
 
 #: Fields in which jobs may differ and still be compared; -b is checked apart.
 _OWN = frozenset(
-    {"id", "submit", "begin", "priority", "queued_as", "aps", "weight", "name", "orphan_term"}
+    {
+        "id",
+        "submit",
+        "begin",
+        "priority",
+        "has_fixed_priority",
+        "queued_as",
+        "aps",
+        "weight",
+        "name",
+        "orphan_term",
+    }
     | {"run_time", "cpu_time"}
 )
 _ASKED = attrgetter(*(field.name for field in fields(Job) if field.name not in _OWN))

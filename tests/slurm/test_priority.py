@@ -7,8 +7,8 @@ import json
 import pytest
 import slotwise as sw
 from slotwise.model.slurm_priority import SizeAndPartition
+from slotwise.model.sources.slurm.priorities import size_and_partition
 from slotwise.model.sources.slurm.sbatch import sbatch_submission
-from slotwise.model.sources.slurm.site import size_and_partition
 
 from tests.slurm.test_import import instance_of, texts_of
 

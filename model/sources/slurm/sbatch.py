@@ -18,9 +18,10 @@ from ...slurm_partitions import SEVERAL
 from ...slurm_words import refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
+from .priorities import size_and_partition
 from .requests import requested_of
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
-from .site import site_of, size_and_partition
+from .site import site_of
 
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
