@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
@@ -220,9 +220,20 @@ class Shares:
     level: float | None = None
 
 
-def shares_of(tree: AssociationTree, usage: Sequence[float], rule: FairshareRule) -> list[Shares]:
-    """Return what each association has at this usage (by number)."""
-    return _fair_tree(tree, usage) if rule.is_fair_tree else _classic(tree, usage, rule)
+def shares_of(
+    tree: AssociationTree,
+    usage: Sequence[float],
+    rule: FairshareRule,
+    accounts: Mapping[int, float] | None = None,
+) -> list[Shares]:
+    """Return what each association has at this usage (by number).
+
+    accounts: effective usage of accounts by the computation before, which the classic formula
+    takes; None: by this usage.
+    """
+    if rule.is_fair_tree:
+        return _fair_tree(tree, usage)
+    return _classic(tree, usage, rule, accounts or {})
 
 
 def _fair_tree(tree: AssociationTree, usage: Sequence[float]) -> list[Shares]:
@@ -296,7 +307,12 @@ class _Ranks:
             before = level[number]
 
 
-def _classic(tree: AssociationTree, usage: Sequence[float], rule: FairshareRule) -> list[Shares]:
+def _classic(
+    tree: AssociationTree,
+    usage: Sequence[float],
+    rule: FairshareRule,
+    accounts: Mapping[int, float],
+) -> list[Shares]:
     count = len(tree.associations)
     norm, used, effective = [1.0] * count, [0.0] * count, [1.0] * count
     total = usage[tree.root] if count else 0.0
@@ -305,13 +321,16 @@ def _classic(tree: AssociationTree, usage: Sequence[float], rule: FairshareRule)
         item, above = tree.associations[number], tree.compared_under[number]
         used[number] = min(1.0, usage[number] / total) if total else 0.0
         if above is None:
-            found[number] = Shares(0.0, 1.0, None)
+            found[number] = Shares(1.0, 1.0, None)
             continue
         if item.shares is None:
             norm[number] = norm[above]
         else:
             norm[number] = norm[above] * _level_part(tree, number)
-        effective[number] = _effective_usage(tree, number, norm, used, effective, rule)
+        if number in accounts and not item.user:
+            effective[number] = accounts[number]
+        else:
+            effective[number] = _effective_usage(tree, number, norm, used, effective, rule)
         own = above if item.shares is None else number
         factor = 0.0
         if norm[own] > 0:

@@ -49,6 +49,8 @@ class AssociationUse:
         #: Second of the last computation.
         self.computed_at = instance.now // rule.period * rule.period
         self._charges: dict[str, Charge] = {}
+        #: Effective usage that the classic formula takes of accounts: by the computation before.
+        self._accounts: dict[int, float] = {}
         self._own: dict[tuple[str, str, str], int | None] = {}
         self._parts = self._weighted()
         self._changed: set[int] = set()
@@ -67,7 +69,7 @@ class AssociationUse:
 
     def shares(self) -> list[Shares]:
         """Return the shares of all associations at the last computation."""
-        return shares_of(self.tree, self.usage, self.rule)
+        return shares_of(self.tree, self.usage, self.rule, self._accounts)
 
     def moved(self, job: Job) -> int:
         """Return by how much the priority of a job is higher than in the instance."""
@@ -112,8 +114,9 @@ class AssociationUse:
             return
         self.compute(self.computed_at // self.rule.period * self.rule.period + self.rule.period)
         if last > self.computed_at:
-            self._repeat((last - self.computed_at) // self.rule.period)
-            self.computed_at = last
+            self._repeat((last - self.computed_at) // self.rule.period - 1)
+            self.computed_at = last - self.rule.period
+            self.compute(last)
         before, self._parts = self._parts, self._weighted()
         pairs = enumerate(zip(before, self._parts, strict=True))
         self._changed.update(number for number, (old, new) in pairs if old != new)
@@ -125,6 +128,9 @@ class AssociationUse:
 
     def compute(self, now: int) -> None:
         """Make one computation at `now`."""
+        if not self.rule.is_fair_tree:
+            found = shares_of(self.tree, self.usage, self.rule)
+            self._accounts = {n: item.effective_usage for n, item in enumerate(found)}
         kept = self.rule.decay ** (now - self.computed_at)
         self.usage = [amount * kept for amount in self.usage]
         for charge in self._charges.values():
@@ -139,7 +145,7 @@ class AssociationUse:
         for charge in self._charges.values():
             for number in self.tree.chain(charge.association):
                 rates[number] += charge.rate
-        total = kept**count
+        total = kept**count if count else 1.0
         sums = count if kept == 1 else (1 - total) / (1 - kept)
         added = period * kept * sums
         self.usage = [
@@ -178,6 +184,7 @@ class AssociationUse:
         return {
             "usage": list(self.usage),
             "computed_at": self.computed_at,
+            "accounts": [[number, used] for number, used in self._accounts.items()],
             "parts": list(self._parts),
             "given": list(self._given),
             "charges": {
@@ -190,6 +197,7 @@ class AssociationUse:
         """Take over what :meth:`to_state` gave."""
         self.usage = list(state["usage"])
         self.computed_at = state["computed_at"]
+        self._accounts = dict(state["accounts"])
         self._parts, self._given = tuple(state["parts"]), tuple(state["given"])
         self._charges = {name: Charge(*values) for name, values in state["charges"].items()}
 

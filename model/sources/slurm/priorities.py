@@ -6,11 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...instance import Instance
+from ...job import Job
 from ...slurm_age import CALC_PERIOD, MAX_AGE, AgeFactor
 from ...slurm_fairshare import (
     HALF_LIFE,
     Association,
+    AssociationTree,
     FairshareRule,
+    association_of,
+    fairshare_rule,
+    shares_of,
 )
 from ...slurm_priority import WEIGHED_TRES, SizeAndPartition
 from .. import slurm_values as values
@@ -193,3 +198,16 @@ def associations_of(seen: SlurmState) -> tuple[Association, ...]:
         )
         for item in seen.shares
     )  # fmt: skip
+
+
+def fairshare_part(instance: Instance, job: Job) -> float | None:
+    """Return the fairshare part of a new job, 0.0 if there is none, None if it is not known."""
+    rule = fairshare_rule(instance.params.select_parameters)
+    if rule is None or not instance.associations:
+        return 0.0
+    tree = AssociationTree.of(instance.associations)
+    number = association_of(tree, job)
+    if number is None:
+        return None
+    usage = [item.usage for item in instance.associations]
+    return rule.weight * (shares_of(tree, usage, rule)[number].factor or 0.0)

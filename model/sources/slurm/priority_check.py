@@ -132,7 +132,7 @@ class PriorityCheck:
             return
         tree = AssociationTree.of(self.instance.associations)
         usage = [item.usage for item in self.instance.associations]
-        computed = shares_of(tree, usage, rule)
+        computed = shares_of(tree, usage, rule, _printed_accounts(self.seen.shares))
         alone = [job.id for job in self.instance.pending if association_of(tree, job) is None]
         if alone:
             self.notes.touch(
@@ -142,7 +142,11 @@ class PriorityCheck:
         wrong = [
             (row, text)
             for row, own, above in zip(self.seen.shares, computed, tree.compared_under, strict=True)
-            if (text := _contradiction(row, own, 0.0 if above is None else usage[above]))
+            if (
+                text := _contradiction(
+                    row, own, 0.0 if above is None else usage[above], rule, self._late(rule)
+                )
+            )
         ]
         if not wrong:
             return
@@ -153,6 +157,13 @@ class PriorityCheck:
                 f"sshare contradicts itself in {len(wrong)} row(s): {text} of {_title(first)} "
                 "(give sshare -a -l -P of one instant)", dict.fromkeys(jobs),
             )  # fmt: skip
+
+    def _late(self, rule: FairshareRule) -> float:
+        """Return the usage of one PriorityCalcPeriod as a part of all."""
+        weights = [weight for item in self.seen.partitions for weight in item.billing.values()]
+        slots = sum(sum(item.allocation.values()) for item in self.instance.running)
+        total = max((item.usage for item in self.instance.associations), default=0.0)
+        return slots * max([1.0, *weights]) * rule.period / total if total else 0.0
 
     def _parts(self) -> None:
         """Compare sprio with squeue, and its parts with those computed."""
@@ -175,18 +186,37 @@ class PriorityCheck:
             )
 
 
+def _printed_accounts(rows: Sequence[SlurmShare]) -> dict[int, float]:
+    """Return the effective usage that sshare prints of accounts, by number."""
+    return {
+        number: row.effective_usage
+        for number, row in enumerate(rows)
+        if not row.user and row.effective_usage is not None
+    }
+
+
 def _title(row: SlurmShare) -> str:
     return f"user {row.user} of account {row.account}" if row.user else f"account {row.account}"
 
 
-def _contradiction(row: SlurmShare, own: Shares, usage_above: float) -> str:
-    """Return a printed value that differs from the computed one, "" if none does."""
+def _contradiction(
+    row: SlurmShare, own: Shares, usage_above: float, rule: FairshareRule, late: float
+) -> str:
+    """Return a printed value that differs from the computed one, "" if none does.
+
+    late: part of all usage that the classic formula may count by the next computation only.
+    """
     slack = _DIGITS + (2 / usage_above if usage_above else 0.0)
     if row.norm_shares is not None and abs(row.norm_shares - own.norm_shares) > _DIGITS:
         return f"NormShares {row.norm_shares:g}, computed {own.norm_shares:.6f},"
-    if row.factor is not None and abs(row.factor - (own.factor or 0.0)) > _DIGITS:
-        return f"FairShare {row.factor:g}, computed {own.factor or 0.0:.6f},"
     printed = row.effective_usage
+    if row.factor is not None:
+        factor, digits = own.factor or 0.0, _DIGITS
+        if not rule.is_fair_tree:
+            slack += late
+            factor, digits = _by_printed(row, own, rule)
+        if abs(row.factor - factor) > digits:
+            return f"FairShare {row.factor:g}, computed {factor:.6f},"
     if printed is not None and abs(printed - own.effective_usage) > slack:
         return f"EffectvUsage {printed:g}, computed {own.effective_usage:.6f},"
     level, computed = row.level, own.level
@@ -196,6 +226,14 @@ def _contradiction(row: SlurmShare, own: Shares, usage_above: float) -> str:
         if abs(own.norm_shares / level - own.effective_usage) > slack:
             return f"LevelFS {level:g}, computed {computed:.6f},"
     return ""
+
+
+def _by_printed(row: SlurmShare, own: Shares, rule: FairshareRule) -> tuple[float, float]:
+    """Return the classic factor by the printed effective usage, and the tolerance of its digits."""
+    used, norm = row.effective_usage, own.norm_shares
+    if used is None or not norm:
+        return own.factor or 0.0, _DIGITS
+    return float(2.0 ** -(used / norm / rule.damping)), _DIGITS * (1 + 1 / (norm * rule.damping))
 
 
 def _of_total(job: SlurmJob, row: SlurmPriority, *, is_set: bool) -> Iterator[tuple[str, str]]:
@@ -215,14 +253,16 @@ class _Computed:
     """Parts of priorities as they are computed."""
 
     def __init__(self, instance: Instance, seen: SlurmState) -> None:
-        self._instance = instance
+        self._seen = seen
         self._parts = request_parts(instance)
         self._age = age_factor(instance.params.select_parameters)
         self._rule: FairshareRule | None = fairshare_rule(instance.params.select_parameters)
         self._tree = AssociationTree.of(instance.associations)
         usage = [item.usage for item in instance.associations]
         self._shares: Sequence[Shares] = (
-            shares_of(self._tree, usage, self._rule) if self._rule and usage else ()
+            shares_of(self._tree, usage, self._rule, _printed_accounts(seen.shares))
+            if self._rule and usage
+            else ()
         )
         settings = {name.lower(): value for name, value in seen.settings.items()}
         self._accounted = is_accounted(settings)
@@ -238,7 +278,10 @@ class _Computed:
         if self._shares and self._rule is not None:
             number = self._tree.find(own.project.partition("/")[0], own.user, partition)
             if number is not None:
-                computed["FAIRSHARE"] = self._rule.weight * (self._shares[number].factor or 0.0)
+                # sshare has been compared with the formula; the classic one lags behind usage.
+                printed_factor = self._seen.shares[number].factor
+                factor = self._shares[number].factor if printed_factor is None else printed_factor
+                computed["FAIRSHARE"] = self._rule.weight * (factor or 0.0)
         for column, value in computed.items():
             printed = row.tres if column == "TRES" else row.parts.get(column)
             if printed is not None and abs(printed - value) > _ROUNDING:
