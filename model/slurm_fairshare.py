@@ -52,6 +52,8 @@ class Association:
     shares: Annotated[int | None, Fact("count")] = None
     #: Decayed usage: billed TRES times seconds (RawUsage), of an account with all below it.
     usage: Annotated[float, Fact("amount")] = 0.0
+    #: Fairshare factor of a user that present priorities contain (FairShare), None: by the usage.
+    factor: Annotated[float | None, Fact("amount")] = None
 
     @property
     def title(self) -> str:
@@ -229,14 +231,16 @@ def shares_of(
     """Return what each association has at this usage (by number).
 
     accounts: effective usage of accounts by the computation before, which the classic formula
-    takes; None: by this usage.
+    takes; None: by this usage. (Fair Tree: effective usage of any association.)
     """
     if rule.is_fair_tree:
-        return _fair_tree(tree, usage)
+        return _fair_tree(tree, usage, accounts or {})
     return _classic(tree, usage, rule, accounts or {})
 
 
-def _fair_tree(tree: AssociationTree, usage: Sequence[float]) -> list[Shares]:
+def _fair_tree(
+    tree: AssociationTree, usage: Sequence[float], given: Mapping[int, float]
+) -> list[Shares]:
     count = len(tree.associations)
     norm, effective = [0.0] * count, [0.0] * count
     level = [math.inf] * count
@@ -245,7 +249,8 @@ def _fair_tree(tree: AssociationTree, usage: Sequence[float]) -> list[Shares]:
         if above is None:
             effective[number] = 1.0
             continue
-        effective[number] = usage[number] / usage[above] if usage[above] else 0.0
+        used = usage[number] / usage[above] if usage[above] else 0.0
+        effective[number] = given.get(number, used)
         if item.shares is None:
             norm[number] = _level_part(tree, above)
             level[number] = math.inf if item.user else _NO_LEVEL

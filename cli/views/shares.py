@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 COLUMNS = ("Account", "User", "RawShares", "NormShares", "RawUsage", "EffectvUsage", "FairShare")
 #: Column of -l: only Fair Tree has it.
 LEVEL = "LevelFS"
-NO_SHARES = "No association is known: fairshare is no part of priorities, or sshare -a -l -P was not read.\n"
+NO_SHARES = (
+    "No association is known: fairshare is no part of priorities, or the instance was made "
+    "without sshare -a -l -P.\n"
+)
 
 
 def sshare(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Return accounts and their users with shares and usage at the last computation."""
     use = snapshot.order.priorities.use
     if use is None:
-        return NO_SHARES if format == "text" else json_records([]) if format == "json" else (
-            csv_rows([column.lower() for column in COLUMNS], [])
-        )  # fmt: skip
+        empty = {"json": json_records([]), "csv": csv_rows(list(map(str.lower, COLUMNS)), [])}
+        return empty.get(format, NO_SHARES)
     use.advance(snapshot.instance.now)
     level = asked.long and use.rule.is_fair_tree
     columns = (*COLUMNS, *((LEVEL,) if level else ()))

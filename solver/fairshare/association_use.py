@@ -8,7 +8,7 @@ rest at its end. The formula of the factors is that of :mod:`...model.slurm_fair
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from ...model.instance import Instance
@@ -27,7 +27,7 @@ from ...model.sources.slurm.select_words import amounts_of, words_of
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class BilledJob:
     """What a running job adds to its association."""
 
     #: Number of the association.
@@ -48,10 +48,9 @@ class AssociationUse:
         self.usage = [item.usage for item in instance.associations]
         #: Second of the last computation.
         self.computed_at = instance.now // rule.period * rule.period
-        self._charges: dict[str, Charge] = {}
-        #: Effective usage that the classic formula takes of accounts: by the computation before.
-        self._accounts: dict[int, float] = {}
+        self._charges: dict[str, BilledJob] = {}
         self._own: dict[tuple[str, str, str], int | None] = {}
+        self._shares = self._with_stated(instance)
         self._parts = self._weighted()
         self._changed: set[int] = set()
         #: Parts that the priorities of the instance contain.
@@ -64,12 +63,21 @@ class AssociationUse:
             self._own[key] = association_of(self.tree, job)
         return self._own[key]
 
+    def _with_stated(self, instance: Instance) -> list[Shares]:
+        """Return the shares with the factors that the priorities of the instance contain."""
+        return [
+            own if item.factor is None else replace(own, factor=item.factor)
+            for own, item in zip(
+                shares_of(self.tree, self.usage, self.rule), instance.associations, strict=True
+            )
+        ]
+
     def _weighted(self) -> tuple[int, ...]:
-        return tuple(int(self.rule.weight * (item.factor or 0.0)) for item in self.shares())
+        return tuple(int(self.rule.weight * (item.factor or 0.0)) for item in self._shares)
 
     def shares(self) -> list[Shares]:
-        """Return the shares of all associations at the last computation."""
-        return shares_of(self.tree, self.usage, self.rule, self._accounts)
+        """Return the shares of all associations by the last computation."""
+        return list(self._shares)
 
     def moved(self, job: Job) -> int:
         """Return by how much the priority of a job is higher than in the instance."""
@@ -81,7 +89,7 @@ class AssociationUse:
         self.advance(now)
         number = self.association(job)
         if number is not None and rate:
-            self._charges[job.id] = Charge(number, rate, now)
+            self._charges[job.id] = BilledJob(number, rate, now)
 
     def ended(self, job: str, now: int) -> None:
         """Record that a job ends: its use since the last computation counts now."""
@@ -98,12 +106,12 @@ class AssociationUse:
             self._add(charge, charge.rate * self._decayed(charge, now))
             self._charges[job] = replace(charge, rate=rate, since=now)
 
-    def _decayed(self, charge: Charge, now: int) -> float:
+    def _decayed(self, charge: BilledJob, now: int) -> float:
         """Return the seconds since the last computation that count, decayed as a whole."""
         seconds = max(0, now - max(charge.since, self.computed_at))
         return float(seconds * self.rule.decay**seconds)
 
-    def _add(self, charge: Charge, amount: float) -> None:
+    def _add(self, charge: BilledJob, amount: float) -> None:
         for number in self.tree.chain(charge.association):
             self.usage[number] += amount
 
@@ -128,14 +136,17 @@ class AssociationUse:
 
     def compute(self, now: int) -> None:
         """Make one computation at `now`."""
+        accounts: dict[int, float] = {}
         if not self.rule.is_fair_tree:
             found = shares_of(self.tree, self.usage, self.rule)
-            self._accounts = {n: item.effective_usage for n, item in enumerate(found)}
+            accounts = {n: item.effective_usage for n, item in enumerate(found)}
         kept = self.rule.decay ** (now - self.computed_at)
         self.usage = [amount * kept for amount in self.usage]
         for charge in self._charges.values():
             self._add(charge, charge.rate * self._decayed(charge, now))
         self.computed_at = now
+        # The classic formula takes the effective usage of accounts from before the computation.
+        self._shares = shares_of(self.tree, self.usage, self.rule, accounts)
 
     def _repeat(self, count: int) -> None:
         """Make this many computations in which every charge counts a whole period."""
@@ -166,9 +177,12 @@ class AssociationUse:
 
         instance: with the running and pending jobs of the last computation or later.
         """
+        self.advance(instance.now)
         associations = tuple(
-            replace(item, usage=amount)
-            for item, amount in zip(instance.associations, self.usage, strict=True)
+            replace(item, usage=amount, factor=found.factor)
+            for item, amount, found in zip(
+                instance.associations, self.usage, self._shares, strict=True
+            )
         )
         pending, future = (
             tuple(map(self._as_now, jobs)) for jobs in (instance.pending, instance.future)
@@ -184,7 +198,7 @@ class AssociationUse:
         return {
             "usage": list(self.usage),
             "computed_at": self.computed_at,
-            "accounts": [[number, used] for number, used in self._accounts.items()],
+            "shares": [list(astuple(item)) for item in self._shares],
             "parts": list(self._parts),
             "given": list(self._given),
             "charges": {
@@ -197,9 +211,9 @@ class AssociationUse:
         """Take over what :meth:`to_state` gave."""
         self.usage = list(state["usage"])
         self.computed_at = state["computed_at"]
-        self._accounts = dict(state["accounts"])
+        self._shares = [Shares(*values) for values in state["shares"]]
         self._parts, self._given = tuple(state["parts"]), tuple(state["given"])
-        self._charges = {name: Charge(*values) for name, values in state["charges"].items()}
+        self._charges = {name: BilledJob(*values) for name, values in state["charges"].items()}
 
 
 def association_use(instance: Instance) -> AssociationUse | None:

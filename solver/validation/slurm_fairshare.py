@@ -106,6 +106,12 @@ class FairshareOverTime:
             self._next()
         if place not in self._parts:
             factors = self._factors(self._usage[place], self._late[place])
+            if not place:  # present priorities contain the factors that Slurm printed
+                stated = (item.factor for item in self._items)
+                factors = [
+                    own if given is None else given
+                    for own, given in zip(factors, stated, strict=True)
+                ]
             assert self._rule is not None, "it counts"
             self._parts[place] = [float(int(self._rule.weight * value)) for value in factors]
         return self._parts[place]
@@ -116,8 +122,7 @@ class FairshareOverTime:
         assert rule is not None, "it counts"
         first = (self._begin // rule.period + len(self._usage) - 1) * rule.period
         last = first + rule.period
-        before = self._usage[-1]
-        late = {} if "NO_FAIR_TREE" not in rule.flags else self._effective(before, {})
+        before, ends = self._usage[-1], [0.0] * len(self._items)
         after = [used * rule.decay**rule.period for used in before]
         for run in self._runs:
             number = self._of(run.job)
@@ -127,13 +132,15 @@ class FairshareOverTime:
             until = last if run.end is None else min(last, run.end)
             seconds = max(0, until - max(first, run.start))
             amount = seconds * rule.decay**seconds * sum(run.allocation.values())
-            amount *= rule.decay**rule.period if ended else 1.0
             at: int | None = number
             while at is not None:
-                after[at] += amount
+                after[at] += amount * (rule.decay**rule.period if ended else 1.0)
+                ends[at] += amount if ended else 0.0
                 at = self._above(at)
         self._usage.append(after)
-        self._late.append(late)
+        known = [one + other for one, other in zip(before, ends, strict=True)]
+        classic = "NO_FAIR_TREE" in rule.flags
+        self._late.append(self._effective(known, {}) if classic else {})
 
     @cache  # noqa: B019 - as long as the judge looks at one schedule
     def _level(self, number: int) -> tuple[int, ...]:

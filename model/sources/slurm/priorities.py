@@ -194,10 +194,16 @@ def associations_of(seen: SlurmState) -> tuple[Association, ...]:
         return ()
     return tuple(
         Association(
-            item.account, item.user, item.parent, item.partition, item.shares, item.usage
+            item.account,
+            item.user,
+            item.parent,
+            item.partition,
+            item.shares,
+            item.usage,
+            item.factor,
         )
         for item in seen.shares
-    )  # fmt: skip
+    )
 
 
 def fairshare_part(instance: Instance, job: Job) -> float | None:
@@ -209,5 +215,8 @@ def fairshare_part(instance: Instance, job: Job) -> float | None:
     number = association_of(tree, job)
     if number is None:
         return None
+    stated = instance.associations[number].factor
+    if stated is not None:
+        return rule.weight * stated
     usage = [item.usage for item in instance.associations]
     return rule.weight * (shares_of(tree, usage, rule)[number].factor or 0.0)

@@ -132,22 +132,21 @@ class PriorityCheck:
             return
         tree = AssociationTree.of(self.instance.associations)
         usage = [item.usage for item in self.instance.associations]
-        computed = shares_of(tree, usage, rule, _printed_accounts(self.seen.shares))
+        computed = shares_of(tree, usage, rule, _printed_accounts(self.seen.shares, rule))
+        by_usage = shares_of(tree, usage, rule)
         alone = [job.id for job in self.instance.pending if association_of(tree, job) is None]
         if alone:
             self.notes.touch(
                 f"sshare has no row for the user and account of {some(alone)}: fairshare stays as "
                 "it is now", alone,
             )  # fmt: skip
-        wrong = [
-            (row, text)
-            for row, own, above in zip(self.seen.shares, computed, tree.compared_under, strict=True)
-            if (
-                text := _contradiction(
-                    row, own, 0.0 if above is None else usage[above], rule, self._late(rule)
-                )
-            )
-        ]
+        wrong = []
+        for number, row in enumerate(self.seen.shares):
+            above = tree.compared_under[number]
+            late = self._late(rule, 0.0 if above is None else usage[above])
+            text = _contradiction(row, computed[number], by_usage[number], rule, late)
+            if text:
+                wrong.append((row, text))
         if not wrong:
             return
         jobs = [name for row, _ in wrong for name in self._below(row)]
@@ -158,12 +157,12 @@ class PriorityCheck:
                 "(give sshare -a -l -P of one instant)", dict.fromkeys(jobs),
             )  # fmt: skip
 
-    def _late(self, rule: FairshareRule) -> float:
-        """Return the usage of one PriorityCalcPeriod as a part of all."""
+    def _late(self, rule: FairshareRule, usage: float) -> float:
+        """Return the use that may have come since the last computation, as a part of `usage`."""
         weights = [weight for item in self.seen.partitions for weight in item.billing.values()]
-        slots = sum(sum(item.allocation.values()) for item in self.instance.running)
-        total = max((item.usage for item in self.instance.associations), default=0.0)
-        return slots * max([1.0, *weights]) * rule.period / total if total else 0.0
+        slots = sum(host.slots for host in self.instance.cluster.hosts)
+        used = slots * max([1.0, *weights]) * rule.period + 2
+        return used / usage if usage else 0.0
 
     def _parts(self) -> None:
         """Compare sprio with squeue, and its parts with those computed."""
@@ -186,12 +185,15 @@ class PriorityCheck:
             )
 
 
-def _printed_accounts(rows: Sequence[SlurmShare]) -> dict[int, float]:
-    """Return the effective usage that sshare prints of accounts, by number."""
+def _printed_accounts(rows: Sequence[SlurmShare], rule: FairshareRule) -> dict[int, float]:
+    """Return the effective usage that sshare prints, by number: of accounts, in Fair Tree of all.
+
+    It is that of the last computation; RawUsage has what jobs that ended since have used.
+    """
     return {
         number: row.effective_usage
         for number, row in enumerate(rows)
-        if not row.user and row.effective_usage is not None
+        if row.effective_usage is not None and (rule.is_fair_tree or not row.user)
     }
 
 
@@ -200,30 +202,28 @@ def _title(row: SlurmShare) -> str:
 
 
 def _contradiction(
-    row: SlurmShare, own: Shares, usage_above: float, rule: FairshareRule, late: float
+    row: SlurmShare, own: Shares, by_usage: Shares, rule: FairshareRule, late: float
 ) -> str:
     """Return a printed value that differs from the computed one, "" if none does.
 
-    late: part of all usage that the classic formula may count by the next computation only.
+    own: by the printed effective usage, by_usage: by RawUsage. late: use since the last computation
+    as a part of that of the account above.
     """
-    slack = _DIGITS + (2 / usage_above if usage_above else 0.0)
     if row.norm_shares is not None and abs(row.norm_shares - own.norm_shares) > _DIGITS:
         return f"NormShares {row.norm_shares:g}, computed {own.norm_shares:.6f},"
-    printed = row.effective_usage
     if row.factor is not None:
-        factor, digits = own.factor or 0.0, _DIGITS
-        if not rule.is_fair_tree:
-            slack += late
-            factor, digits = _by_printed(row, own, rule)
-        if abs(row.factor - factor) > digits:
-            return f"FairShare {row.factor:g}, computed {factor:.6f},"
-    if printed is not None and abs(printed - own.effective_usage) > slack:
-        return f"EffectvUsage {printed:g}, computed {own.effective_usage:.6f},"
-    level, computed = row.level, own.level
-    if level and computed and math.isfinite(level) and math.isfinite(computed):
-        # LevelFS is NormShares / EffectvUsage: usage is compared, which is exact to a second.
-        slack += own.norm_shares / level**2 * _DIGITS
-        if abs(own.norm_shares / level - own.effective_usage) > slack:
+        known = [(own.factor or 0.0, _DIGITS), (by_usage.factor or 0.0, _DIGITS)]
+        known += [] if rule.is_fair_tree else [_by_printed(row, own, rule)]
+        if all(abs(row.factor - factor) > digits for factor, digits in known):
+            return f"FairShare {row.factor:g}, computed {known[-1][0]:.6f},"
+    printed = row.effective_usage
+    if printed is not None and abs(printed - by_usage.effective_usage) > _DIGITS + late:
+        return f"EffectvUsage {printed:g}, computed {by_usage.effective_usage:.6f},"
+    level = row.level
+    if level and math.isfinite(level) and printed:
+        # LevelFS is NormShares / EffectvUsage, each printed with six digits.
+        computed = own.norm_shares / printed
+        if abs(level - computed) > _DIGITS * (1 + (1 + computed) / printed):
             return f"LevelFS {level:g}, computed {computed:.6f},"
     return ""
 
@@ -260,9 +260,7 @@ class _Computed:
         self._tree = AssociationTree.of(instance.associations)
         usage = [item.usage for item in instance.associations]
         self._shares: Sequence[Shares] = (
-            shares_of(self._tree, usage, self._rule, _printed_accounts(seen.shares))
-            if self._rule and usage
-            else ()
+            shares_of(self._tree, usage, self._rule) if self._rule and usage else ()
         )
         settings = {name.lower(): value for name, value in seen.settings.items()}
         self._accounted = is_accounted(settings)
