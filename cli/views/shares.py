@@ -49,7 +49,7 @@ def sshare(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
             }
         )
     if format == "json":
-        return json_records({key.lower(): _plain(value) for key, value in row.items()}
+        return json_records({key.lower(): _number(value) for key, value in row.items()}
                             for row in rows)  # fmt: skip
     cells = [[row[name] for name in columns] for row in rows]
     if format == "csv":
@@ -69,7 +69,7 @@ def _fraction(value: float | None) -> str | None:
     return "inf" if math.isinf(value) else f"{value:.6f}"
 
 
-def _plain(value: Any) -> Any:
+def _number(value: Any) -> Any:
     """Return a printed fraction as a number; infinity stays a text."""
     if isinstance(value, str) and value.count(".") == 1:
         return float(value)

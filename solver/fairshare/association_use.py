@@ -44,7 +44,7 @@ class AssociationUse:
     def __init__(self, instance: Instance, rule: FairshareRule) -> None:
         self.rule = rule
         self.tree = AssociationTree.of(instance.associations)
-        #: Usage by number of association, at the last computation and of jobs that ended since.
+        #: Usage by number of association, at the last computation, with jobs that finished since.
         self.usage = [item.usage for item in instance.associations]
         #: Second of the last computation.
         self.computed_at = instance.now // rule.period * rule.period
@@ -91,7 +91,7 @@ class AssociationUse:
         if number is not None and rate:
             self._charges[job.id] = BilledJob(number, rate, now)
 
-    def ended(self, job: str, now: int) -> None:
+    def finished(self, job: str, now: int) -> None:
         """Record that a job ends: its use since the last computation counts now."""
         self.advance(now)
         charge = self._charges.pop(job, None)
@@ -194,7 +194,7 @@ class AssociationUse:
         return replace(job, priority=max(1, job.priority + moved)) if moved else job
 
     def to_state(self) -> dict[str, Any]:
-        """Return what later computations depend on, as plain data."""
+        """Return the state on which later computations depend, as JSON data."""
         return {
             "usage": list(self.usage),
             "computed_at": self.computed_at,
@@ -258,10 +258,10 @@ class JobPriorities:
         if self.use is not None and self._billing is not None:
             self.use.started(job, self._billing.rate(job, allocation, memory), now)
 
-    def ended(self, job: str, now: int) -> None:
+    def finished(self, job: str, now: int) -> None:
         """Record that a running job ends."""
         if self.use is not None:
-            self.use.ended(job, now)
+            self.use.finished(job, now)
 
     def resized(self, job: Job, allocation: Mapping[str, int], now: int, memory: float) -> None:
         """Set the slots of a running job."""

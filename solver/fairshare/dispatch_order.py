@@ -441,7 +441,7 @@ class DispatchOrder:
         else:
             self._pool_change(entry.job.queue, entry.allocation, now, -1)
         self.ledger.ended(job, now, cpu_time)
-        self.priorities.ended(job, now)
+        self.priorities.finished(job, now)
         self._weigh(job, before)
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:

@@ -216,7 +216,7 @@ _OWN = frozenset(
     | {"run_time", "cpu_time"}
 )
 _ASKED = attrgetter(*(field.name for field in fields(Job) if field.name not in _OWN))
-#: The same without the association, if the shares of all are known.
+#: Fields of a request without the association, if the shares of all are known.
 _ASKED_BY_ANY = attrgetter(
     *(field.name for field in fields(Job) if field.name not in _OWN | {"user", "project"})
 )

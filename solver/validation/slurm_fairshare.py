@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from ...model.instance import Instance
 from ...model.job import Job
@@ -58,6 +57,7 @@ class FairshareOverTime:
         #: Effective usage of accounts by the computation before (classic formula).
         self._late: list[dict[int, float]] = [{}]
         self._parts: dict[int, list[float]] = {}
+        self._below: dict[int, tuple[int, ...]] = {}
         self._number = {
             (item.account, item.user, item.partition): n for n, item in enumerate(self._items)
         }
@@ -126,25 +126,26 @@ class FairshareOverTime:
         after = [used * rule.decay**rule.period for used in before]
         for run in self._runs:
             number = self._of(run.job)
-            ended = run.end is not None and run.end < last
-            if number is None or run.start >= last or (ended and not rule.ends_count):
+            finished = run.end is not None and run.end < last
+            if number is None or run.start >= last or (finished and not rule.ends_count):
                 continue
             until = last if run.end is None else min(last, run.end)
             seconds = max(0, until - max(first, run.start))
             amount = seconds * rule.decay**seconds * sum(run.allocation.values())
             at: int | None = number
             while at is not None:
-                after[at] += amount * (rule.decay**rule.period if ended else 1.0)
-                ends[at] += amount if ended else 0.0
+                after[at] += amount * (rule.decay**rule.period if finished else 1.0)
+                ends[at] += amount if finished else 0.0
                 at = self._above(at)
         self._usage.append(after)
         known = [one + other for one, other in zip(before, ends, strict=True)]
         classic = "NO_FAIR_TREE" in rule.flags
         self._late.append(self._effective(known, {}) if classic else {})
 
-    @cache  # noqa: B019 - as long as the judge looks at one schedule
     def _level(self, number: int) -> tuple[int, ...]:
         """Return the associations below an account; those of a child without shares are its own."""
+        if number in self._below:
+            return self._below[number]
         found: list[int] = []
         for other in range(len(self._items)):
             above = self._above(other)
@@ -152,7 +153,8 @@ class FairshareOverTime:
                 above = self._above(above)
             if above == number:
                 found.append(other)
-        return tuple(found)
+        self._below[number] = tuple(found)
+        return self._below[number]
 
     def _factors(self, usage: Sequence[float], late: Mapping[int, float]) -> list[float]:
         rule = self._rule

@@ -203,7 +203,7 @@ def test_a_factor_of_usage_is_named_for_a_qos_with_jobs() -> None:
     ("name", "text", "message"),
     [
         ("sshare_l", "Account|User|RawShares|RawUsage\na||x|1\n", "RawShares"),
-        ("sshare_l", "Account|User|RawUsage\nroot||1\nroot|verylongnam+|1\n", "cut short"),
+        ("sshare_l", "Account|User|RawUsage\nroot||1\nroot|verylongnam+|1\n", "is truncated"),
         ("sshare_l", "Account|User|RawUsage|FairShare\nroot||1\n", "4 columns"),
         ("sshare_l", "Account User RawUsage\nroot  x 1\n", "line of dashes"),
         ("sprio", "JOBID PRIORITY AGE\n8 x 1\n", "must be a whole number"),
@@ -247,7 +247,7 @@ def test_usage_and_factors_follow_a_live_slurm(name: str) -> None:
                 job, user, account, rate = rest
                 use.started(sw.Job(job, user=user, project=account), rate, at)
             else:
-                use.ended(rest[0], at)
+                use.finished(rest[0], at)
         for own, printed in zip(use.usage, usage, strict=True):
             assert printed - 0.01 <= own < printed + 1.01
         for number, (own, factor) in enumerate(zip(use.shares(), factors, strict=True)):
@@ -312,7 +312,7 @@ def test_the_formula_and_the_decay_are_those_of_the_judge(flags: tuple[str, ...]
                 if at == time and starts:
                     use.started(job, slots, at)
                 elif at == time:
-                    use.ended(job.id, at)
+                    use.finished(job.id, at)
             use.advance(time)
             if time % 60 and time != 2000:
                 continue

@@ -1,4 +1,4 @@
-"""What sshare and sprio print beside what is computed: contradictions become notes."""
+"""Comparison of sshare and sprio with the computed values: contradictions become notes."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class PriorityCheck:
 def _printed_accounts(rows: Sequence[SlurmShare], rule: FairshareRule) -> dict[int, float]:
     """Return the effective usage that sshare prints, by number: of accounts, in Fair Tree of all.
 
-    It is that of the last computation; RawUsage has what jobs that ended since have used.
+    It is that of the last computation; RawUsage has the use of jobs that finished since.
     """
     return {
         number: row.effective_usage

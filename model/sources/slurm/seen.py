@@ -306,7 +306,7 @@ class SlurmPriority:
     parts: Mapping[str, int] = field(default_factory=dict)
     #: NICE, which is subtracted.
     nice: int = 0
-    #: Sum of the parts of TRES, None if the list is cut.
+    #: Sum of the parts of TRES, None if the list is truncated.
     tres: int | None = 0
     #: Input and row, as messages name them.
     where: str = ""

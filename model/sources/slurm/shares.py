@@ -21,7 +21,7 @@ PRIORITY_HEAD = re.compile(
 )
 #: Weighted parts of a priority; NICE is subtracted, TRES is a list.
 PARTS = ("SITE", "AGE", "ASSOC", "FAIRSHARE", "JOBSIZE", "PARTITION", "QOS")
-#: Width at which sprio -l cuts its list of TRES.
+#: Width at which sprio -l truncates its list of TRES.
 _WIDTH_OF_TRES = 20
 #: A part of ``sprio -n``, which is between 0 and 1.
 NORMALISED = re.compile(r"\s\d\.\d{7,}(?:\s|$)")
@@ -32,7 +32,8 @@ _COLUMNS = tuple(name for row in SHARES for name in row.text)
 
 
 def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
-    """Yield the rows of ``sshare -a``, with -P or without; raises InputError for a cut name."""
+    """Yield the rows of ``sshare -a``, with -P or without; raises InputError for a truncated
+    name."""
     lines = [line for line in text.content.splitlines() if line.strip()]
     at = next(n for n, line in enumerate(lines) if SHARE_HEAD.fullmatch(line))
     if "|" in lines[at]:
@@ -76,7 +77,7 @@ def _with_parents(
         fields = dict(zip(names, cells, strict=False))
         for column in ("Account", "User"):
             if fields.get(column, "").rstrip().endswith("+"):
-                wrong = f"{column}: {fields[column].strip()!r} is cut short"
+                wrong = f"{column}: {fields[column].strip()!r} is truncated"
                 raise InputError([Problem(f"{wrong}; give sshare -a -P", where)])
         written = fields.get("Account", "")
         level, name = len(written) - len(written.lstrip()), written.strip()
@@ -129,7 +130,7 @@ def share_of(record: SlurmRecord) -> SlurmShare:
 
 
 def _shares(value: Any, *, is_root: bool) -> int | None:
-    """Return RawShares, None for ``parent``."""
+    """Return RawShares, None if they are the parent's (``parent``)."""
     if is_root:
         return 1
     if isinstance(value, str) and value.strip().lower() == "parent":
