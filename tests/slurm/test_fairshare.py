@@ -35,6 +35,7 @@ from tests.slurm.test_import import DATA, assembled, instance_of, run, texts_of
 
 pytestmark = pytest.mark.behaviour("SLU-02")
 HOUR = 3600
+HEAD = "Account|User|RawShares|RawUsage"
 USAGE = json.loads((DATA / "fairshare-usage.json").read_text())
 
 
@@ -202,10 +203,12 @@ def test_a_factor_of_usage_is_named_for_a_qos_with_jobs() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("sshare_l", "Account|User|RawShares|RawUsage\na||x|1\n", "RawShares"),
-        ("sshare_l", "Account|User|RawUsage\nroot||1\nroot|verylongnam+|1\n", "is truncated"),
-        ("sshare_l", "Account|User|RawUsage|FairShare\nroot||1\n", "4 columns"),
+        ("sshare_l", f"{HEAD}\na||x|1\n", "RawShares"),
+        ("sshare_l", f"{HEAD}\nroot||1|1\nroot|verylongnam+|1|1\n", "is truncated"),
+        ("sshare_l", f"{HEAD}|FairShare\nroot|||1\n", "5 columns"),
         ("sshare_l", "Account User RawUsage\nroot  x 1\n", "line of dashes"),
+        ("sshare_l", "Account|User|FairShare\nroot||\n", "no column RawShares, RawUsage"),
+        ("sshare_l", f"{HEAD}\na|ann|1|1\n", "account 'a' of user 'ann' has no row of its own"),
         ("sprio", "JOBID PRIORITY AGE\n8 x 1\n", "must be a whole number"),
         ("sprio", "JOBID PRIORITY AGE\n8 1\n", "2 values below 3 columns"),
     ],

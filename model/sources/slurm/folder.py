@@ -36,6 +36,7 @@ from .shares import (
     NORMALISED,
     PRIORITY_HEAD,
     SHARE_HEAD,
+    check_accounts,
     priorities_of_text,
     priority_of,
     share_of,
@@ -109,6 +110,10 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
             problems += error.problems
     for kind, listed in records.items():
         _interpret(kind, listed, zone, seen, problems)
+    try:
+        check_accounts(seen.shares)
+    except InputError as error:
+        problems += error.problems
     if problems:
         raise InputError(problems)
     if not (records or seen.settings):

@@ -14,7 +14,13 @@ from .fields import SHARES, RecordKind, SlurmRecord
 from .seen import SlurmPriority, SlurmShare
 
 #: Heads of the two tables, with or without -P.
-SHARE_HEAD = re.compile(r"^\s*(?=[^\n]*\bAccount\b)(?=[^\n]*\bRawUsage\b)[^\n]*$", re.MULTILINE)
+SHARE_HEAD = re.compile(
+    r"^\s*(?=[^\n]*\bAccount\b)"
+    r"(?=[^\n]*\b(?:RawUsage|RawShares|NormShares|EffectvUsage|FairShare|LevelFS)\b)[^\n]*$",
+    re.MULTILINE,
+)
+#: Columns of sshare without which there is no association.
+_NEEDED = ("Account", "User", "RawShares", "RawUsage")
 PRIORITY_HEAD = re.compile(
     r"^\s*(?=[^\n]*\bJOBID\b)(?=[^\n]*\b(?:PRIORITY|FAIRSHARE|JOBSIZE)\b)(?![^\n]*\bNAME\b)[^\n]*$",
     re.MULTILINE,
@@ -48,6 +54,10 @@ def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
             raise InputError([Problem(f"{wrong}; give sshare -a -P", f"{text.source}:{at + 2}")])
         rows = [(n, _cells(line, spans)) for n, line in enumerate(lines[at + 2 :], start=at + 3)]
     named = [_column(name) for name in names]
+    missing = [name for name in _NEEDED if name not in named]
+    if missing:
+        wrong = f"has no column {', '.join(missing)}"
+        raise InputError([Problem(f"{wrong}; give sshare -a -l -P", f"{text.source}:{at + 1}")])
     yield from _with_parents("share", text.source, named, rows)
 
 
@@ -98,6 +108,15 @@ def shares_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmRe
     for place, item in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(item, Mapping):
             yield SlurmRecord("share", item, is_text=False, where=f"{source}, share {place + 1}")
+
+
+def check_accounts(rows: Sequence[SlurmShare]) -> None:
+    """Raise InputError for a user whose account has no row of its own (sshare -U)."""
+    accounts = {row.account for row in rows if not row.user}
+    for row in rows:
+        if row.account not in accounts:
+            wrong = f"account {row.account!r} of user {row.user!r} has no row of its own"
+            raise InputError([Problem(f"{wrong}; give sshare -a -l -P", row.where)])
 
 
 def share_of(record: SlurmRecord) -> SlurmShare:
