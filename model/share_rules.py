@@ -186,7 +186,8 @@ def share_problems(instance: Instance) -> list[Problem]:
     lists += _set_problems(instance)
     lists += absolute_problems(instance) if _has_absolute(instance) else ()
     found = [*lists, *_factor_problems(instance), *_partition_problems(instance, groups)]
-    found += [*_pool_problems(instance), *association_problems(instance)]
+    found += _pool_problems(instance)
+    found += association_problems(instance) if instance.associations else ()
     if lists:
         return found
     return [*found, *usage_problems(instance), *_job_problems(instance, groups)]
@@ -200,7 +201,8 @@ def share_warnings(instance: Instance) -> list[Problem]:
     ]
     found += [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
     found += absolute_warnings(instance) if _has_absolute(instance) else ()
-    return [*found, *usage_warnings(instance), *association_warnings(instance)]
+    found += association_warnings(instance) if instance.associations else ()
+    return [*found, *usage_warnings(instance)]
 
 
 def _has_absolute(instance: Instance) -> bool:
