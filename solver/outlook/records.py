@@ -60,10 +60,10 @@ class JobOutlook:
     as_configured_end: int | None = None
     #: Host to slots as configured, in allocation order.
     as_configured_on: Mapping[str, int] = field(default_factory=dict)
-    #: Start that LSF would print now: greedy's "no sooner than", or the time-based estimate; None:
-    #: no estimate.
+    #: Start that LSF would print now: greedy's "no sooner than", or the time-based estimate. That
+    #: of Slurm is by method slurm, if it was requested. None: no estimate.
     estimate: int | None = None
-    #: Which of the two it is, "greedy" or "time-based" (a cycle gives only the first
+    #: Which of these it is, "slurm", "greedy" or "time-based" (a cycle gives only the first
     #: LSB_TIME_RESERVE_NUMJOBS jobs a future allocation, the others are reserved for greedily);
     #: "": none.
     estimate_by: str = ""

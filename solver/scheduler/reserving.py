@@ -443,7 +443,9 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
         )
         alone = replace(demand, terms=(blind,), calendar=None, interval=None, floors=())
         times = running.releases(found, latest) if steps else range(found, latest)
-        at = bisect.bisect_left(times, True, key=partial(can_start, running, alone))
+        fits = partial(can_start, running, alone)
+        # Most terms fit at the first instant, and each look takes a pass over all hosts.
+        at = 0 if times and fits(times[0]) else bisect.bisect_left(times, True, key=fits)
         found = times[at] if at < len(times) else latest
     return max(found, first)
 

@@ -107,9 +107,12 @@ def compared(seed: int) -> None:
         if exact:
             assert [found[item.id].start for item in given.pending] == right, (seed, method)
             assert all(item.proved for item in found), (seed, method)
-    for reservation in ("none", "time-based"):
+    for reservation in ("none", "time-based", "optimal"):
         result = simulate(given, reservation=reservation, keep_log=True)  # type: ignore[arg-type]
         assert not validate_schedule(given, result), (seed, reservation)
+        if reservation == "optimal":
+            starts = {item.job: item.start for item in result.jobs}
+            assert [starts[item.id] for item in given.pending] == right, seed
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])

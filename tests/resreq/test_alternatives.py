@@ -187,7 +187,7 @@ def test_no_alternative_is_used_before_its_delay(method: str, delay: int) -> Non
 
 
 @pytest.mark.parametrize("cycle", [0, 60])
-@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based"])
+@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based", "optimal"])
 @pytest.mark.parametrize("delay", [5, 130])
 def test_the_loop_tries_them_in_order(delay: int, reservation: str, cycle: int) -> None:
     text = TEXT.replace("@5", f"@{delay}")
