@@ -26,6 +26,7 @@ COMMANDS = (
 #: What is recorded: by file, the command that prints it.
 LISTINGS = {
     "bjobs": ("bjobs", "-u", "all", "-UF"),
+    "arrays": ("bjobs", "-u", "all", "-A", "-w"),
     "bhosts": ("bhosts", "-l"),
     "shared": ("bhosts", "-s"),
     "bqueues": ("bqueues", "-l"),
