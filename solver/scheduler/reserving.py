@@ -227,7 +227,7 @@ def reserve_greedily(
             continue
         if memory:
             reservation.memory = memory_to_hold(demand, reservation.reserved, residual, now)
-        counted = group & large
+        counted = large.copy() if lava else group & large
         if lava and not (demand.queue.backfill and state.limit is not None):
             counted &= free + backfilled_before > 0
         reservation.estimate = _estimate(

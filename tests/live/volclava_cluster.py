@@ -143,6 +143,8 @@ class VolclavaCluster:
     hosts: dict[str, int] = field(default_factory=dict)
     #: Whether jobs with options of many kinds are submitted.
     with_options: bool = False
+    #: Least share of starts that are met.
+    least: float = 1.0
 
     @property
     def master(self) -> str:
