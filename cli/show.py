@@ -91,7 +91,12 @@ class RunOfView:
 
 @command
 def show(
-    view: str = argument(..., f"Which command's table: {', '.join(VIEWS)}.", show_default=False),
+    view: str = argument(
+        ...,
+        f"Which command's table: {', '.join(VIEWS)}. On Slurm also squeue, nodes, partitions, "
+        "reservations and sacct.",
+        show_default=False,
+    ),
     words: list[str] | None = argument(
         None,
         "Instance file, YAML or JSON, - for standard input (none with --example, --cluster); then "
@@ -126,6 +131,7 @@ def show(
     ),
 ) -> None:
     """Show jobs, hosts, queues, users, limits, groups or partitions, now or in a simulation."""
+    view = SLURM_VIEWS.get(view, view)
     _check_view(view, switches.given)
     _check_times(view, at, cycle, run.given)
     source, names = source.behind_file(words or ())
@@ -287,21 +293,24 @@ def _second(instance: Instance, text: str) -> int:
         raise InputError(f"--at: {error}") from error
 
 
-#: Commands of Slurm, and the view that has what they list.
-_SLURM_VIEWS = {
-    "squeue": "bjobs", "sprio": "bjobs", "sinfo": "bhosts", "sacct": "bhist", "sshare": "bhpart",
-    "scontrol": "bjobs", "sstat": "bjobs",
+#: Names of views on a Slurm cluster: what its commands list.
+SLURM_VIEWS = {
+    "squeue": "bjobs", "jobs": "bjobs", "nodes": "bhosts", "sinfo": "bhosts",
+    "partitions": "bqueues", "reservations": "brsvs", "sacct": "bhist",
 }  # fmt: skip
+#: Other commands of Slurm, and the nearest view.
+_NEAREST_VIEWS = {"sprio": "bjobs", "sshare": "bhpart", "scontrol": "bjobs", "sstat": "bjobs"}
 
 
 def _check_view(view: str, switches: list[str]) -> None:
     from ..model.errors import InputError, nearest
 
     if view not in VIEWS:
-        hint = nearest(view, VIEWS)
-        if view in _SLURM_VIEWS:
-            hint = f" (did you mean '{_SLURM_VIEWS[view]}'?)"
-        raise InputError(f"there is no view '{view}'{hint}: use one of {', '.join(VIEWS)}")
+        hint = nearest(view, [*VIEWS, *SLURM_VIEWS])
+        if view in _NEAREST_VIEWS:
+            hint = f" (did you mean '{_NEAREST_VIEWS[view]}'?)"
+        known = f"{', '.join(VIEWS)} (of Slurm: {', '.join(SLURM_VIEWS)})"
+        raise InputError(f"there is no view '{view}'{hint}: use one of {known}")
     idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:
         known = ", ".join(f"-{letter}" for letter in VIEWS[view]) or "none"

@@ -203,6 +203,8 @@ class Limit:
     projects: Scope | None = None
     #: Application profiles that the limit covers; None: all together.
     apps: Scope | None = None
+    #: Licence projects that the limit covers; None: all together.
+    lic_projects: Scope | None = None
     #: ``mem``, ``swp`` or ``tmp`` to percent of what each host has (needs PER_HOST).
     percentages: Mapping[str, float] = field(default_factory=dict)
 
@@ -326,6 +328,8 @@ class Params:
 
         MXJ counts as the processors of a host in limits per processor. Equal hosts are taken from
         the last configured to the first. A job that cannot backfill gets no estimate on full hosts.
+        Whether a backfill ends in time is compared in single precision, and a reservation does not
+        remember the slots that were backfilled.
         A job that limits leave fewer slots than it needs, or whose hosts lack its memory, reserves
         nothing.
         """

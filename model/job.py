@@ -71,6 +71,8 @@ class Job:
     weight: Annotated[float, Fact("amount")] = 1.0
     #: Project (-P).
     project: Annotated[str, Fact("name")] = "default"
+    #: License Scheduler project (-Lp), "" if none.
+    license_project: Annotated[str, Fact("name")] = ""
     #: User group (-G) whose share counts, "" if not given.
     group: Annotated[str, Fact("name")] = ""
     #: Application profile (-app), "" if none.

@@ -24,8 +24,8 @@ _TIMES = frozenset(
         *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
     }
 )
-#: Fields that count by their effect: limits by user and project, those of an array, a home.
-_BY_MEANING = frozenset({"id", "array_limit", "user", "project", "from_host"})
+#: Fields that count by their effect: limits by user and projects, those of an array, a home.
+_BY_MEANING = frozenset({"id", "array_limit", "user", "project", "license_project", "from_host"})
 #: All other fields.
 _ASKED: Callable[[Job], tuple[object, ...]] = attrgetter(
     *(field.name for field in fields(Job) if field.name not in _OF_ITSELF | _TIMES | _BY_MEANING)

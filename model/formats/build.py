@@ -192,7 +192,7 @@ def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
             findings.append(Finding(place, f"limits {name} twice: {name.upper()} says it already"))
         amounts[name] = amount
     scopes = {}
-    for kind in ("user", "queue", "host", "project", "app"):
+    for kind in ("user", "queue", "host", "project", "app", "lic_project"):
         together, each = getattr(entry, f"{kind}s"), getattr(entry, f"per_{kind}")
         if together is not None and each is not None:
             key = f"PER_{kind.upper()}"

@@ -261,6 +261,8 @@ class LimitEntry(Section):
     per_project: f.PerScope | None = Field(None, alias="PER_PROJECT")
     apps: f.AllScope | None = Field(None, alias="APPS")
     per_app: f.PerScope | None = Field(None, alias="PER_APP")
+    lic_projects: f.AllScope | None = Field(None, alias="LIC_PROJECTS")
+    per_lic_project: f.PerScope | None = Field(None, alias="PER_LIC_PROJECT")
 
 
 class ReservationEntry(Section):

@@ -239,7 +239,7 @@ def _limit(limit: Limit, params: Params) -> Plain:
     counted = {name: amounts.pop(name, None) for name in ("slots", "jobs")}
     sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
     entry: Plain = {"name": limit.name}
-    for kind in ("user", "queue", "host", "project", "app"):
+    for kind in ("user", "queue", "host", "project", "app", "lic_project"):
         scope: Scope | None = getattr(limit, f"{kind}s")
         if scope is not None:
             key = f"PER_{kind.upper()}" if scope.each else f"{kind.upper()}S"

@@ -340,7 +340,10 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     Limit: (
         _Special(("amounts",), _limited),
         _Special(("percentages",), _percentages),
-        *(_Special((name,), _scope) for name in ("users", "queues", "hosts", "projects", "apps")),
+        *(
+            _Special((name,), _scope)
+            for name in ("users", "queues", "hosts", "projects", "apps", "lic_projects")
+        ),
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
     AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),

@@ -543,6 +543,9 @@ class Availability(Protocol):
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
         """Return the minimum free amount of a host resource over `points`, [H]."""
 
+    def min_free_on(self, index: int, points: Sequence[int], some: IntArray) -> FloatArray:
+        """Return :meth:`min_free` of some hosts, in their order."""
+
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the minimum free amount of a pool over `points`."""
 

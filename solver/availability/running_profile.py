@@ -16,7 +16,7 @@ import numpy as np
 
 from ...model.reservation import Reservation
 from .demand import NEVER_ACCEPTED, Demand, TermCapacity, TermDemand
-from .profile import Profile, find_capacity
+from .profile import FEW_HOSTS, Profile, find_capacity
 from .resources import (
     SLOTS,
     Allocation,
@@ -58,11 +58,24 @@ class HeldPart:
         return any(phase.decay for phase in self.reservation.phases)
 
 
+#: Number of starts after which the known candidates with free slots are examined again.
+_STARTS_BETWEEN = 32
+#: Maximum number of candidate arrays that are known.
+_MAX_ORDERS = 256
+
+
 class FreeNow:
     """Free amounts now: of every host resource [H], of every pool; negative if overcommitted."""
 
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
+        #: All hosts, in their order.
+        self.every = np.arange(len(table.host_resources[SLOTS].capacity))
+        #: Candidates that may have a free slot, by identity of the candidate array: the array, the
+        #: candidates, and the number of starts until they are examined again.
+        self._open: dict[int, tuple[IntArray, IntArray, int]] = {}
+        #: Number of times that slots were taken.
+        self._taken = 0
         #: Use before any job by the hosts' reports, by index of the amount, [H].
         self.away = table.reported_used()
         self._hosts: list[FloatArray] = []
@@ -79,6 +92,26 @@ class FreeNow:
         """Return the amount that hosts report as free of jobs, [H]; not to be changed."""
         capacity = self.table.host_resources[index].capacity
         return capacity - self.away[index] if index in self.away else capacity
+
+    def with_slots(self, candidates: IntArray) -> IntArray:
+        """Return the candidates in their order, without most of those that have no free slot.
+
+        The array must not change. Free slots shrink until a job ends, so the answer is a superset
+        of the candidates with a free slot that is examined again from time to time.
+        """
+        known = self._open.get(id(candidates))
+        if known is None or self._taken >= known[2]:
+            some = candidates if known is None else known[1]
+            some = some[self.host(SLOTS)[some] > 0]
+            if len(self._open) >= _MAX_ORDERS:
+                self._open.clear()
+            known = self._open[id(candidates)] = candidates, some, self._taken + _STARTS_BETWEEN
+        return known[1]
+
+    def add(self, index: int, hosts: IntArray, amounts: FloatArray) -> None:
+        """Release amounts of a host resource; a host may occur several times."""
+        np.add.at(self.host(index), hosts, amounts)
+        self._open.clear()
 
     def pool(self, index: int) -> float:
         """Return the free amount of a pool."""
@@ -127,8 +160,12 @@ class FreeNow:
         if part.pool:
             self.pool(part.index)
             self._pools[part.index] -= more * float(part.times[0])
-        else:
-            self.host(part.index)[part.hosts] -= more * part.times
+            return
+        self.host(part.index)[part.hosts] -= more * part.times
+        if part.index == SLOTS:
+            self._taken += 1
+            if more < 0:
+                self._open.clear()
 
     def free_slots(self, host: int, slots: int, indices: Iterable[int] = (SLOTS,)) -> None:
         """Add free slots to a host without checks, for trials on a copy.
@@ -137,6 +174,7 @@ class FreeNow:
         """
         for index in indices:
             self.host(index)[host] += slots
+        self._open.clear()
 
     def report(self, index: int, host: int, amount: float) -> None:
         """Set the amount that a host reports as free of jobs."""
@@ -145,6 +183,7 @@ class FreeNow:
         gone = float(self.table.host_resources[index].capacity[host]) - amount
         free[host] += away[host] - gone
         away[host] = gone
+        self._open.clear()
 
     def state(self) -> dict[str, Any]:
         """Return the exact state as plain data."""
@@ -158,6 +197,7 @@ class FreeNow:
         """Take over what :meth:`state` gave."""
         self.away = {index: np.array(amounts, dtype=float) for index, amounts in state["away"]}
         self._hosts = [np.array(amounts, dtype=float) for amounts in state["hosts"]]
+        self._open.clear()
         self._pools = [float(amount) for amount in state["pools"]]
 
 
@@ -313,7 +353,9 @@ class Residual:
 
     def most_slots(self) -> float:
         """Return the slots that are free on all hosts together, an upper bound for any job."""
-        free = self.free(SLOTS, self.now)
+        every = self.free_now.every
+        some = self.free_now.with_slots(every) if len(every) > FEW_HOSTS else every
+        free = self.min_free_on(SLOTS, [self.now], some)
         # Half a slot covers any rounding error.
         return float(np.maximum(free, 0).sum()) + 0.5
 
@@ -332,6 +374,14 @@ class Residual:
         for point in points:
             self._at(point)
         return self.free(index, self.now)
+
+    def min_free_on(self, index: int, points: Sequence[int], some: IntArray) -> FloatArray:
+        """Return :meth:`min_free` of some hosts, in their order."""
+        if index == self.table.unreserved and self.blocked is not None:
+            return self.min_free(index, points)[some]
+        amounts = self.free_now.host(index)[some]
+        held = self.held.hosts.get(index)
+        return amounts if held is None else amounts - held[some]
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the free amount of a pool at `points`, which must be now."""
@@ -357,7 +407,7 @@ class Residual:
         capacity = find_capacity(self, demand, term, alternative, [start])
         if self.closed is not None:
             capacity.caps[self.closed] = 0
-        if term.unit is not None:
+        if term.unit is not None and term.unit.pref != "config":
             free = np.maximum(self.free_now.host(SLOTS), 0).astype(np.int64)
             capacity = replace(capacity, free_now=free)
         return capacity
@@ -510,7 +560,7 @@ class RunningProfile(Profile):
     def _give_rows_back(self, job: int) -> None:
         for index, usage in self._host_usage.items():
             where, amounts = _running(usage).rows_of(job)
-            np.add.at(self.free_now.host(index), where, amounts)
+            self.free_now.add(index, where, amounts)
         for index, usage in self._pool_usage.items():
             self.free_now.take_from_pool(index, -float(_running(usage).rows_of(job)[1].sum()))
 
@@ -537,7 +587,7 @@ class RunningProfile(Profile):
         if pool:
             self.free_now.take_from_pool(index, float(amounts.sum()))
         else:
-            np.subtract.at(self.free_now.host(index), where, amounts)
+            self.free_now.add(index, where, -amounts)
         usage.enter(owners, where, begin, end, amounts)
 
     def _leave(self, job: int) -> None:

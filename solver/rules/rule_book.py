@@ -162,8 +162,8 @@ HELD_BY_ALTERNATIVE = "the alternative of -R under which running jobs started ({
 UNITS_UNKNOWN = "affinity[] where hosts do not tell how many processor units they have"
 #: Maximum number of jobs of a simulation that are examined.
 MAX_JOBS = 100_000
-#: Start conditions that only plans omit.
-KNOWN_IN_A_RUN = (COUNT, EXIT, NOT)
+#: Start conditions that only plans omit, and alternatives beyond those that a plan chose.
+KNOWN_IN_A_RUN = (COUNT, EXIT, NOT, LATER_ALTERNATIVES)
 
 
 def unsupported_rules(
@@ -224,30 +224,23 @@ def unheeded_by_the_loop(
     instance: Instance,
     resolver: Resolver,
     jobs: Iterable[Job] | None = None,
-    *,
-    plans: bool = False,
 ) -> tuple[Omission, ...]:
     """Return rules that the simulated scheduler does not obey, with the jobs that they touch.
 
-    It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces;
-    plans: each cycle makes an optimal plan, which knows only the first of these.
+    It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces.
     """
     found = unsupported_rules(instance, resolver, jobs)
-    known = KNOWN_IN_A_RUN if plans else (*KNOWN_IN_A_RUN, LATER_ALTERNATIVES)
-    return tuple(item for item in found if item.what not in known)
+    return tuple(item for item in found if item.what not in KNOWN_IN_A_RUN)
 
 
-def unheeded_in_a_run(
-    instance: Instance, resolver: Resolver, *, plans: bool = False
-) -> tuple[Omission, ...]:
+def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
     """Return omissions for all jobs of a simulation, and those for information only.
 
-    plans: as of :func:`unheeded_by_the_loop`. For a log of more than MAX_JOBS jobs the first are
-    examined, and any start may be touched.
+    For a log of more than MAX_JOBS jobs the first are examined, and any start may be touched.
     """
     jobs = (*(run.job for run in instance.running), *instance.pending)
     met = islice(chain(jobs, instance.future), MAX_JOBS)
-    found = unheeded_by_the_loop(instance, resolver, met, plans=plans)
+    found = unheeded_by_the_loop(instance, resolver, met)
     if len(jobs) + len(instance.future) > MAX_JOBS:
         found = tuple(replace(item, jobs=None) for item in found)
     return (*found, *remarks(instance))

@@ -493,7 +493,8 @@ class ConfiguredRun:
     #: Start and allocation of each job that starts, by id.
     starts: Mapping[str, PlannedJob]
     #: Estimate of the first cycle for each job, by id, as bjobs -l would print it; the current time
-    #: if the job starts immediately. A job without an estimate is absent.
+    #: if the job starts immediately. A job without an estimate is absent. Empty for Slurm:
+    #: its estimates are those of method slurm.
     estimates: Mapping[str, int]
     #: Method of each estimate, by job id: a "greedy" estimate is a lower bound.
     estimate_by: Mapping[str, str]
@@ -616,6 +617,8 @@ def _found(
         for item in begun
     }
     told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}
+    if instance.params.of_slurm:  # its estimate is that of a cycle of its backfill
+        told = {}
     assert method in (Greedy.name, TimeBased.name)
     return ConfiguredRun(
         starts,

@@ -281,6 +281,8 @@ def _limits(session: Session) -> Iterator[LimitUse]:
         }
         if limit.apps is not None:
             named["apps"] = _listed(limit.apps, row.app)
+        if limit.lic_projects is not None:
+            named["lic_projects"] = _listed(limit.lic_projects, row.license_project)
         if not row.on_hosts:
             pool = world.table.pools[row.index]
             used = pool.capacity - world.free_now.pool(row.index)

@@ -37,6 +37,7 @@ from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray
 from ..fairshare.queue_order import UNLIMITED, JobKind
 from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start, least_slots
+from ..placement.single import first_part
 from ..resolve import Resolver
 from ..rules.guarantees import on_loans
 
@@ -193,7 +194,11 @@ class ShapeTable:
         if key not in self._fitting:
             one = replace(demand, terms=(term,), calendar=None)
             self._kept.append(one)  # so that no other object gets the identities in the key
-            self._fitting[key] = can_start(self.empty(), one, self.instance.now)
+            first = first_part(term)
+            parts = [one] if first is None else [replace(one, terms=(first,)), one]
+            self._fitting[key] = any(
+                can_start(self.empty(), part, self.instance.now) for part in parts
+            )
         return self._fitting[key]
 
     def empty(self) -> Profile:

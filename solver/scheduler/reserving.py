@@ -144,7 +144,9 @@ class Greedy:
                 return found
             return JobReservation(state, "greedy", found.start.time)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
-        backfilled = cycle.backfilled_slots.has_any and bool(state.holding.hosts)
+        # LSF's open family recomputes a reservation in each cycle, from the slots free then.
+        remembers = cycle.backfilled_slots.has_any and not cycle.instance.params.of_lava
+        backfilled = remembers and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:
             return None
         reservation = self._reserve(cycle, state, closed, backfilled)
@@ -178,7 +180,7 @@ class Greedy:
             now,
             memory=memory,
             by_start_time=cycle.instance.params.reserve_by_starttime,
-            backfilled_slots=cycle.backfilled_slots,
+            backfilled_slots=cycle.backfilled_slots if backfilled else None,
             lava=cycle.instance.params.of_lava,
         )
 
@@ -443,7 +445,9 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
         )
         alone = replace(demand, terms=(blind,), calendar=None, interval=None, floors=())
         times = running.releases(found, latest) if steps else range(found, latest)
-        at = bisect.bisect_left(times, True, key=partial(can_start, running, alone))
+        fits = partial(can_start, running, alone)
+        # Most terms fit at the first instant, and each look takes a pass over all hosts.
+        at = 0 if times and fits(times[0]) else bisect.bisect_left(times, True, key=fits)
         found = times[at] if at < len(times) else latest
     return max(found, first)
 

@@ -618,10 +618,7 @@ class Session:
             complete=self.progress.complete,
             log=tuple(self.progress.log),
             notes=tuple(self.progress.notes),
-            omissions=unheeded_in_a_run(
-                *(self.source, self.world.requests.resolver),
-                plans=self.settings.reservation == "optimal",
-            ),
+            omissions=unheeded_in_a_run(self.source, self.world.requests.resolver),
         )
 
 

@@ -639,6 +639,12 @@ class World:
         self.states.modify(state, job)
         state.shape = self.requests.shape(job)
 
+    def wait_by(self, state: JobState, job: Job | None) -> None:
+        """Let a pending job reserve by the alternative in braces that `job` has; None: by the first
+        one that ever fits.
+        """
+        state.shape = None if job is None else self.requests.shape(job)
+
     def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
         """Return an allocation by host names."""
         return {self.names[host]: slots for host, slots in allocation.items()}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from ...model.configuration import Params
+from ...model.slurm_version import splits_tasks, version_number
 
 #: Minutes that backfill looks ahead, seconds of its steps, jobs and tasks that it plans in a cycle.
 WINDOW, RESOLUTION, MAX_JOBS, MAX_TASKS = 1440, 60, 500, 20
@@ -78,7 +78,7 @@ class BackfillSettings:
             licences,
             "bf_one_resv_per_job" in given,
             licences or "bf_running_job_reserve" in given,
-            version_of(params.scheduler_version),
+            version_number(params.scheduler_version),
             tuple(omitted),
         )
 
@@ -91,6 +91,11 @@ class BackfillSettings:
     def by_chosen_nodes(self) -> bool:
         """Whether only ends on the chosen nodes count (25.05.1 and later)."""
         return self.version >= (25, 5, 1)
+
+    @property
+    def counts_parts_of_tasks(self) -> bool:
+        """Whether a node counts with free CPUs that are no whole task."""
+        return splits_tasks(self.version)
 
     def floor(self, time: int) -> int:
         """Return an instant (seconds since 1970) rounded down to the resolution."""
@@ -106,12 +111,6 @@ class BackfillSettings:
         """Return the instants of a plan in the map, at least one step of the resolution apart."""
         begin = self.floor(start)
         return begin, max(self.end_of(end), begin + self.resolution)
-
-
-def version_of(text: str) -> tuple[int, int, int]:
-    """Return (22, 5, 8) for ``22.05.8``; (22, 5, 0) if the version is unknown."""
-    found = re.match(r"(\d{2})\.(\d{2})(?:\.(\d{1,3}))?", text)
-    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (22, 5, 0)
 
 
 def _words(text: str) -> dict[str, str]:

@@ -38,13 +38,32 @@ def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Vio
     yield from _in_reservations(instance, plan)
 
 
-def on_any_node(instance: Instance) -> Instance:
-    """The instance without the nodes of queues such as ``a/b``: these are checked apart."""
+def as_in_a_cycle(instance: Instance) -> Instance:
+    """The instance as a cycle reads it: without the nodes of queues such as ``a/b``, which are
+    checked apart, and without whole tasks if the version of Slurm does not keep them whole.
+    """
+    if _splits_tasks(instance.params.scheduler_version):
+        jobs = tuple(replace(job, res_req=_in_parts(job.res_req)) for job in instance.pending)
+        instance = replace(instance, pending=jobs)
     queues = {queue.name: queue for queue in instance.queues}
     for name, queue in list(queues.items()):
         if parts := _parts(instance, name):
             queues[name] = replace(queue, hosts=(), res_req=queues[parts[0]].res_req)
     return replace(instance, queues=tuple(queues.values()))
+
+
+def _splits_tasks(version: str) -> bool:
+    """Whether Slurm starts a job on CPUs of nodes that are no whole tasks: 22.05.7 to 23.02.4."""
+    major, minor, micro = ([int(part) for part in re.findall(r"\d+", version)] + [0, 0, 0])[:3]
+    return (major == 22 and minor == 5 and micro >= 7) or (major == 23 and minor == 2 and micro < 5)
+
+
+def _in_parts(requirements: tuple[str, ...]) -> tuple[str, ...]:
+    """The requirement strings without span[block=n]; a job with memory for each CPU keeps it."""
+    return tuple(
+        text if "/task" in text else re.sub(r"\s*span\[block=\d+\]", "", text)
+        for text in requirements
+    )
 
 
 def _parts(instance: Instance, name: str) -> list[str]:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise.solver.budget import Budget
+from slotwise.solver.outlook.outlook import outlook_of, with_slurm_estimates
+from slotwise.solver.scheduler.continuation import run_as_configured
 
 from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
 from tests.slurm.test_import import instance_of as imported
@@ -331,3 +334,53 @@ def test_the_judge_has_its_own_reading() -> None:
 def test_recorded_plans_are_those_of_the_data() -> None:
     path = Path(__file__).parents[1] / "data" / "ground" / "slurm-plans.json"
     assert sum(len(item["pending"]) for item in json.loads(path.read_text())) == 64
+
+
+@pytest.mark.parametrize(
+    ("version", "memory", "start"),
+    [
+        ("22.05.6", "", 5400), ("22.05.7", "", 1800), ("22.05.8", "mem=10/host", 1800),
+        ("22.05.8", "mem=10/task", 5400), ("23.02.4", "", 1800), ("23.02.5", "", 5400),
+        ("24.11.0", "", 5400), ("", "", 5400),
+    ],
+)  # fmt: skip
+def test_some_versions_count_cpus_that_are_no_whole_task(
+    version: str, memory: str, start: int
+) -> None:
+    """Seed 318 of the live runs: -n3 -c2 where 3 and 3 CPUs are released, and it then starts."""
+    uses = f"rusage[{memory}] " if memory else ""
+    asked = sw.Job("p", 6, queue="q", res_req=(f"{uses}span[block=2]",), run_limit=600)
+    problem = cluster(
+        [("r1", 1800, {"n1": 3, "n2": 3}), ("r2", 5400, {"n1": 1, "n2": 1, "n3": 4})], asked
+    )
+    amounts = {"mem": 1000.0}
+    hosts = tuple(replace(host, amounts=amounts) for host in problem.cluster.hosts)
+    problem = replace(problem, cluster=replace(problem.cluster, hosts=hosts))
+    assert starts(problem, "bf_resolution=1", version)["p"] == start
+    single = replace(problem, pending=(replace(asked, slots=8),))  # two nodes of four, whole tasks
+    assert starts(single, "bf_resolution=1", version)["p"] == 5400
+
+
+@pytest.mark.parametrize("version", ["22.05.8", "24.11.0"])
+def test_a_node_without_a_whole_task_counts_in_no_version(version: str) -> None:
+    problem = cluster(
+        [("r1", 1800, {"n1": 3, "n2": 1}), ("r2", 5400, {"n1": 1, "n2": 3, "n3": 4})],
+        sw.Job("p", 4, queue="q", res_req=("span[block=2]",), run_limit=600),
+    )
+    assert starts(problem, "bf_resolution=1", version)["p"] == 5400
+
+
+def test_its_starts_are_the_estimates_of_slurm() -> None:
+    """In `verify` and the store of the service; the loop's own reservations estimate nothing."""
+    problem = imported(texts_of("live"))
+    starts = {item.job: item.start for item in sw.plan(problem, "slurm")}
+    run = run_as_configured(problem)
+    assert not run.estimates
+    own = with_slurm_estimates(problem, run, Budget())
+    found = outlook_of(problem, own, None)
+    assert {item.job: item.estimate for item in found} == starts
+    assert {item.estimate_by for item in found if item.estimate is not None} == {"slurm"}
+    of_lsf = replace(problem, params=replace(problem.params, family="LSF"))
+    run = run_as_configured(of_lsf)
+    assert run.estimates
+    assert with_slurm_estimates(of_lsf, run, Budget()) is run

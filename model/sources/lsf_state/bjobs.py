@@ -217,6 +217,10 @@ class SeenJob:
     project: str = "default"
     #: User group (-G), "" if none.
     group: str = ""
+    #: Licence project (-Lp), "" if none.
+    license_project: str = ""
+    #: Whether the listing has licence projects.
+    shows_license_project: bool = True
     #: Application profile (-app), "" if none.
     application: str = ""
     #: Name of the submission host, "" if not printed.
@@ -512,6 +516,8 @@ def _job_of_json(
         queue=value("queue", values.name) or "",
         project=text("project") or "default",
         group=text("user group"),
+        license_project=text("licence project (-Lp)"),
+        shows_license_project=any(name in record for name in columns("licence project (-Lp)")),
         application=text("application profile"),
         from_host=text("host of submission"),
         priority=value("priority (-sp)", values.whole) or 0,
@@ -611,6 +617,7 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
     job.queue = reading.value("Queue", fields.get("Queue", ""), values.name) or ""
     job.project = fields.get("Project", "default")
     job.group = fields.get("User Group", "")
+    job.license_project = fields.get("License Project", "")
     job.application = fields.get("Application", "")
     job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
     for kind, name in (("system", "System Absolute Priority"), ("admin", "Admin factor value")):
@@ -691,6 +698,9 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
     for name, key in _ASKED_TIMES.items():
         if found := re.search(rf"(?<=, ){name} <([^<>]*)>", text):
             setattr(job, key, reading.value(name, found[1], calendar.coming))
+    own = re.search(r"(?<=, )User Priority <([^<>]*)>", text)
+    if own and not job.priority:  # Job Priority has grown from it, if it grows
+        job.priority = reading.value("User Priority", own[1], values.whole) or 0
     found = _TASKS.search(text)
     job.slots = int(found[1]) if found else 1  # LSF says nothing of the one slot of most jobs
     if found is None and (words := _SOME_TASKS.search(text)):

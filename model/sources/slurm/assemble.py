@@ -20,7 +20,15 @@ from .preemption import preemptions
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
-from .several_partitions import BEHIND, PartitionGroups, behind_others, omitted_of
+from .several_partitions import (
+    BEHIND,
+    BEHIND_HET,
+    BEHIND_LEFT,
+    JobAhead,
+    PartitionGroups,
+    behind_others,
+    omitted_of,
+)
 from .site import (
     MAX_PRIORITY,
     SlurmSite,
@@ -264,9 +272,10 @@ class _SlurmJobs:
         for seen in self.seen.jobs:
             if is_pending(seen):
                 found += self._waiting(seen)
-        waiting = filter(is_pending, self.seen.jobs)
-        for name in behind_others(self.seen, self.groups, waiting, found):
-            self.omitted[name].append(BEHIND)
+        het = {seen.full_id: seen.het for seen in self.seen.jobs}
+        for text, ahead in self._uncertain():
+            for name in behind_others(self.groups, ahead, found, het):
+                self.omitted[name].append(text)
         for name, text in preemptions(self.seen, self.groups.nodes, found):
             self.omitted[name].append(text)
         for what, ids in self.left.items():
@@ -275,6 +284,25 @@ class _SlurmJobs:
         for text, ids in self._by_text():
             self.notes.touch(text, ids, count=len(ids))
         return tuple(found)
+
+    def _uncertain(self) -> Iterator[tuple[str, list[JobAhead]]]:
+        """Yield the pending jobs that take nodes at another time or place than planned, by the
+        sentence on jobs behind them.
+        """
+        kinds: dict[str, list[JobAhead]] = {BEHIND: [], BEHIND_HET: [], BEHIND_LEFT: []}
+        for seen in filter(is_pending, self.seen.jobs):
+            ahead = JobAhead(seen, self._priority(seen), seen.partitions)
+            group = self.groups.of(seen)
+            is_left = self.reservations.may_start_elsewhere(seen.places.reservation)
+            if seen.held or seen.reason.lower() in _INFEASIBLE_REASONS:
+                continue
+            if is_left:
+                kinds[BEHIND_LEFT].append(ahead)
+            elif seen.het:
+                kinds[BEHIND_HET].append(ahead)
+            elif group is not None and not group.alike:
+                kinds[BEHIND].append(replace(ahead, partitions=group.names))
+        yield from kinds.items()
 
     def _by_text(self) -> Iterator[tuple[str, list[str]]]:
         by_text: defaultdict[str, list[str]] = defaultdict(list)
@@ -285,8 +313,6 @@ class _SlurmJobs:
 
     def _why_left(self, seen: SlurmJob) -> str:
         """Return why a pending job cannot start by itself, "" if it can."""
-        if seen.het:
-            return "parts of heterogeneous jobs, which start together"
         if seen.held:
             return "held (scontrol release)"
         why = self.reservations.why_left(seen.places.reservation)
@@ -306,6 +332,11 @@ class _SlurmJobs:
         requested = requested_of(seen, self.facts)
         begin = seen.eligible
         notes += self.reservations.notes_on(seen)
+        if seen.het:
+            notes.append(
+                f"that the components of heterogeneous job {seen.het} start together: each is "
+                "planned by itself, as in a cycle of Slurm"
+            )
         group = self.groups.of(seen)
         notes += () if group is None else omitted_of(group, seen)
         job = replace(
@@ -357,10 +388,13 @@ class _SlurmJobs:
             queue=partition,
             run_limit=None if limit is None or math.isinf(limit) else int(limit),
             submit=min(0, (self.zero if seen.submit is None else seen.submit) - self.zero),
-            priority=max(0, (seen.priority or 0) - self.priority_shift),
+            priority=self._priority(seen),
             project=self.bound.project(seen),
             name=seen.name,
         )
+
+    def _priority(self, seen: SlurmJob) -> int:
+        return max(0, (seen.priority or 0) - self.priority_shift)
 
     def _partition(self, seen: SlurmJob) -> str:
         return (

@@ -62,7 +62,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         allocation,
         memory,
         _held_gres(record),
-        bool(values.whole(get("het job"))),
+        str(values.whole(get("het job")) or ""),
         tuple(record.named()),
         record.where,
     )

@@ -15,12 +15,19 @@ from ...instance import Instance
 from ...job import ArraySpec, Job, parse_spec, too_large
 from ...omissions import ASSUMED
 from ...slurm_partitions import SEVERAL
-from ...slurm_words import refusal_text
+from ...slurm_words import lowest_priority, refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
-from .requests import requested_of
+from .requests import licence_counts, requested_of, unknown_features
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
-from .site import site_of, size_and_partition
+from .site import (
+    SlurmSite,
+    gres_resource,
+    is_gpu,
+    licence_name,
+    site_of,
+    size_and_partition,
+)
 
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
@@ -87,6 +94,8 @@ class SbatchLine:
     problems: list[Problem] = field(default_factory=list)
     #: The script that it names, "" if it names none.
     script: str = ""
+    #: Whether these are the options of the first component of a heterogeneous job.
+    is_het: bool = False
 
     def complain(self, option: str, message: str) -> None:
         """Add a problem with an option."""
@@ -154,6 +163,9 @@ def _line_of(line: str) -> SbatchLine:
         raise InputError([Problem(f"cannot be read: {error}", path="sbatch line")]) from None
     command = words[0] if words and words[0] in COMMANDS else ""
     rest = _read_words(found, words[1:] if command else words, 0)
+    while rest[:1] == [":"]:  # options of another component
+        found.is_het = True
+        rest = _read_words(SbatchLine(), rest[1:], 0)
     if command in ("", "sbatch"):  # srun and salloc run a command and read no script
         found.script = rest[0] if rest else ""
     return found
@@ -171,6 +183,9 @@ def _read_script(found: SbatchLine, text: str) -> None:
             except ValueError as error:
                 found.problems.append(Problem(f"cannot be read: {error}", line=number))
                 continue
+            if words[:1] in (["hetjob"], ["packjob"]):  # the next lines are of another component
+                found.is_het = True
+                return
             _read_words(found, words, number)
         elif line.strip() and not line.lstrip().startswith("#"):
             return
@@ -326,12 +341,17 @@ def _job_of(
         min_limit=_read(found, "time-min", values.clock_seconds),
         dependency=given.get("dependency", ""), size=size, places=_places(found), named=named,
     )  # fmt: skip
+    _check_names(instance, seen, site, found)
     requested = requested_of(seen, site)
     omitted = list(requested.omitted)
     condition = _condition(instance, seen, omitted, found)
     deadline = _read(found, "deadline", lambda text: _instant(instance, text))
     reservation, closes = _reservation(instance, found, omitted)
     array = _read(found, "array", lambda text: _tasks(instance, text))
+    if found.is_het:
+        omitted.append(
+            "the other components of the heterogeneous job: its first component is planned alone"
+        )
     if "hold" in given:
         omitted.append("--hold: it starts once it is released")
     if "qos" in given and any(limit.name.startswith("qos_") for limit in instance.limits):
@@ -356,12 +376,30 @@ def _job_of(
     return job, array, notes
 
 
+def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: SbatchLine) -> None:
+    """Complain of nodes, features and licences that the cluster does not have, as sbatch does."""
+    places = seen.places
+    for option, names in (("nodelist", places.required), ("exclude", places.excluded)):
+        for name in names:
+            if name not in site.nodes:
+                found.complain(option, f"unknown node {name!r}{nearest(name, site.nodes)}")
+    if unknown := unknown_features(places.features, site):
+        found.complain("constraint", f"no node has the feature {unknown[0]!r}")
+    size, known = seen.size, {item.name for item in instance.cluster.resources}
+    for name in (*size.gres_per_node, *size.gres_per_job, *size.gres_per_task):
+        if not is_gpu(name) and gres_resource(name) not in known:
+            found.complain("gres", f"no node has the generic resource {name!r}")
+    licences = {item.name for item in instance.cluster.shared}
+    for name, _ in licence_counts(places.licences):
+        if licence_name(name) not in licences:
+            found.complain("licenses", f"unknown licence {name!r}")
+
+
 def _priority_of(instance: Instance, size: SlurmJobSize, partition: str) -> tuple[int, str]:
     """Return the priority of a job that asks for none, and a note on it."""
     parts = size_and_partition(instance)
     if parts is None:
-        lowest = "it has the lowest priority of its partition: give --priority for another"
-        return instance.params.default_priority, f"{ASSUMED}{lowest}"
+        return instance.params.default_priority, lowest_priority("--priority")
     priority = parts.priority(size.nodes, size.cpus, partition)
     return priority, f"{ASSUMED}it has priority {priority}, of its size and partition"
 

@@ -123,8 +123,8 @@ class SlurmJob:
     memory: Mapping[str, float] = field(default_factory=dict)
     #: Generic resources of a running job: number by name.
     gres_held: Mapping[str, int] = field(default_factory=dict)
-    #: Whether the job is a component of a heterogeneous job.
-    het: bool = False
+    #: Heterogeneous job of which the job is a component, by its id, "" if it is none.
+    het: str = ""
     #: (fact, value) of what no method takes into account.
     named: tuple[tuple[str, str], ...] = ()
     #: Input and record, as messages name them.

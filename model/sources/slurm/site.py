@@ -14,12 +14,15 @@ from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
 from ...slurm_age import CALC_PERIOD, MAX_AGE, AgeFactor
 from ...slurm_priority import SizeAndPartition
+from ...slurm_version import splits_tasks, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .seen import SlurmNode, SlurmPartition, SlurmState
 from .several_partitions import PartitionGroups
 from .topology import LEAF, units_of
 
+#: A name in an expression of --constraint.
+FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
 _DOWN = frozenset(
     {"down", "error", "unknown", "future", "fail", "invalid_reg", "not_responding", "no_respond",
@@ -63,6 +66,8 @@ class SlurmSite:
     memory_per_cpu: float | None = None
     #: Type of the compute units that are leaf switches, "" if there are none.
     leaf: str = ""
+    #: Version of Slurm if it counts CPUs of a node that are no whole task, else "".
+    splits_tasks: str = ""
 
     def rounded(self, cpus: int) -> int:
         """Return the CPUs of one node that are allocated for a requested number."""
@@ -108,12 +113,22 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         _finite(settings.get("defmempernode")),
         _finite(settings.get("defmempercpu")),
         leaf=LEAF if seen.switches else "",
+        splits_tasks=_splitting(seen.version),
     )
+
+
+def _splitting(version: str) -> str:
+    return version if splits_tasks(version_number(version)) else ""
 
 
 def _finite(text: str | None) -> float | None:
     found = values.megabytes(text) if text else None
     return None if found is None or math.isinf(found) or not found else found
+
+
+def constraint_names(text: str) -> list[str]:
+    """Return the features in an expression of --constraint, without counts."""
+    return list(dict.fromkeys(FEATURE.findall(re.sub(r"\*\d+", "", text))))
 
 
 def feature_name(name: str) -> str:
@@ -136,7 +151,9 @@ def cluster_of(
     others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
     hosts = tuple(_host(node, facts, weighted=weights, notes=notes) for node in seen.nodes)
-    definitions = [ResourceDefinition(name, "boolean") for name in sorted(facts.features)]
+    requested = (constraint_names(job.places.features) for job in seen.jobs)
+    features = facts.features.union(*(map(feature_name, names) for names in requested))
+    definitions = [ResourceDefinition(name, "boolean") for name in sorted(features)]
     definitions += [ResourceDefinition(name) for name in others]
     if weights:
         definitions.append(
@@ -331,6 +348,7 @@ def site_of(instance: Instance) -> SlurmSite:
         _finite(own.get("DefMemPerNode")),
         _finite(own.get("DefMemPerCPU")),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",
+        splits_tasks=_splitting(instance.params.scheduler_version),
     )  # fmt: skip
 
 
