@@ -384,3 +384,23 @@ def test_its_starts_are_the_estimates_of_slurm() -> None:
     run = run_as_configured(of_lsf)
     assert run.estimates
     assert with_slurm_estimates(of_lsf, run, Budget()) is run
+
+
+@pytest.mark.parametrize(
+    ("begin", "minutes", "start"),
+    [(1500, 10, 1200), (1900, 10, 1200), (1500, 30, 5101), (500, 10, 5101), (1201, 10, 1200)],
+)
+def test_a_start_that_runs_into_a_reservation(begin: int, minutes: int, start: int) -> None:
+    """Slurm tests reservations at the instant examined alone: seen live with (1500, 10, 1200)."""
+    problem = cluster([("r1", 1200, {"n1": 4})], job("p", 1, minutes), nodes=1)
+    window = sw.AdvanceReservation("late", begin, 5100, {"n1": 4}, users=("root",))
+    problem = replace(problem, advance_reservations=(window,))
+    made = slurm(problem, "bf_resolution=1")
+    found = sw.plan(made, "slurm")
+    assert not found.refused, found.notes
+    assert found["p"].start == start
+    runs_into = start < begin < start + 60 * minutes
+    assert ("runs into reservation late" in found["p"].waits_for) == runs_into
+    best = sw.plan(made)
+    assert best["p"].start == (5100 if runs_into or start == 5101 else start)
+    assert not [note for note in best.notes if "LSF" in note]

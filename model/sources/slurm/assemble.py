@@ -283,6 +283,8 @@ class _SlurmJobs:
             self.notes.unplanned(text, ids, what)
         for text, ids in self._by_text():
             self.notes.touch(text, ids, count=len(ids))
+            jobs = f"job{'s' * (len(ids) > 1)} {some(ids)}"
+            self.notes[-1] = f"{jobs}: not considered: {text}"
         return tuple(found)
 
     def _uncertain(self) -> Iterator[tuple[str, list[JobAhead]]]:
