@@ -786,7 +786,8 @@ class Resolver:
         unreadable.
         """
         try:
-            parts = [simple for simple, _ in requirement_parts(job, self.requirement(job))]
+            every_one = every(self.requirement(job))
+            parts = [simple for one in every_one for simple, _ in requirement_parts(job, one)]
         except InputError:
             return ()
         return tuple(dict.fromkeys(text for part in parts for text in self.narrowing(part, job)))

@@ -49,7 +49,7 @@ def options_of(instance: Instance, jobs: Iterable[Job]) -> dict[str, tuple[Job, 
     return found
 
 
-def as_chosen(instance: Instance, found: Plan) -> Instance:
+def as_chosen(instance: Instance, found: Iterable[PlannedJob]) -> Instance:
     """Return the instance with the alternatives that its jobs have in a plan; a job without an
     entry has its first one.
     """
@@ -62,6 +62,13 @@ def as_chosen(instance: Instance, found: Plan) -> Instance:
         for job in instance.pending
     )
     return replace(instance, pending=pending)
+
+
+def with_choice(found: Plan, instance: Instance, chosen: Instance) -> Plan:
+    """Return a plan of the instance with these chosen alternatives, as a plan of the instance."""
+    choice = {job.id: job.requirement_alternative or 0 for job in chosen.pending}
+    begins = {job.id: job.begin for job in instance.pending}
+    return replace(found, reservations=tuple(_marked(item, choice, begins) for item in found))
 
 
 def _under(instance: Instance, job: Job, number: int, opens: int) -> Job:
@@ -111,10 +118,8 @@ class _ChoiceSearch:
             self.options[job.id][choice[job.id]] if job.id in choice else job
             for job in self.instance.pending
         )
-        found = self.solve(replace(self.instance, pending=pending))
-        begins = {job.id: job.begin for job in self.instance.pending if job.id in choice}
-        entries = tuple(_marked(item, choice, begins) for item in found)
-        return replace(found, reservations=entries)
+        chosen = replace(self.instance, pending=pending)
+        return with_choice(self.solve(chosen), self.instance, chosen)
 
     def by_estimates(self) -> Plan:
         """Return the plan of a method that takes the jobs one by one."""
@@ -233,10 +238,22 @@ def _marked(item: PlannedJob, choice: Choice, begins: Mapping[str, int | None]) 
     chosen = choice.get(item.job, 0)
     if not chosen:
         return item
-    why, begin = item.waits_for, begins[item.job]
-    if why == sentence(BEGIN_TIME) and (begin is None or (item.start or begin) > begin):
-        why = f"alternative {chosen + 1} of its -R, which is not open yet"
+    why = opening_told(item.waits_for, chosen, item.start, begins[item.job])
     return replace(item, requirement_alternative=chosen, waits_for=why)
+
+
+def opening_told(why: str, chosen: int, start: int | None, begin: int | None) -> str:
+    """Return what a job under an alternative waits for: not a begin time (-b) that it lacks, but
+    the opening of the alternative.
+    """
+    if why == sentence(BEGIN_TIME) and (begin is None or (start or begin) > begin):
+        return f"{numbered(chosen)}, which is not open yet"
+    return why
+
+
+def numbered(chosen: int) -> str:
+    """Return the name of an alternative in texts, by its index."""
+    return f"alternative {chosen + 1} of its -R"
 
 
 def _start(found: Plan, job: str) -> float:

@@ -51,6 +51,7 @@ from .cycle_reservations import (
 from .events import Settings
 from .job_state import JobState, Shape, without_hosts
 from .reserved_profile import PlannedProfiles
+from .single_precision import backfill_from
 from .world import World
 
 # A cycle that is run once more at the same instant, and makes the reservations it made before.
@@ -730,8 +731,10 @@ class CycleState:
         end, left = backfill_job.expected_end(self.world.now), dict(backfill_job.backfilled_slots)
         if end is None or not left:
             return
+        now = self.world.now
+        since = backfill_from(self.instance, now, end - now)
         for reservation in self.reservations:
-            if reservation.estimate is not None and end <= reservation.estimate:
+            if reservation.estimate is not None and since <= reservation.estimate:
                 reservation.move_to_backfilled(left)
         self.reservation_table.recompute_totals(self.residual(None))
 

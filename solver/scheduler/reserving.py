@@ -144,7 +144,9 @@ class Greedy:
                 return found
             return JobReservation(state, "greedy", found.start.time)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
-        backfilled = cycle.backfilled_slots.has_any and bool(state.holding.hosts)
+        # LSF's open family recomputes a reservation in each cycle, from the slots free then.
+        remembers = cycle.backfilled_slots.has_any and not cycle.instance.params.of_lava
+        backfilled = remembers and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:
             return None
         reservation = self._reserve(cycle, state, closed, backfilled)
@@ -178,7 +180,7 @@ class Greedy:
             now,
             memory=memory,
             by_start_time=cycle.instance.params.reserve_by_starttime,
-            backfilled_slots=cycle.backfilled_slots,
+            backfilled_slots=cycle.backfilled_slots if backfilled else None,
             lava=cycle.instance.params.of_lava,
         )
 

@@ -215,6 +215,11 @@ def test_what_could_not_be_read_is_in_the_answer(lsf: Path, name: str, how: str)
         ("bsla", "echo 'The service class does not exist' >&2; exit 255"),
         ("bresources", "echo 'There is no guaranteed resource pool' >&2; exit 255"),
         ("bresources", "echo No guaranteed resource pool is configured"),
+        # Of volclava 2.2, as `make live` runs it.
+        ("bugroup", "echo 'user group: No user group defined in the system' >&2; exit 255"),
+        ("bmgroup", "echo 'host group: No host group defined in the system' >&2; exit 255"),
+        ("busers", "echo 'No user is defined in the lsb.users file' >&2; exit 255"),
+        ("brsvs", "echo 'brsvs: No reservation found' >&2; exit 255"),
         ("bresources", "printf 'Begin Limit\\nNAME = l\\nUSERS = bob\\nSLOTS = 0\\nEnd Limit\\n'"),
     ],
 )

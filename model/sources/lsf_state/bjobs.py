@@ -698,6 +698,9 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
     for name, key in _ASKED_TIMES.items():
         if found := re.search(rf"(?<=, ){name} <([^<>]*)>", text):
             setattr(job, key, reading.value(name, found[1], calendar.coming))
+    own = re.search(r"(?<=, )User Priority <([^<>]*)>", text)
+    if own and not job.priority:  # Job Priority has grown from it, if it grows
+        job.priority = reading.value("User Priority", own[1], values.whole) or 0
     found = _TASKS.search(text)
     job.slots = int(found[1]) if found else 1  # LSF says nothing of the one slot of most jobs
     if found is None and (words := _SOME_TASKS.search(text)):
