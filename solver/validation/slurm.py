@@ -142,9 +142,9 @@ def _shared_nodes(instance: Instance, plan: Plan, later: list[PlannedJob]) -> It
     """Yield pairs of future jobs with a common node at the same time, by the map's rounding."""
     text = instance.params.scheduler_parameters
     found = re.search(r"(?:^|,)\s*bf_resolution=(\d+)", text)
-    step = max(1, int(found[1])) if found else 60
+    step = int(found[1]) if found and 1 <= int(found[1]) <= 3600 else 60
     window = re.search(r"(?:^|,)\s*bf_window=(\d+)", text)
-    last = plan.now + 60 * (int(window[1]) if window else 1440)
+    last = plan.now + 60 * (int(window[1]) if window and 1 <= int(window[1]) <= 43200 else 1440)
     zero = 0
     if instance.origin is not None:
         zero = int(datetime.fromisoformat(instance.origin).timestamp())
