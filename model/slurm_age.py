@@ -42,18 +42,19 @@ class AgeFactor:
 
         The priority of a job that is submitted later is that at its submission.
         """
-        return self._part(job, now // self.period * self.period) - self._part(job, 0)
+        return self.part(job, now // self.period * self.period) - self.part(job, 0)
 
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a job grows next (seconds), None if it stays."""
-        part = self._part(job, now // self.period * self.period)
+        part = self.part(job, now // self.period * self.period)
         if part >= self.weight:
             return None
         reached = _accrues_from(job) - (-(part + 1) * self.max_age // self.weight)
         following = max(reached, now + 1)
         return -(-following // self.period) * self.period
 
-    def _part(self, job: Job, time: int) -> int:
+    def part(self, job: Job, time: int) -> int:
+        """Return the age part of the priority of a job as computed at `time` (seconds)."""
         age = min(max(0, time - _accrues_from(job)), self.max_age)
         return self.weight * age // self.max_age
 

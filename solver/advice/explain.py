@@ -49,6 +49,7 @@ from .absolute_rank import AbsoluteRank, absolute_rank
 from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
+from .multifactor_rank import MultifactorRank, multifactor_rank
 from .suggestions import Suggestion, job_text, suggest
 from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, soonest, stated_by
 
@@ -531,6 +532,8 @@ class Explanation:
     contests: tuple[LostContest, ...] = ()
     #: Rank by absolute priority, None if none decides.
     absolute: AbsoluteRank | None = None
+    #: Rank by Slurm's multifactor priority, None if none decides.
+    multifactor: MultifactorRank | None = None
     #: Conditions of the job's requirement that hold on some hosts only.
     requirement: tuple[str, ...] = ()
     #: LSF's own statements on the job, None if the instance has none.
@@ -570,6 +573,7 @@ class Explanation:
                 for contest in self.contests
             ],
             **({} if self.absolute is None else {"absolute": self.absolute.to_dict()}),
+            **({} if self.multifactor is None else {"multifactor": self.multifactor.to_dict()}),
             "obstacles": [
                 with_stamps(
                     {"from": o.first, "until": o.until, "reason": o.reason},
@@ -707,7 +711,11 @@ def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Expla
     if asked in moment.instance.pending:
         reasons = moment.waiting[asked.id].reasons
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
-        found = replace(found, absolute=absolute_rank(forecast.instance, asked))
+        found = replace(
+            found,
+            absolute=absolute_rank(forecast.instance, asked),
+            multifactor=multifactor_rank(forecast.instance, asked),
+        )
     demand = soonest(view, demands, asked)
     suggestions, tried = suggest(forecast, view, demand, found.answer)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)

@@ -144,6 +144,8 @@ def place_least(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
 
 def fits_at_all(term: TermDemand, capacity: TermCapacity) -> bool:
     """Return whether :func:`place_least` finds a placement."""
+    if term.max_slots <= term.slots:
+        return fits(term, capacity)
     return any(fits(term, capacity, slots) for slots in _sizes(term, capacity))
 
 
