@@ -121,11 +121,11 @@ def _words(text: str) -> dict[str, str]:
     return {name.strip().lower(): value.strip() for name, _, value in parts}
 
 
-def _number(given: dict[str, str], name: str, default: int, most: int = 0) -> int:
+def _number(given: dict[str, str], name: str, default: int, maximum: int = 0) -> int:
     """Return the number of a parameter by its first digits, as Slurm reads it.
 
-    most: a number of more, or of 0, is the default; 0 allows any number.
+    maximum: a number above it, or 0, is the default; 0 allows any number.
     """
     found = re.match(r"\d{1,9}", given.get(name, ""))
     number = default if found is None else int(found[0])
-    return number if not most or 1 <= number <= most else default
+    return number if not maximum or 1 <= number <= maximum else default
