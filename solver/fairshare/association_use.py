@@ -236,6 +236,8 @@ class JobPriorities:
         #: Usage of associations, None if fairshare does not move priorities.
         self.use = association_use(instance)
         self._billing = Billing(instance) if self.use else None
+        #: Jobs whose dependency has been satisfied in the simulation, as jobs that begin then.
+        self._eligible: dict[str, Job] = {}
 
     @property
     def moves(self) -> bool:
@@ -249,14 +251,22 @@ class JobPriorities:
 
     def at(self, job: Job, now: int) -> int:
         """Return the priority of a job at `now`, by the last computation of fairshare."""
-        grown = self._params.priority_at(job, now)
+        grown = self._params.priority_at(self._eligible.get(job.id, job), now)
         if self.use is None or job.has_fixed_priority:
             return grown
         return max(1, grown + self.use.moved(job))
 
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a job grows next with its age, None if it stays."""
-        return self._params.next_growth(job, now)
+        return self._params.next_growth(self._eligible.get(job.id, job), now)
+
+    def released(self, job: Job, time: int) -> None:
+        """Record that the dependency of a job is satisfied: the age of a job of Slurm counts from
+        then on.
+        """
+        if self._params.of_slurm and job.dependency:
+            begin = time if job.begin is None else max(time, job.begin)
+            self._eligible[job.id] = replace(job, begin=begin)
 
     def started(self, job: Job, allocation: Mapping[str, int], now: int, memory: float) -> None:
         """Record that a job starts on these slots with this many MB."""
