@@ -213,8 +213,10 @@ def bjobs_text(reason: Reason, *, counted: bool = False) -> str:
 
 def sentence(reason: Reason, moment: Moment = "has") -> str:
     """Return our sentence with the number at one time: ``needs 4 free slots (now 0)``."""
-    parts = tuple(moment if part is HAS else part for part in reason.parts)
-    return over([replace(reason, parts=parts)])
+    return "".join(
+        moment if part is HAS else part if isinstance(part, str) else _range([float(part)])
+        for part in reason.parts
+    )
 
 
 def over(reasons: Sequence[Reason]) -> str:

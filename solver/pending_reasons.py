@@ -243,11 +243,13 @@ def _binding_beside_slots(
     """Return the jobs, amounts and limits that leave fewer slots than are free on some
     candidate.
     """
+    whole = alternative.host_uses[0].per is Per.WHOLE
+    found = [_Binding("and no other job there")] if whole else []
+    if len(alternative.host_uses) == 1:
+        return found
     hosts = _open_candidates(demand, term, alternative, availability, points[0])
     slots = availability.min_free(SLOTS, points)[hosts]
     wanted = np.minimum(slots, term.slots)
-    whole = alternative.host_uses[0].per is Per.WHOLE
-    found = [_Binding("and no other job there")] if whole else []
     for use in alternative.host_uses[1:]:
         short: tuple[float, float] | None = None
         for held, free in uses_and_min_free(availability, use, points):

@@ -377,6 +377,8 @@ class Demand:
         """Return the duration from a start at this second; -t or its reservation may end the job
         earlier.
         """
+        if self.killed is None and self.calendar is None:
+            return self.duration
         closes = None if self.calendar is None else self.calendar.ends_run(start)
         end = min((time for time in (self.killed, closes) if time is not None), default=None)
         if end is None:

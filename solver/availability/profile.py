@@ -271,12 +271,10 @@ def stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int
 
 
 def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> FloatArray:
-    """Return the slots that a use allows on each host, [H]."""
+    """Return the slots that a use allows on each host, [H]; a fraction of a slot is none."""
     free = free + SLACK
     if use.per is Per.SLOT:
-        if held != 1.0:
-            free /= held
-        return np.floor(free, out=free)
+        return free if held == 1.0 else free / held
     if use.per is Per.WHOLE:
         return np.where(free >= capacity, capacity, 0.0)
     return np.where(free >= held, float(UNBOUND), 0.0)
@@ -324,15 +322,14 @@ def _slots_taken(table: ResourceTable, alternative: Alternative) -> list[int]:
     return [index for index in table.slot_indices if index in taken]
 
 
-#: Number of hosts from which a use is stored in arrays, not row by row.
-MANY_HOSTS = 8
-
-
 class Profile:
     """Availability of every host resource and pool over time.
 
     Build it with running jobs through :meth:`allocate`; planned jobs are added by the same call.
     """
+
+    #: Number of hosts from which a use is stored in arrays, not row by row.
+    many_hosts = 8
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         self.table = table
@@ -401,7 +398,7 @@ class Profile:
         usage = self._usage(use.index)
         capacity, per = self.table.host_resources[use.index].capacity, use.per
         amount = constant_amount(use)
-        many = len(allocation) >= MANY_HOSTS
+        many = len(allocation) >= self.many_hosts
         if many and amount is not None and per is not Per.JOB and start < end:
             hosts = np.fromiter(allocation, np.int64, len(allocation))
             if per is Per.SLOT:
@@ -543,7 +540,7 @@ class Profile:
         usage = self._host_usage.get(index)
         if usage is None:
             return capacity
-        return capacity - usage.most(points[0], points[-1], self.now)
+        return capacity - usage.most(points, self.now)
 
     def min_free_on(self, index: int, points: Sequence[int], some: IntArray) -> FloatArray:
         """Return :meth:`min_free` of some hosts, in their order."""
@@ -557,7 +554,7 @@ class Profile:
             return min(pool.left(free, free_of) for free, free_of in each)
         if usage is None:
             return pool.capacity
-        return pool.capacity - float(usage.most(points[0], points[-1], self.now)[0])
+        return pool.capacity - float(usage.most(points, self.now)[0])
 
     def _of_pool(self, index: int, at: int) -> float:
         """Return the available part of the capacity of a pool at an instant."""

@@ -8,6 +8,7 @@ views, and plans in it.
 from __future__ import annotations
 
 import bisect
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -102,7 +103,7 @@ class FreeNow:
         known = self._open.get(id(candidates))
         if known is None or self._taken >= known[2]:
             some = candidates if known is None else known[1]
-            some = some[self.host(SLOTS)[some] > 0]
+            some = some[self.host(SLOTS).take(some) > 0]
             if len(self._open) >= _MAX_ORDERS:
                 self._open.clear()
             known = self._open[id(candidates)] = candidates, some, self._taken + _STARTS_BETWEEN
@@ -293,8 +294,9 @@ def parts_of(
         if use.per is Per.JOB:
             yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
             continue
-        capacity = table.host_resources[use.index].capacity
-        times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
+        times = slots if use.per is Per.SLOT else ones
+        if use.per is Per.WHOLE:
+            times = table.host_resources[use.index].capacity[hosts]
         yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
     whole = np.array(sorted(whole_hosts), dtype=np.int64)
     for use in alternative.host_uses if whole.size else ():
@@ -347,7 +349,7 @@ class Residual:
         held = self.held.hosts.get(index)
         if held is not None:
             amounts = amounts - held
-        if index == self.table.unreserved and self.blocked is not None:
+        if self.blocked is not None and index == self.table.unreserved:
             amounts = amounts - self.blocked
         return amounts
 
@@ -379,9 +381,9 @@ class Residual:
         """Return :meth:`min_free` of some hosts, in their order."""
         if index == self.table.unreserved and self.blocked is not None:
             return self.min_free(index, points)[some]
-        amounts = self.free_now.host(index)[some]
+        amounts = self.free_now.host(index).take(some)
         held = self.held.hosts.get(index)
-        return amounts if held is None else amounts - held[some]
+        return amounts if held is None else amounts - held.take(some)
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the free amount of a pool at `points`, which must be now."""
@@ -439,8 +441,66 @@ Hold = tuple[Alternative, Allocation, Iterable[int]]
 REPORTED = -2
 
 
+class FinishTimes:
+    """The expected finish of each job by number, FOREVER if never, and these instants in order."""
+
+    __slots__ = ("_counts", "_instants", "of")
+
+    def __init__(self) -> None:
+        #: FinishTimes by job; change them by the methods.
+        self.of: dict[int, int] = {}
+        #: Number of jobs with each finish.
+        self._counts: dict[int, int] = {}
+        #: The finishes, rising, without repetition.
+        self._instants: list[int] = []
+
+    def copy(self) -> FinishTimes:
+        """Return an independent copy."""
+        twin = FinishTimes()
+        twin.of, twin._counts = dict(self.of), dict(self._counts)
+        twin._instants = list(self._instants)
+        return twin
+
+    def add_all(self, finishes: Mapping[int, int]) -> None:
+        """Add jobs that have no finish yet."""
+        self.of.update(finishes)
+        self._counts = Counter(self.of.values())
+        self._instants = sorted(self._counts)
+
+    def put(self, job: int, finish: int) -> None:
+        """Set the finish of a job."""
+        self.remove(job)
+        self.of[job] = finish
+        count = self._counts.get(finish, 0)
+        self._counts[finish] = count + 1
+        if not count:
+            bisect.insort(self._instants, finish)
+
+    def remove(self, job: int) -> int | None:
+        """Remove a job and return its finish, None if it had none."""
+        finish = self.of.pop(job, None)
+        if finish is not None:
+            self._counts[finish] -= 1
+            if not self._counts[finish]:
+                del self._counts[finish]
+                del self._instants[bisect.bisect_left(self._instants, finish)]
+        return finish
+
+    def after(self, now: int, without: Collection[int] = ()) -> list[int]:
+        """Return the known instants after now, rising; without: jobs to be ignored."""
+        first = bisect.bisect_right(self._instants, now)
+        found = self._instants[first : bisect.bisect_left(self._instants, FOREVER)]
+        if not without:
+            return found
+        gone = Counter(self.of[job] for job in without if job in self.of)
+        return [time for time in found if self._counts[time] > gone[time]]
+
+
 class RunningProfile(Profile):
     """Running jobs by number: current use, and the expected finish of each."""
+
+    #: Its rows are in arrays anyway.
+    many_hosts = 1
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         super().__init__(table, now)
@@ -451,7 +511,7 @@ class RunningProfile(Profile):
         #: Parts of that use that fall over time.
         self.falls = FallingUse()
         #: Finish of the jobs whose use ends at a known time, or never.
-        self.finish: dict[int, int] = {}
+        self.finish = FinishTimes()
         #: Time at which each host took its last job, [H]. The profile of :meth:`copy` begins now,
         #: and is valid until the next job ends. A suspended job keeps its amounts, and its finish
         #: is unknown; a preempted job keeps all but its slots, and no profile counts it.
@@ -534,7 +594,7 @@ class RunningProfile(Profile):
         else:
             self.free_now.give(parts)
             self.falls.remove(job)
-        self._leave(job)
+        self._leave(job, parts)
 
     def advance(self, now: int) -> None:
         """Update decaying amounts to their values at `now` (RSV-02)."""
@@ -568,7 +628,7 @@ class RunningProfile(Profile):
         self._owner = job
         for alternative, allocation, whole_hosts in holds:
             self.allocate(alternative, allocation, start, finish, whole_hosts=whole_hosts)
-        self.finish[job] = FOREVER if finish is None else finish
+        self.finish.put(job, FOREVER if finish is None else finish)
 
     def enter_rows(
         self,
@@ -590,12 +650,20 @@ class RunningProfile(Profile):
             self.free_now.add(index, where, -amounts)
         usage.enter(owners, where, begin, end, amounts)
 
-    def _leave(self, job: int) -> None:
-        # A job is in few of many pools: pools without a row of the job cost no call.
-        for usage in map(_running, (*self._host_usage.values(), *self._pool_usage.values())):
+    def _leave(self, job: int, parts: Sequence[HeldPart] | None = None) -> None:
+        """Remove the rows of a job; parts: its uses, None if they are not known."""
+        if parts is None:
+            usages = [*self._host_usage.values(), *self._pool_usage.values()]
+        else:  # A job is in few of many pools.
+            of = {(part.pool, part.index): part for part in parts}
+            found = (
+                (self._pool_usage if pool else self._host_usage).get(index) for pool, index in of
+            )
+            usages = [usage for usage in found if usage is not None]
+        for usage in map(_running, usages):
             if usage.holds_for(job):
                 usage.remove(job)
-        self.finish.pop(job, None)
+        self.finish.remove(job)
 
     def copy(self, without: Collection[int] = ()) -> Profile:
         """Return a profile of the running jobs for planning; without: jobs to be ignored."""
@@ -603,11 +671,7 @@ class RunningProfile(Profile):
             {index: _running(usage).copy(without) for index, usage in of.items()}
             for of in (self._host_usage, self._pool_usage)
         )
-        finishes = self._after_now(
-            np.array([f for job, f in self.finish.items() if job not in without], dtype=np.int64)
-            if without
-            else np.fromiter(self.finish.values(), np.int64, len(self.finish))
-        )
+        finishes = self.finish.after(self.now, without)
         usages = [*map(_running, (*self._host_usage.values(), *self._pool_usage.values()))]
         ends = list(finishes)
         if not all(usage.ends_with_jobs for usage in usages):
@@ -632,7 +696,7 @@ class RunningProfile(Profile):
         """
         twin = RunningProfile(self.table, now)
         twin.free_now = self.free_now.copy()
-        twin.finish = dict(self.finish)
+        twin.finish = self.finish.copy()
         twin._host_usage = {i: _running(u).twin() for i, u in self._host_usage.items()}
         twin._pool_usage = {i: _running(u).twin() for i, u in self._pool_usage.items()}
         twin._last_begins()
@@ -642,8 +706,9 @@ class RunningProfile(Profile):
         """Change the number of a job to an unused one."""
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
             _running(usage).renumber(job, number)
-        if job in self.finish:
-            self.finish[number] = self.finish.pop(job)
+        finish = self.finish.remove(job)
+        if finish is not None:
+            self.finish.put(number, finish)
 
     def _last_begins(self) -> None:
         """Bring when each host took its last job up to the rows of slots."""
@@ -668,9 +733,14 @@ class RunningProfile(Profile):
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
 
-    def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (finish, host, slots) of the running jobs with a known end, by rising finish."""
-        return self._ascending(SLOTS)
+    def slots_by_finish(
+        self, first: int = 0, before: int | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (finish, host, slots) of the running jobs with a known end, by rising finish.
+
+        first, before: only these entries, counted in this order.
+        """
+        return self._ascending(SLOTS, first, before)
 
     def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Return slots_by_finish without jobs in advance reservations."""
@@ -721,11 +791,13 @@ class RunningProfile(Profile):
         yield from self._host_usage.values()
         yield from self._pool_usage.values()
 
-    def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
+    def _ascending(
+        self, index: int, first: int = 0, before: int | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
         usage = self._host_usage.get(index)
         if usage is None:
             return (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return _running(usage).by_finish()
+        return _running(usage).by_finish(first, before)
 
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)

@@ -493,15 +493,20 @@ def place_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> Allocat
 
 
 def fits_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
-    """Return whether :func:`place_plain` finds a placement."""
-    caps = capacity.caps[term.candidates]
-    if term.one_host or term.ptile is None:
+    """Return whether :func:`place_plain` finds a placement.
+
+    Of blocks, the rest that the hosts with a whole one leave has to fit on one other host.
+    """
+    caps, blocks = capacity.caps, term.ptile
+    if len(term.candidates) != len(caps):  # In any other case the order makes no difference.
+        caps = caps[term.candidates]
+        blocks = None if blocks is None else blocks[term.candidates]
+    if term.one_host or blocks is None:
         most = caps.max(initial=0) if term.one_host else caps.sum()
         return bool(most >= slots)
-    blocks = term.ptile[term.candidates]
-    if int(np.minimum(caps, blocks).sum()) < slots:
-        return False
-    return place_plain(term, capacity, slots) is not None
+    whole = caps >= blocks
+    rest = slots - int(blocks[whole].sum())
+    return rest <= 0 or bool((caps[~whole] >= rest).any())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ used. A rule that no demand can express is reported, and nothing that it touches
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -25,6 +25,7 @@ from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
+from .. import alike
 from ..availability.demand import Calendar, Demand, Floor, TermDemand
 from ..availability.resources import BoolArray, IntArray
 from ..fairshare.priority_order import Admission, admissions
@@ -182,9 +183,10 @@ def unsupported_rules(
     asked: dict[str, Job | None] = {}
     sharing = GpuSharing(resolver)
     of_class: tuple[str, ...] = ()
+    of_kind: dict[Hashable, tuple[str, ...]] = {}
     for job, first in classes(instance.pending if jobs is None else jobs):
         if job is first:
-            of_class = tuple(_of(job, resolver))
+            of_class = _of_kind(job, resolver, of_kind)
         if job is first or first.id in sharing.asked:
             sharing.see((job,))
         if job.queue in inactive:
@@ -212,12 +214,14 @@ def unsupported_rules(
 
 def _held_by_alternative(instance: Instance, resolver: Resolver) -> tuple[str, ...]:
     """Return the running jobs of which the alternative, and so what they reserve, is unknown."""
-    found: list[str] = []
-    for run in instance.running:
+    unsure = set()
+    for key, run in {alike.merged(run.job): run for run in instance.running}.items():
         with suppress(InputError):
             if resolver.holds_by_alternative(run.job):
-                found.append(run.job.id)
-    return tuple(found)
+                unsure.add(key)
+    if not unsure:
+        return ()
+    return tuple(run.job.id for run in instance.running if alike.merged(run.job) in unsure)
 
 
 def unheeded_by_the_loop(
@@ -244,6 +248,25 @@ def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission,
     if len(jobs) + len(instance.future) > MAX_JOBS:
         found = tuple(replace(item, jobs=None) for item in found)
     return (*found, *remarks(instance))
+
+
+def _of_kind(
+    job: Job, resolver: Resolver, known: dict[Hashable, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return omissions of one job; known: those of jobs that ask for the same, extended.
+
+    Service classes decide by more than what a job asks for.
+    """
+    if job.service_class or resolver.instance.service_classes:
+        return tuple(_of(job, resolver))
+    try:
+        key = job.unheeded, resolver.asked(job)
+        if key not in known:
+            known[key] = tuple(_of(job, resolver))
+        return known[key]
+    # A field is a list instead of a tuple: the job is not compared with others.
+    except TypeError:
+        return tuple(_of(job, resolver))
 
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:

@@ -24,7 +24,7 @@ from ..placement.holding import full_allocation
 from .cycle_reservations import BackfillRows
 from .cycle_state import CycleState
 from .job_state import JobState
-from .single_precision import backfill_from
+from .single_precision import backfill_from, backfill_from_each
 
 
 def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
@@ -107,9 +107,8 @@ class _FailedBackfills:
     def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
         """Return a mask of the jobs that cannot start, by their kinds (:meth:`ShapeTable.kind`)."""
         world = self._cycle.world
-        known, place = np.unique(limits, return_inverse=True)
-        ends = [backfill_from(world.instance, world.now, int(limit)) for limit in known]
-        holders = (len(self._ends) - np.searchsorted(self._ends, ends))[place]
+        until = backfill_from_each(world.instance, world.now, limits)
+        holders = len(self._ends) - np.searchsorted(self._ends, until)
         return np.asarray((holders <= self._failed[numbers]) | (self._least[numbers] > self.free))
 
 

@@ -54,6 +54,10 @@ from .reserved_profile import PlannedProfiles
 from .single_precision import backfill_from
 from .world import World
 
+#: Number of jobs with a future allocation up to which it costs more to record windows without
+#: enough free slots than it saves.
+FEW_PLANNED = 8
+
 # A cycle that is run once more at the same instant, and makes the reservations it made before.
 #
 # Jobs that start late in a cycle may move what was reserved before them, so a plan runs the cycle
@@ -184,7 +188,9 @@ class CycleState:
         #: Reservations of pending jobs in the cycle.
         self.reservation_table = CycleReservations()
         #: The profile of future amounts with the planned allocations.
-        self.planned = PlannedProfiles(world, eligibility, self.reservation_table)
+        self.planned = PlannedProfiles(
+            *(world, eligibility, self.reservation_table), records_full=settings.top > FEW_PLANNED
+        )
         self.record = CycleRecord(self.instance.now)
         #: Jobs with reservations that may expire.
         self.reservation_timers: dict[int, JobState] = {}
@@ -519,7 +525,8 @@ class CycleState:
         view = self.residual(closed, state)
         held = (rows or self.backfill_rows()).held(state, until)
         if any(item.is_partly_protected for item in self.other_reservations(state)):
-            held.add_hosts(SLOTS, self.planned.slots_needed_before(until, state), view.hosts)
+            needed = self.planned.slots_needed_before(until, state)
+            held.hosts[SLOTS] = held.hosts.get(SLOTS, 0.0) + needed
         view.held = held
         return view
 
@@ -556,8 +563,10 @@ class CycleState:
             term = replace(term, max_slots=max(most, term.slots))
         if len(term.candidates) > FEW_HOSTS:
             term = replace(term, candidates=residual.free_now.with_slots(term.candidates))
-        if (start := _start_on_first(demand, term, residual)) is not None:
-            return start
+        # On few hosts it would cost as much as a look at all of them.
+        first = _start_on_first(demand, term, residual) if residual.hosts > FEW_HOSTS else None
+        if first is not None:
+            return first
         if residual.most_slots() < shape.min_free_slots:
             return None
         for number, alternative in enumerate(term.alternatives):

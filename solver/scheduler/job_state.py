@@ -508,8 +508,9 @@ class JobState:
         """Return when -t or the end of an advance reservation kills a run from `start`; None if
         never.
         """
-        closes = None if self.reserved is None else self.reserved.ends_run(start)
-        return ended_by_deadline(self.job, closes)
+        if self.reserved is None:
+            return self.job.deadline
+        return ended_by_deadline(self.job, self.reserved.ends_run(start))
 
     def expected_end(self, now: int) -> int | None:
         """Return the expected end; the next second for a job beyond its limit."""
@@ -585,8 +586,7 @@ class EndedJobs:
         row = len(self)
         if _is_plain(state):
             for term in state.terms:
-                for host, slots in term.items():
-                    self._pieces.append(host, slots)
+                self._pieces.extend(term.items())
         else:
             terms = [list(term.items()) for term in state.terms]
             stretches = [[begin, end, list(w.items())] for begin, end, w in state.past_allocations]

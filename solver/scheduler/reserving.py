@@ -14,7 +14,7 @@ import numpy as np
 from ...model.plan import PlannedJob
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import SLACK
-from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, IntArray
+from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray
 from ..availability.running_profile import Residual, RunningProfile
 from ..availability.usage import FOREVER
 from ..pending_reasons import hosts_concerned, reason_and_shortage
@@ -260,7 +260,7 @@ def _of_group(
     """
     backfilled: Allocation = {}
     wanted = demand.slots
-    for host in state.holding.hosts:
+    for host in state.holding.hosts if backfilled_before.any() else ():
         part = int(backfilled_before[host]) if group[host] else 0
         part = part if demand.exclusive else min(part, wanted)
         if part > 0:
@@ -359,6 +359,8 @@ def _first_host(
 
 
 def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
+    if sum(slots.values()) <= most:
+        return slots
     kept: dict[int, int] = {}
     for host, count in slots.items():
         part = min(count, most)
@@ -402,10 +404,9 @@ def _estimate(
     missing = demand.slots - sum(reservation.slots.values())
     slots_at: int | None = now
     if missing > 0:
-        ends = running.slots_by_finish()
-        slots_at = _when(ends, group, float(missing))
+        slots_at = _when(running, group, float(missing))
         if slots_at is None and lava:
-            finish, host, _ = ends
+            finish, host, _ = running.slots_by_finish()
             inside = np.flatnonzero(group[host])
             slots_at = int(finish[inside[-1]]) if inside.size else None
     memory_at: int | None = now
@@ -454,27 +455,26 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
 
 
 #: Number of ends of running jobs that are examined first.
-_FIRST_ENDS = 1024
+_FIRST_ENDS = 256
 
 
-def _when(
-    ends: tuple[IntArray, IntArray, FloatArray], group: BoolArray, needed: float
-) -> int | None:
+def _when(running: RunningProfile, group: BoolArray, needed: float) -> int | None:
     """Return the end of a running job at which the slots freed on a group of hosts reach the need.
 
-    ends: ends, hosts and slots, ascending; examined in parts, since few may be enough.
+    The ends are examined in parts, since few may be enough.
     """
-    finish, host, slots = ends
     low, high, freed = 0, _FIRST_ENDS, 0.0
-    while low < len(finish):
-        inside = low + np.flatnonzero(group[host[low:high]])
+    while True:
+        finish, host, slots = running.slots_by_finish(low, high)
+        if not finish.size:
+            return None
+        inside = np.flatnonzero(group[host])
         sums = freed + np.cumsum(slots[inside])
         position = int(np.searchsorted(sums, needed))
         if position < len(inside):
             return int(finish[inside[position]])
         freed = float(sums[-1]) if len(sums) else freed
         low, high = high, high * 4
-    return None
 
 
 def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:

@@ -478,7 +478,7 @@ class Session:
                     world.end(running, at)
                     self._only_submissions = False
                     any_event = True
-            elif world.running_profile.finish.get(number, FOREVER) <= at:
+            elif world.running_profile.finish.of.get(number, FOREVER) <= at:
                 world.overdue(running, time)
                 self._only_submissions = False
                 any_event = True

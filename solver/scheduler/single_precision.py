@@ -12,7 +12,21 @@ from datetime import datetime
 import numpy as np
 
 from ...model.instance import Instance
+from ..availability.resources import IntArray
 from ..fairshare.queue_order import UNLIMITED
+
+
+def _is_exact(instance: Instance) -> bool:
+    """Return whether instants are compared to the second."""
+    return not instance.params.of_lava or instance.origin is None
+
+
+def backfill_from_each(instance: Instance, now: int, limits: IntArray) -> IntArray:
+    """Return :func:`backfill_from` for each of many limits, of which few differ."""
+    if _is_exact(instance):
+        return now + limits
+    known, place = np.unique(limits, return_inverse=True)
+    return np.array([backfill_from(instance, now, int(limit)) for limit in known])[place]
 
 
 def backfill_from(instance: Instance, now: int, limit: int) -> int:
@@ -20,8 +34,9 @@ def backfill_from(instance: Instance, now: int, limit: int) -> int:
 
     It is the end of the job, but for the open family whose instance has an origin.
     """
-    if not instance.params.of_lava or instance.origin is None or limit >= UNLIMITED:
+    if _is_exact(instance) or limit >= UNLIMITED:
         return now + limit
+    assert instance.origin is not None
     zero = int(datetime.fromisoformat(instance.origin).timestamp())
     end = np.float32(np.float32(zero + now) + np.float32(limit))
     below = np.nextafter(end, np.float32(-np.inf))

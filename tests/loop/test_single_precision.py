@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from loop_lab import cluster, host, instance, job, run, running
 from slotwise import Params, Queue
-from slotwise.solver.scheduler.single_precision import backfill_from
+from slotwise.solver.fairshare.queue_order import UNLIMITED
+from slotwise.solver.scheduler.single_precision import backfill_from, backfill_from_each
 
 ZERO = 1_795_791_877
 ORIGIN = datetime.fromtimestamp(ZERO, UTC).isoformat()
@@ -27,6 +28,13 @@ def test_the_estimate_is_the_first_that_mbatchd_takes() -> None:
             end = np.float32(np.float32(ZERO + now) + np.float32(limit))
             found = ZERO + backfill_from(problem, now, limit)
             assert np.float32(found) >= end > np.float32(found - 1), (now, limit)
+
+
+def test_many_limits_at_once_are_each_of_them() -> None:
+    limits = np.array([60, 3600, 60, UNLIMITED, 119])
+    for problem in (LAVA, replace(LAVA, origin=ORIGIN)):
+        each = [backfill_from(problem, 26, limit) for limit in limits.tolist()]
+        assert backfill_from_each(problem, 26, limits).tolist() == each
 
 
 def test_others_end_when_they_end() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -337,6 +338,21 @@ def test_plain_terms(keywords: dict[str, object], slots: int, expected: Allocati
     assert place_plain(term, capacity, slots) == place(term, capacity) == expected
     assert fits_plain(term, capacity, slots) == fits(term, capacity) == (expected is not None)
     assert expected is None or valid(term, capacity, expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whether_a_plain_term_fits_is_whether_it_is_placed(seed: int) -> None:
+    """Also with blocks that differ from host to host, and with some hosts as candidates."""
+    rng = random.Random(seed)
+    for _ in range(100):
+        count = rng.randint(1, 6)
+        order = rng.sample(range(count), rng.randint(1, count))
+        caps = [rng.randint(0, 4) if host in order else 0 for host in range(count)]
+        term, capacity = case(caps, rng.randint(1, 9), order=order)
+        if rng.random() < 0.7:
+            term = replace(term, ptile=ints([rng.randint(1, 4) for _ in caps]))
+        placed = place_plain(term, capacity, term.slots)
+        assert fits_plain(term, capacity, term.slots) == (placed is not None)
 
 
 def test_no_slot_anywhere() -> None:
