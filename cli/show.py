@@ -37,6 +37,7 @@ VIEWS: dict[str, Sequence[str]] = {
     "bsla": "",
     "bugroup": "lr",
     "busers": "",
+    "sshare": "l",
 }
 #: Views of jobs, hosts, users and limits show the state after the cycle, other views the state
 #: before.
@@ -47,7 +48,7 @@ AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
 class Switches:
     """The switches of LSF's commands; VIEWS says which of them mean something to a view."""
 
-    long: bool = option(False, "All of each; bugroup: shares.", "-l")
+    long: bool = option(False, "All of each; bugroup: shares; sshare: LevelFS.", "-l")
     recursive: bool = option(
         False, "bjobs: running jobs. Else share accounts of every level.", "-r"
     )
@@ -220,7 +221,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import guarantees, hosts, job_groups, limits, queues, reservations, users
+    from .views import guarantees, hosts, job_groups, limits, queues, reservations, shares, users
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -238,6 +239,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "brsvs": reservations.brsvs,
         "bugroup": users.bugroup,
         "busers": users.busers,
+        "sshare": shares.sshare,
     }[view]
     return render(moment, asked, format)
 
@@ -299,7 +301,7 @@ SLURM_VIEWS = {
     "partitions": "bqueues", "reservations": "brsvs", "sacct": "bhist",
 }  # fmt: skip
 #: Other commands of Slurm, and the nearest view.
-_NEAREST_VIEWS = {"sprio": "bjobs", "sshare": "bhpart", "scontrol": "bjobs", "sstat": "bjobs"}
+_NEAREST_VIEWS = {"sprio": "bjobs", "scontrol": "bjobs", "sstat": "bjobs"}
 
 
 def _check_view(view: str, switches: list[str]) -> None:
@@ -333,6 +335,12 @@ def _ids(jobs: Sequence[Job]) -> list[str]:
     )
 
 
+def _accounts(instance: Instance) -> list[str]:
+    """Return the accounts and users of Slurm's accounting."""
+    items = instance.associations
+    return list(dict.fromkeys([*(i.account for i in items), *(i.user for i in items if i.user)]))
+
+
 def _names(
     instance: Instance, view: str, names: list[str], *, shared: bool, guarantees: bool = False
 ) -> tuple[str, ...]:
@@ -356,6 +364,7 @@ def _names(
         "bsla": ("service class", [item.name for item in instance.service_classes]),
         "bugroup": ("user group", [group.name for group in instance.groups]),
         "busers": ("user", known_users(instance)),
+        "sshare": ("account or user", _accounts(instance)),
     }
     kind, choices = known[view]
     if guarantees:

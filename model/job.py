@@ -67,6 +67,8 @@ class Job:
     deadline: Annotated[int | None, Fact("instant")] = None
     #: Job priority (-sp).
     priority: Annotated[int, Fact("whole")] = 0
+    #: Whether an administrator has set the priority, so that it does not change (Slurm).
+    has_fixed_priority: Annotated[bool, Fact("boolean", "fixed_priority")] = False
     #: Weight in the weighted objective.
     weight: Annotated[float, Fact("amount")] = 1.0
     #: Project (-P).

@@ -15,7 +15,18 @@ from ..model.job import Job
 
 #: Fields of identity, position in the dispatch order, account and objective.
 _OF_ITSELF = frozenset(
-    {"submit", "queued_as", "priority", "aps", "weight", "group", "name", "requeued", "unheeded"}
+    {
+        "submit",
+        "queued_as",
+        "priority",
+        "has_fixed_priority",
+        "aps",
+        "weight",
+        "group",
+        "name",
+        "requeued",
+        "unheeded",
+    }
 )
 #: Fields that determine start and run time, but neither hosts nor amounts.
 _TIMES = frozenset(

@@ -57,6 +57,7 @@ def to_document(instance: Instance) -> Plain:
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
         "share_usage": [plain(item, {"stamp": instance.now}) for item in instance.share_usage],
         "pool_usage": [plain(item, {"stamp": instance.now}) for item in instance.pool_usage],
+        "associations": list(map(plain, instance.associations)),
         "held": list(map(plain, instance.held)),
         "borrowed": [
             plain(item) | {"slots": allocation_text(item.slots)} for item in instance.borrowed

@@ -52,6 +52,7 @@ from ..instance import (
 from ..job import Application, HostRequest, Job, JobGroup, RunningJob
 from ..omissions import SCOPE, Change, Omission
 from ..service_class import GuaranteedPool, ServiceClass
+from ..slurm_fairshare import Association
 from . import document as d
 from . import fields as f
 from . import text
@@ -401,6 +402,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     AdvanceReservation: d.ReservationEntry,
     ShareUsage: d.ShareUsageEntry,
     PoolUsage: d.PoolUsageEntry,
+    Association: d.AssociationEntry,
     HeldHosts: d.HeldEntry,
     BorrowedSlots: d.BackfilledEntry,
     SaidByLsf: d.SaidEntry,

@@ -33,7 +33,7 @@ from ..availability.profile import Profile
 from ..availability.usage import FOREVER
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
-from ..optimal.alternatives import numbered, opening_told
+from ..optimal.alternatives import numbered, opening_reason
 from ..outlook.records import JobOutlook
 from ..pending_reasons import (
     NOTHING_SHORT,
@@ -49,8 +49,9 @@ from .absolute_rank import AbsoluteRank, absolute_rank
 from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
+from .multifactor_rank import MultifactorRank, multifactor_rank
 from .suggestions import Suggestion, job_text, suggest
-from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, soonest, stated_by
+from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, earliest_demand, stated_by
 
 if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
@@ -531,6 +532,8 @@ class Explanation:
     contests: tuple[LostContest, ...] = ()
     #: Rank by absolute priority, None if none decides.
     absolute: AbsoluteRank | None = None
+    #: Rank by Slurm's multifactor priority, None if none decides.
+    multifactor: MultifactorRank | None = None
     #: Conditions of the job's requirement that hold on some hosts only.
     requirement: tuple[str, ...] = ()
     #: LSF's own statements on the job, None if the instance has none.
@@ -570,6 +573,7 @@ class Explanation:
                 for contest in self.contests
             ],
             **({} if self.absolute is None else {"absolute": self.absolute.to_dict()}),
+            **({} if self.multifactor is None else {"multifactor": self.multifactor.to_dict()}),
             "obstacles": [
                 with_stamps(
                     {"from": o.first, "until": o.until, "reason": o.reason},
@@ -707,8 +711,12 @@ def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Expla
     if asked in moment.instance.pending:
         reasons = moment.waiting[asked.id].reasons
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
-        found = replace(found, absolute=absolute_rank(forecast.instance, asked))
-    demand = soonest(view, demands, asked)
+        found = replace(
+            found,
+            absolute=absolute_rank(forecast.instance, asked),
+            multifactor=multifactor_rank(forecast.instance, asked),
+        )
+    demand = earliest_demand(view, demands, asked)
     suggestions, tried = suggest(forecast, view, demand, found.answer)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
 
@@ -723,8 +731,8 @@ def _under_one(
         yield Obstacle(found.now, found.answer.start, f"{name}: {demand.impossible}", 1)
         return
     for row in _obstacles(forecast, view, demand, found):
-        told = opening_told(row.reason, chosen, row.until, asked.begin)
-        yield replace(row, reason=told if told != row.reason else f"{name}: {row.reason}")
+        reason = opening_reason(row.reason, chosen, row.until, asked.begin)
+        yield replace(row, reason=reason if reason != row.reason else f"{name}: {row.reason}")
 
 
 def _obstacles(

@@ -15,7 +15,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, distinct
 from ...model.configuration import Limit, Queue, Scope, User
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
@@ -280,11 +280,12 @@ class ResourceTable:
                 self._arrays.setdefault(array, most)
         slots = np.array([host.slots for host in hosts], dtype=float)
         self._add_host("slots", slots, "free slots", Pending.HOST_FULL)
-        named = {name for host in hosts for name in host.amounts} - GPU_NAMES
-        for name in sorted(named, key=_builtin_first):
+        named = {name for amounts in distinct(host.amounts for host in hosts) for name in amounts}
+        for name in sorted(named - GPU_NAMES, key=_builtin_first):
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
-        self._add_gpus()
+        if named & GPU_NAMES:
+            self._add_gpus()
         self._add_units()
         if any(item.users for item in self.instance.advance_reservations):
             reason = "advance reservation of slots"

@@ -103,7 +103,7 @@ class FreeNow:
         known = self._open.get(id(candidates))
         if known is None or self._taken >= known[2]:
             some = candidates if known is None else known[1]
-            some = some[self.host(SLOTS)[some] > 0]
+            some = some[self.host(SLOTS).take(some) > 0]
             if len(self._open) >= _MAX_ORDERS:
                 self._open.clear()
             known = self._open[id(candidates)] = candidates, some, self._taken + _STARTS_BETWEEN
@@ -381,9 +381,9 @@ class Residual:
         """Return :meth:`min_free` of some hosts, in their order."""
         if index == self.table.unreserved and self.blocked is not None:
             return self.min_free(index, points)[some]
-        amounts = self.free_now.host(index)[some]
+        amounts = self.free_now.host(index).take(some)
         held = self.held.hosts.get(index)
-        return amounts if held is None else amounts - held[some]
+        return amounts if held is None else amounts - held.take(some)
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the free amount of a pool at `points`, which must be now."""

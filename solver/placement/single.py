@@ -43,8 +43,8 @@ def place(term: TermDemand, capacity: TermCapacity, slots: int | None = None) ->
     return min(placed, key=lambda found: len(units_of(term, found)), default=None)
 
 
-#: Number of hosts that are examined first, at least, and per slot.
-_FIRST_HOSTS, _PER_SLOT = 64, 2
+#: Number of hosts that are examined first: at least, per slot, and of so many candidates one.
+_FIRST_HOSTS, _PER_SLOT, _ONE_OF = 64, 2, 8
 
 
 def first_part(term: TermDemand) -> TermDemand | None:
@@ -53,7 +53,7 @@ def first_part(term: TermDemand) -> TermDemand | None:
     A plain placement there (:func:`place_on_first`) is that on all candidates: a later host is
     taken only if the earlier ones do not suffice.
     """
-    some = max(_FIRST_HOSTS, _PER_SLOT * term.slots)
+    some = max(_FIRST_HOSTS, _PER_SLOT * term.slots, len(term.candidates) // _ONE_OF)
     enough = takes_first_hosts(term) and term.max_slots <= term.slots
     if not enough or len(term.candidates) < 2 * some:
         return None

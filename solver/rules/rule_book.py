@@ -25,6 +25,7 @@ from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
+from .. import alike
 from ..availability.demand import Calendar, Demand, Floor, TermDemand
 from ..availability.resources import BoolArray, IntArray
 from ..fairshare.priority_order import Admission, admissions
@@ -213,12 +214,14 @@ def unsupported_rules(
 
 def _held_by_alternative(instance: Instance, resolver: Resolver) -> tuple[str, ...]:
     """Return the running jobs of which the alternative, and so what they reserve, is unknown."""
-    found: list[str] = []
-    for run in instance.running:
+    unsure = set()
+    for key, run in {alike.merged(run.job): run for run in instance.running}.items():
         with suppress(InputError):
             if resolver.holds_by_alternative(run.job):
-                found.append(run.job.id)
-    return tuple(found)
+                unsure.add(key)
+    if not unsure:
+        return ()
+    return tuple(run.job.id for run in instance.running if alike.merged(run.job) in unsure)
 
 
 def unheeded_by_the_loop(

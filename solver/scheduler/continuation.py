@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from ...model.compact import no_collection
 from ...model.display import WrittenTimes
 from ...model.duration import expected_finish
 from ...model.instance import Instance
@@ -538,8 +539,9 @@ def run_as_configured(
     if until and not session.cycle.preempts:  # A job that has just started may be preempted.
         session.cycle.wanted = until
     with suppress(OutOfTime):
-        session.begin(pending_only=True)
-        session.run_until_stable()
+        with no_collection():
+            session.begin(pending_only=True)
+            session.run_until_stable()
         estimates = _expected(session)
         waiting = {job for job in waiting if session.world.states.get(job).start is None}
         while waiting and not (until and until not in waiting):

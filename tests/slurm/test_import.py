@@ -56,7 +56,7 @@ def jobs_of(instance: Instance) -> dict[str, sw.Job]:
     return {job.id: job for job in instance.pending}
 
 
-@pytest.mark.parametrize("name", ["live", "probes"])
+@pytest.mark.parametrize("name", ["live", "probes", "fairshare"])
 def test_every_field_of_the_recordings_is_in_the_table(name: str) -> None:
     for file, content in texts_of(name).items():
         if file.endswith(".json"):
@@ -492,18 +492,6 @@ def test_a_partition_that_never_takes_a_job_is_none_of_its_partitions() -> None:
 
 def replace_partition(texts: dict[str, str], old: str, new: str) -> dict[str, str]:
     return {**texts, "squeue.json": texts["squeue.json"].replace(old, new)}
-
-
-def test_parts_of_priorities_are_named_as_not_read() -> None:
-    tables = {
-        "sprio.txt": "  JOBID PARTITION  PRIORITY  AGE  FAIRSHARE\n  512 main  1078  0  0\n",
-        "sshare.txt": "Account|User|RawShares|NormShares\nroot||1|1.0\n",
-    }
-    plain, made = assembled(texts_of("live")), assembled({**texts_of("live"), **tables})
-    assert [note.partition(" ")[0] for note in made.notes if note not in plain.notes] == [
-        "sprio", "sshare"
-    ]  # fmt: skip
-    assert made.instance == plain.instance
 
 
 TOPOLOGY = (

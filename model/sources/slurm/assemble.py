@@ -17,6 +17,8 @@ from ..lsf_state.values import Remarks
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
 from .preemption import preemptions
+from .priorities import associations_of
+from .priority_check import PriorityCheck, set_directly
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
@@ -80,11 +82,6 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         )
     facts = facts_of(seen, notes)
     _name_unknown(seen, notes)
-    for name in dict.fromkeys(seen.passed_over):
-        notes.append(
-            f"{name} is not read: priorities are those of squeue; age raises them, fairshare and "
-            "the other parts stay as they are now"
-        )
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -95,6 +92,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         queues=queues,
         limits=tuple(bound.limits),
         params=params_of(seen, facts),
+        associations=associations_of(seen),
         origin=now.isoformat(),
     )
     builder = _SlurmJobs(seen, facts, bound, groups, int(now.timestamp()), notes)
@@ -107,6 +105,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         lsf_says=tuple(builder.said({job.id for job in pending})),
     )
     _check_use(instance, seen, notes)
+    PriorityCheck(instance, seen, notes).run()
     made = acceptable(instance, notes)
     return AssembledSlurm(replace(made, omissions=(*made.omissions, *notes.omissions)), notes)
 
@@ -141,6 +140,7 @@ class _SlurmJobs:
         self.seen, self.facts, self.bound, self.zero, self.notes = seen, facts, bound, zero, notes
         self.groups = groups
         self.reservations = SlurmReservations(seen, zero, notes)
+        self.set_directly = set_directly(seen.priorities)
         self.listed: defaultdict[str, list[SlurmJob]] = defaultdict(list)
         for job in seen.jobs:
             if is_running(job) or is_pending(job):
@@ -283,6 +283,8 @@ class _SlurmJobs:
             self.notes.unplanned(text, ids, what)
         for text, ids in self._by_text():
             self.notes.touch(text, ids, count=len(ids))
+            jobs = f"job{'s' * (len(ids) > 1)} {some(ids)}"
+            self.notes[-1] = f"{jobs}: not modelled: {text}"
         return tuple(found)
 
     def _uncertain(self) -> Iterator[tuple[str, list[JobAhead]]]:
@@ -293,7 +295,7 @@ class _SlurmJobs:
         for seen in filter(is_pending, self.seen.jobs):
             ahead = JobAhead(seen, self._priority(seen), seen.partitions)
             group = self.groups.of(seen)
-            is_left = self.reservations.may_start_elsewhere(seen.places.reservation)
+            is_left = self.reservations.can_start_elsewhere(seen.places.reservation)
             if seen.held or seen.reason.lower() in _INFEASIBLE_REASONS:
                 continue
             if is_left:
@@ -389,6 +391,7 @@ class _SlurmJobs:
             run_limit=None if limit is None or math.isinf(limit) else int(limit),
             submit=min(0, (self.zero if seen.submit is None else seen.submit) - self.zero),
             priority=self._priority(seen),
+            has_fixed_priority=seen.id in self.set_directly,
             project=self.bound.project(seen),
             name=seen.name,
         )

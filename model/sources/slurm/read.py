@@ -285,6 +285,7 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         tuple(named),
         values.text(get("preemption")),
         values.whole(get("job factor")) or 0,
+        values.tres_weights(get("billing weights")),
     )
 
 

@@ -14,20 +14,15 @@ from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
 from ...job import ArraySpec, Job, parse_spec, too_large
 from ...omissions import ASSUMED
-from ...slurm_partitions import SEVERAL
+from ...slurm_partitions import SEVERAL, partitions_of
+from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_words import lowest_priority, refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
+from .priorities import fairshare_part, size_and_partition
 from .requests import licence_counts, requested_of, unknown_features
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
-from .site import (
-    SlurmSite,
-    gres_resource,
-    is_gpu,
-    licence_name,
-    site_of,
-    size_and_partition,
-)
+from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
 
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
@@ -65,16 +60,16 @@ _QUIET = _names(
 #: Options that no method takes into account.
 _NAMED = _names(
     "bb bbf cluster-constraint clusters contiguous core-spec cores-per-socket cpus-per-gpu "
-    "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core "
+    "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nodefile ntasks-per-core "
     "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job "
     "thread-spec tmp tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
     "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus-per-node "
-    "gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes ntasks ntasks-per-node "
-    "oversubscribe partition prefer priority qos reservation switches threads-per-core time "
-    "time-min"
+    "gpus-per-task gres hint hold licenses mem mem-per-cpu nice nodelist nodes ntasks "
+    "ntasks-per-node oversubscribe partition prefer priority qos reservation switches "
+    "threads-per-core time time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
 _IN_TIME = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
@@ -151,7 +146,8 @@ def sbatch_submission(
         texts = [refusal_text(instance, problem.message) for problem in error.problems]
         texts = texts if user else [with_unnamed_user(text) for text in texts]
         raise InputError(Problem(text, path="sbatch line") for text in texts) from None
-    quiet = tuple(f"--{name}" for name in found.given if name in _QUIET)
+    counted = ("account",) if instance.associations else ()
+    quiet = tuple(f"--{name}" for name in found.given if name in _QUIET and name not in counted)
     return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
 
 
@@ -356,9 +352,7 @@ def _job_of(
         omitted.append("--hold: it starts once it is released")
     if "qos" in given and any(limit.name.startswith("qos_") for limit in instance.limits):
         omitted.append(f"limits of --qos {given['qos']}")
-    account = given.get("account", "default")
-    default, note = _priority_of(instance, size, partitions[0])
-    notes = [] if "priority" in given else [note]
+    account = given.get("account") or _default_account(instance, user)
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
         queue=_queue_of(instance, partitions, omitted), res_req=requested.res_req,
@@ -368,12 +362,20 @@ def _job_of(
         begin=begin if begin is not None and begin > now else None,
         deadline=min((at for at in (deadline, closes) if at is not None), default=None),
         reservation=reservation,
-        priority=_read(found, "priority", int, default),
         project=f"{account}/{given['qos']}" if "qos" in given else account,
         hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
-        name=given.get("job-name", ""), dependency=condition, unheeded=tuple(omitted),
+        name=given.get("job-name", ""), dependency=condition,
     )  # fmt: skip
-    return job, array, notes
+    default, note = _priority_of(instance, found, size, job)
+    if "nice" in given and ("priority" in given or default == instance.params.default_priority):
+        omitted.append(f"--nice ({given['nice'] or 100})")
+    job = replace(
+        job,
+        priority=_read(found, "priority", int, default),
+        has_fixed_priority="priority" in given and instance.params.grows_priorities,
+        unheeded=tuple(omitted),
+    )
+    return job, array, [] if "priority" in given else [note]
 
 
 def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: SbatchLine) -> None:
@@ -395,13 +397,54 @@ def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: Sba
             found.complain("licenses", f"unknown licence {name!r}")
 
 
-def _priority_of(instance: Instance, size: SlurmJobSize, partition: str) -> tuple[int, str]:
+def _default_account(instance: Instance, user: str) -> str:
+    """Return the account of a user who has one association, "default" if that is not known."""
+    accounts = {item.account for item in instance.associations if user and item.user == user}
+    return accounts.pop() if len(accounts) == 1 else "default"
+
+
+def _priority_of(
+    instance: Instance, found: SbatchLine, size: SlurmJobSize, job: Job
+) -> tuple[int, str]:
     """Return the priority of a job that asks for none, and a note on it."""
     parts = size_and_partition(instance)
-    if parts is None:
+    request = None if parts is None else _requested(instance, parts, found, size, job)
+    shares = None if request is None else fairshare_part(instance, job)
+    if parts is None or request is None or shares is None:
         return instance.params.default_priority, lowest_priority("--priority")
-    priority = parts.priority(size.nodes, size.cpus, partition)
-    return priority, f"{ASSUMED}it has priority {priority}, of its size and partition"
+    priority = parts.priority_of(request, shares)
+    names = ["size", "partition"]
+    names += [f"QOS {request.qos}"] if parts.qos_weight else []
+    names += ["TRES"] if parts.tres_weights else []
+    names += ["nice value"] if request.nice else []
+    names += ["fairshare"] if instance.associations else []
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return priority, f"{ASSUMED}it has priority {priority}, of its {listed}"
+
+
+def _requested(
+    instance: Instance, parts: SizeAndPartition, found: SbatchLine, size: SlurmJobSize, job: Job
+) -> PriorityRequest | None:
+    """Return what the priority measures, None if something that counts is not known."""
+    partition = partitions_of(instance, job.queue)[0]
+    memory = (size.memory_per_node or 0.0) * size.nodes
+    memory = memory or (size.memory_per_cpu or 0.0) * size.cpus
+    qos = found.given.get("qos", "normal")
+    if (parts.qos_weight and qos not in parts.qos) or ("mem" in parts.tres_weights and not memory):
+        return None
+    queues = [queue for queue in instance.queues if queue.name == partition]
+    limit = job.run_limit or (queues[0].run_limit if queues else None)
+    return PriorityRequest(
+        size.nodes, size.cpus, partition, memory, None if limit is None else limit // 60, qos,
+        _read(found, "nice", _nice, 0),
+    )  # fmt: skip
+
+
+def _nice(text: str) -> int:
+    """Return a nice value, 100 if none is written."""
+    if text and not re.fullmatch(r"-?\d{1,10}", text.strip()):
+        raise ValueError(f"must be a whole number, not {text!r}")
+    return int(text) if text else 100
 
 
 def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:
