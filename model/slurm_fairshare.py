@@ -141,6 +141,8 @@ class AssociationTree:
     children: dict[int, list[int]] = field(default_factory=dict)
     #: Shares of all that are compared with each other, by the account above them.
     level_shares: dict[int, int] = field(default_factory=dict)
+    #: Shares of each association as a part of those of its level (NormShares of Fair Tree).
+    norm_shares: list[float] = field(default_factory=list)
     #: Numbers by account, user and partition.
     _known: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
@@ -161,6 +163,10 @@ class AssociationTree:
                 tree.children.setdefault(above_it, []).append(number)
         for above, below in tree.children.items():
             tree.level_shares[above] = sum(associations[n].shares or 0 for n in below)
+        for number, item in enumerate(associations):
+            nearest = tree.compared_under[number]
+            own = nearest if item.shares is None and nearest is not None else number
+            tree.norm_shares.append(_level_part(tree, own))
         return tree
 
     def _with_shares(self, number: int | None) -> int | None:
@@ -238,40 +244,75 @@ def shares_of(
     return _classic(tree, usage, rule, accounts or {})
 
 
+def factors_of(
+    tree: AssociationTree,
+    usage: Sequence[float],
+    rule: FairshareRule,
+    accounts: Mapping[int, float] | None = None,
+) -> list[float]:
+    """Return the fairshare factor of each user (by number, 0 of accounts), as :func:`shares_of`."""
+    if rule.is_fair_tree:
+        effective = _parts_of_accounts(tree, usage, accounts or {})
+        return _ranked(tree, _levels(tree, effective))
+    return [item.factor or 0.0 for item in _classic(tree, usage, rule, accounts or {})]
+
+
 def _fair_tree(
     tree: AssociationTree, usage: Sequence[float], given: Mapping[int, float]
 ) -> list[Shares]:
-    count = len(tree.associations)
-    norm, effective = [0.0] * count, [0.0] * count
-    level = [math.inf] * count
-    for number, item in enumerate(tree.associations):
-        above = tree.compared_under[number]
-        if above is None:
-            effective[number] = 1.0
-            continue
-        used = usage[number] / usage[above] if usage[above] else 0.0
-        effective[number] = given.get(number, used)
-        if item.shares is None:
-            norm[number] = _level_part(tree, above)
-            level[number] = math.inf if item.user else _NO_LEVEL
-            continue
-        norm[number] = _level_part(tree, number)
-        if not norm[number]:
-            level[number] = 0.0
-        elif effective[number]:
-            level[number] = norm[number] / effective[number]
-    ranks = _Ranks(tree, level)
-    if count:
-        ranks.walk(tree.children.get(tree.root, []), tied=False)
+    effective = _parts_of_accounts(tree, usage, given)
+    level = _levels(tree, effective)
     return [
         Shares(
-            norm[number],
-            effective[number],
-            ranks.factors.get(number) if item.user else None,
-            None if item.shares is None or tree.parent[number] is None else level[number],
+            norm,
+            used,
+            factor if item.user else None,
+            None if item.shares is None or above is None else own,
         )
-        for number, item in enumerate(tree.associations)
+        for item, norm, used, factor, above, own in zip(
+            tree.associations, tree.norm_shares, effective, _ranked(tree, level), tree.parent,
+            level, strict=True,
+        )
+    ]  # fmt: skip
+
+
+def _parts_of_accounts(
+    tree: AssociationTree, usage: Sequence[float], given: Mapping[int, float]
+) -> list[float]:
+    """Return the usage of each association as a part of that of the account above."""
+    found = [
+        1.0 if above is None else used / usage[above] if usage[above] else 0.0
+        for used, above in zip(usage, tree.compared_under, strict=True)
     ]
+    for number, used in given.items():
+        if tree.compared_under[number] is not None:
+            found[number] = used
+    return found
+
+
+def _levels(tree: AssociationTree, effective: Sequence[float]) -> list[float]:
+    """Return LevelFS of each association."""
+    return [
+        (math.inf if item.user else _NO_LEVEL)
+        if item.shares is None
+        else 0.0
+        if not norm
+        else norm / used
+        if used
+        else math.inf
+        for item, norm, used in zip(tree.associations, tree.norm_shares, effective, strict=True)
+    ]
+
+
+def _ranked(tree: AssociationTree, level: Sequence[float]) -> list[float]:
+    """Return the factor of each user by its rank, 0 of accounts."""
+    found = [0.0] * len(level)
+    if level:
+        ranks = _Ranks(tree, level)
+        ranks.walk(tree.children.get(tree.root, []), tied=False)
+        for number, factor in ranks.factors.items():
+            found[number] = factor
+    return found
 
 
 def _level_part(tree: AssociationTree, number: int) -> float:

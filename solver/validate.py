@@ -105,7 +105,7 @@ def validate(
         return not any(True for check in _RULES for _ in check(facts))
 
     def of_few(other: Plan) -> Iterator[Violation]:
-        facts = facts_of(other, as_in_a_cycle(instance))
+        facts = facts_of(other, as_in_a_cycle(instance, other))
         for check in _OF_SLURM:
             yield from check(facts)
 

@@ -33,7 +33,7 @@ from ..availability.profile import Profile
 from ..availability.usage import FOREVER
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
-from ..optimal.alternatives import numbered, opening_told
+from ..optimal.alternatives import numbered, opening_reason
 from ..outlook.records import JobOutlook
 from ..pending_reasons import (
     NOTHING_SHORT,
@@ -51,7 +51,7 @@ from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
 from .multifactor_rank import MultifactorRank, multifactor_rank
 from .suggestions import Suggestion, job_text, suggest
-from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, soonest, stated_by
+from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, earliest_demand, stated_by
 
 if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
@@ -716,7 +716,7 @@ def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Expla
             absolute=absolute_rank(forecast.instance, asked),
             multifactor=multifactor_rank(forecast.instance, asked),
         )
-    demand = soonest(view, demands, asked)
+    demand = earliest_demand(view, demands, asked)
     suggestions, tried = suggest(forecast, view, demand, found.answer)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
 
@@ -731,8 +731,8 @@ def _under_one(
         yield Obstacle(found.now, found.answer.start, f"{name}: {demand.impossible}", 1)
         return
     for row in _obstacles(forecast, view, demand, found):
-        told = opening_told(row.reason, chosen, row.until, asked.begin)
-        yield replace(row, reason=told if told != row.reason else f"{name}: {row.reason}")
+        reason = opening_reason(row.reason, chosen, row.until, asked.begin)
+        yield replace(row, reason=reason if reason != row.reason else f"{name}: {row.reason}")
 
 
 def _obstacles(

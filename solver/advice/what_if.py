@@ -36,7 +36,7 @@ from ..availability.profile import Profile
 from ..budget import MIN_LIMIT, Budget, Deadline, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
-from ..optimal.alternatives import as_chosen, opening_told, options_of
+from ..optimal.alternatives import as_chosen, opening_reason, options_of
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..outlook.outlook import outlook_of_job
@@ -657,14 +657,14 @@ class WhatIfPlanner:
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
         """Return the result of the next cycle for a job, and that cycle.
 
-        The job of the answer has the alternative in braces by which it starts soonest.
+        The job of the answer has the alternative in braces by which it starts earliest.
         """
         found = [
             self._of_cycle_by(o, first=first) for o in self._options_in_cycle(job, first=first)
         ]
         answer, cycle = min(found, key=lambda item: _when(item[0]))
         if chosen := answer.job.requirement_alternative:
-            why = opening_told(answer.waits_for, chosen, answer.start, job.begin)
+            why = opening_reason(answer.waits_for, chosen, answer.start, job.begin)
             answer = replace(answer, waits_for=why)
         return answer, cycle
 
@@ -754,8 +754,8 @@ class WhatIfPlanner:
         return tuple(job if other.id == job.id else other for other in pending)
 
 
-def soonest(view: PlanView, demands: Sequence[Demand], job: Job) -> Demand:
-    """Return, of the demands of a job under its alternatives, the one that fits soonest in a view,
+def earliest_demand(view: PlanView, demands: Sequence[Demand], job: Job) -> Demand:
+    """Return, of the demands of a job under its alternatives, the one that fits earliest in a view,
     with the job as it was asked.
     """
     if len(demands) == 1:

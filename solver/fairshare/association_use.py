@@ -8,7 +8,7 @@ rest at its end. The formula of the factors is that of :mod:`...model.slurm_fair
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.instance import Instance
@@ -19,6 +19,7 @@ from ...model.slurm_fairshare import (
     FairshareRule,
     Shares,
     association_of,
+    factors_of,
     fairshare_rule,
     shares_of,
 )
@@ -50,7 +51,10 @@ class AssociationUse:
         self.computed_at = instance.now // rule.period * rule.period
         self._charges: dict[str, BilledJob] = {}
         self._own: dict[tuple[str, str, str], int | None] = {}
-        self._shares = self._with_stated(instance)
+        #: Usage by which the factors were computed, and the effective usage of accounts before it.
+        self._computed, self._accounts = list(self.usage), dict[int, float]()
+        #: Factors that the priorities of the instance contain, until the first computation.
+        self._stated = [item.factor for item in instance.associations]
         self._parts = self._weighted()
         self._changed: set[int] = set()
         #: Parts that the priorities of the instance contain.
@@ -63,21 +67,21 @@ class AssociationUse:
             self._own[key] = association_of(self.tree, job)
         return self._own[key]
 
-    def _with_stated(self, instance: Instance) -> list[Shares]:
-        """Return the shares with the factors that the priorities of the instance contain."""
-        return [
-            own if item.factor is None else replace(own, factor=item.factor)
-            for own, item in zip(
-                shares_of(self.tree, self.usage, self.rule), instance.associations, strict=True
-            )
-        ]
-
     def _weighted(self) -> tuple[int, ...]:
-        return tuple(int(self.rule.weight * (item.factor or 0.0)) for item in self._shares)
+        """Return the part of each association by the last computation."""
+        factors = factors_of(self.tree, self._computed, self.rule, self._accounts)
+        for number, stated in enumerate(self._stated):
+            factors[number] = factors[number] if stated is None else stated
+        return tuple(int(self.rule.weight * factor) for factor in factors)
 
     def shares(self) -> list[Shares]:
         """Return the shares of all associations by the last computation."""
-        return list(self._shares)
+        found = shares_of(self.tree, self._computed, self.rule, self._accounts)
+        for number, stated in enumerate(self._stated):
+            found[number] = (
+                found[number] if stated is None else replace(found[number], factor=stated)
+            )
+        return found
 
     def moved(self, job: Job) -> int:
         """Return by how much the priority of a job is higher than in the instance."""
@@ -136,17 +140,15 @@ class AssociationUse:
 
     def compute(self, now: int) -> None:
         """Make one computation at `now`."""
-        accounts: dict[int, float] = {}
         if not self.rule.is_fair_tree:
+            # The classic formula takes the effective usage of accounts from before.
             found = shares_of(self.tree, self.usage, self.rule)
-            accounts = {n: item.effective_usage for n, item in enumerate(found)}
+            self._accounts = {n: item.effective_usage for n, item in enumerate(found)}
         kept = self.rule.decay ** (now - self.computed_at)
         self.usage = [amount * kept for amount in self.usage]
         for charge in self._charges.values():
             self._add(charge, charge.rate * self._decayed(charge, now))
-        self.computed_at = now
-        # The classic formula takes the effective usage of accounts from before the computation.
-        self._shares = shares_of(self.tree, self.usage, self.rule, accounts)
+        self.computed_at, self._computed, self._stated = now, list(self.usage), []
 
     def _repeat(self, count: int) -> None:
         """Make this many computations in which every charge counts a whole period."""
@@ -181,7 +183,7 @@ class AssociationUse:
         associations = tuple(
             replace(item, usage=amount, factor=found.factor)
             for item, amount, found in zip(
-                instance.associations, self.usage, self._shares, strict=True
+                instance.associations, self.usage, self.shares(), strict=True
             )
         )
         pending, future = (
@@ -198,7 +200,9 @@ class AssociationUse:
         return {
             "usage": list(self.usage),
             "computed_at": self.computed_at,
-            "shares": [list(astuple(item)) for item in self._shares],
+            "computed": list(self._computed),
+            "accounts": [[number, used] for number, used in self._accounts.items()],
+            "stated": list(self._stated),
             "parts": list(self._parts),
             "given": list(self._given),
             "charges": {
@@ -211,7 +215,8 @@ class AssociationUse:
         """Take over what :meth:`to_state` gave."""
         self.usage = list(state["usage"])
         self.computed_at = state["computed_at"]
-        self._shares = [Shares(*values) for values in state["shares"]]
+        self._computed, self._stated = list(state["computed"]), list(state["stated"])
+        self._accounts = dict(state["accounts"])
         self._parts, self._given = tuple(state["parts"]), tuple(state["given"])
         self._charges = {name: BilledJob(*values) for name, values in state["charges"].items()}
 
@@ -231,6 +236,8 @@ class JobPriorities:
         #: Usage of associations, None if fairshare does not move priorities.
         self.use = association_use(instance)
         self._billing = Billing(instance) if self.use else None
+        #: Jobs whose dependency has been satisfied in the simulation, as jobs that begin then.
+        self._eligible: dict[str, Job] = {}
 
     @property
     def moves(self) -> bool:
@@ -244,14 +251,22 @@ class JobPriorities:
 
     def at(self, job: Job, now: int) -> int:
         """Return the priority of a job at `now`, by the last computation of fairshare."""
-        grown = self._params.priority_at(job, now)
+        grown = self._params.priority_at(self._eligible.get(job.id, job), now)
         if self.use is None or job.has_fixed_priority:
             return grown
         return max(1, grown + self.use.moved(job))
 
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a job grows next with its age, None if it stays."""
-        return self._params.next_growth(job, now)
+        return self._params.next_growth(self._eligible.get(job.id, job), now)
+
+    def released(self, job: Job, time: int) -> None:
+        """Record that the dependency of a job is satisfied: the age of a job of Slurm counts from
+        then on.
+        """
+        if self._params.of_slurm and job.dependency:
+            begin = time if job.begin is None else max(time, job.begin)
+            self._eligible[job.id] = replace(job, begin=begin)
 
     def started(self, job: Job, allocation: Mapping[str, int], now: int, memory: float) -> None:
         """Record that a job starts on these slots with this many MB."""

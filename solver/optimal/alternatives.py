@@ -238,11 +238,11 @@ def _marked(item: PlannedJob, choice: Choice, begins: Mapping[str, int | None]) 
     chosen = choice.get(item.job, 0)
     if not chosen:
         return item
-    why = opening_told(item.waits_for, chosen, item.start, begins[item.job])
+    why = opening_reason(item.waits_for, chosen, item.start, begins[item.job])
     return replace(item, requirement_alternative=chosen, waits_for=why)
 
 
-def opening_told(why: str, chosen: int, start: int | None, begin: int | None) -> str:
+def opening_reason(why: str, chosen: int, start: int | None, begin: int | None) -> str:
     """Return what a job under an alternative waits for: not a begin time (-b) that it lacks, but
     the opening of the alternative.
     """

@@ -256,7 +256,7 @@ class Reasons:
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
-        job = self._as_it_may_start(job)
+        job = self._as_it_fits(job)
         queue = self.instance.queue(job.queue)
         act = "" if queue.active else f"queue {queue.name} is activated (badmin qact {queue.name})"
         shut = self._shut_for(job)
@@ -311,7 +311,7 @@ class Reasons:
         why = [self._why_nowhere_under(item) for item in self._at_best.resolver.under_each(job)]
         return why[0] if all(why) else ""
 
-    def _as_it_may_start(self, job: Job) -> Job:
+    def _as_it_fits(self, job: Job) -> Job:
         """Return a job with the first of its alternatives in braces that fits on the open hosts, or
         else with all hosts open; a job without any as it is.
         """

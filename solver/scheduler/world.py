@@ -30,6 +30,7 @@ from ..availability.resources import (
 )
 from ..availability.running_profile import FreeNow, HeldPart, Hold, RunningProfile
 from ..availability.usage import FOREVER
+from ..fairshare.dispatch_order import DispatchOrder
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER_SATISFIED
@@ -407,6 +408,8 @@ class World:
 
     def _queue(self, state: JobState) -> None:
         kind = self.requests.kind(state.job, state.limit)
+        if state.released is not None and isinstance(self.order, DispatchOrder):
+            self.order.priorities.released(state.job, state.released)
         self.order.submitted(state.job, state.number, state.arrival, kind)
 
     def set_durations(self, state: JobState, *, margin: int = 0) -> None:

@@ -394,9 +394,29 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
             time = start if start > time else time + settings.resolution
             continue
         cycle.map.take(begin, end, nodes, licences)
+        if unseen := _unseen(cycle, answer, duration, own):
+            return _JobAnswer(answer, unseen)
         exact = _first_end(cycle, demand, shape, usable, start)
         return _JobAnswer(answer, _costs(start, time, exact, now))
     return _JobAnswer(why=GIVEN_UP)
+
+
+def _unseen(
+    cycle: _BackfillCycle, start: Start, duration: int, own: AdvanceReservation | None
+) -> str:
+    """Return the reservation into which a job runs whose start is after the instant examined, in
+    words; Slurm does not test it again.
+    """
+    index = cycle.problem.resolver.host_index()
+    for item in cycle.reservations:
+        taken = any(index[name] in start.allocation for name in item.slots)
+        overlaps = item.start < start.time + duration and item.end > start.time
+        if item is not own and taken and overlaps:
+            return (
+                f"runs into reservation {item.name}, which Slurm does not test at this start: it "
+                "cannot start then"
+            )
+    return ""
 
 
 def _first_end(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ...model.configuration import Params
@@ -9,6 +10,8 @@ from ...model.slurm_version import splits_tasks, version_number
 
 #: Minutes that backfill looks ahead, seconds of its steps, jobs and tasks that it plans in a cycle.
 WINDOW, RESOLUTION, MAX_JOBS, MAX_TASKS = 1440, 60, 500, 20
+#: The largest values that Slurm accepts: minutes, seconds, jobs.
+MAX_WINDOW, MAX_RESOLUTION, MAX_TEST = 30 * 1440, 3600, 1_000_000
 #: Parameters of backfill that this plan does not take into account.
 NOT_MODELLED = (
     "bf_busy_nodes",
@@ -69,10 +72,10 @@ class BackfillSettings:
         if topology := _words(params.select_parameters).get("topologyplugin"):
             omitted.append(f"choice of nodes by TopologyPlugin={topology}")
         return cls(
-            _number(given, "bf_window", WINDOW) * 60,
-            max(1, _number(given, "bf_resolution", RESOLUTION)),
+            _number(given, "bf_window", WINDOW, MAX_WINDOW) * 60,
+            _number(given, "bf_resolution", RESOLUTION, MAX_RESOLUTION),
             _number(given, "bf_window_linear", 0),
-            _number(given, "bf_max_job_test", MAX_JOBS),
+            _number(given, "bf_max_job_test", MAX_JOBS, MAX_TEST),
             _number(given, "bf_max_job_array_resv", MAX_TASKS),
             _number(given, "bf_max_job_user", 0),
             licences,
@@ -118,6 +121,11 @@ def _words(text: str) -> dict[str, str]:
     return {name.strip().lower(): value.strip() for name, _, value in parts}
 
 
-def _number(given: dict[str, str], name: str, default: int) -> int:
-    text = given.get(name, "")
-    return int(text) if text.isdigit() else default
+def _number(given: dict[str, str], name: str, default: int, maximum: int = 0) -> int:
+    """Return the number of a parameter by its first digits, as Slurm reads it.
+
+    maximum: a number above it, or 0, is the default; 0 allows any number.
+    """
+    found = re.match(r"\d{1,9}", given.get(name, ""))
+    number = default if found is None else int(found[0])
+    return number if not maximum or 1 <= number <= maximum else default

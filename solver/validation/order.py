@@ -170,6 +170,8 @@ def _aged(instance: Instance, job: Job, now: int) -> int:
     longest = Fraction(words.get("PriorityMaxAge", "604800"))
     every = int(words.get("PriorityCalcPeriod", "300"))
     first = max(job.submit, job.begin or job.submit)
+    if "ACCRUE_ALWAYS" in words.get("PriorityFlags", ""):
+        first = job.submit
     parts = []
     for time in (now - now % every, 0):
         share = max(Fraction(0), min(Fraction(1), (time - first) / longest))

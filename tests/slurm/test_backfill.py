@@ -12,6 +12,7 @@ import slotwise as sw
 from slotwise.solver.budget import Budget
 from slotwise.solver.outlook.outlook import outlook_of, with_slurm_estimates
 from slotwise.solver.scheduler.continuation import run_as_configured
+from slotwise.solver.slurm.settings import BackfillSettings
 
 from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
 from tests.slurm.test_import import instance_of as imported
@@ -384,3 +385,42 @@ def test_its_starts_are_the_estimates_of_slurm() -> None:
     run = run_as_configured(of_lsf)
     assert run.estimates
     assert with_slurm_estimates(of_lsf, run, Budget()) is run
+
+
+@pytest.mark.parametrize(
+    ("begin", "minutes", "start"),
+    [(1500, 10, 1200), (1900, 10, 1200), (1500, 30, 5101), (500, 10, 5101), (1201, 10, 1200)],
+)
+def test_a_start_that_runs_into_a_reservation(begin: int, minutes: int, start: int) -> None:
+    """Slurm tests reservations at the instant examined alone: seen live with (1500, 10, 1200)."""
+    problem = cluster([("r1", 1200, {"n1": 4})], job("p", 1, minutes), nodes=1)
+    window = sw.AdvanceReservation("late", begin, 5100, {"n1": 4}, users=("root",))
+    problem = replace(problem, advance_reservations=(window,))
+    made = slurm(problem, "bf_resolution=1")
+    found = sw.plan(made, "slurm")
+    assert not found.refused, found.notes
+    assert found["p"].start == start
+    runs_into = start < begin < start + 60 * minutes
+    assert ("runs into reservation late" in found["p"].waits_for) == runs_into
+    best = sw.plan(made)
+    assert best["p"].start == (5100 if runs_into or start == 5101 else start)
+    assert not [note for note in best.notes if "LSF" in note]
+
+
+@pytest.mark.parametrize(
+    ("given", "same_as"),
+    [("3.5", "3"), ("0", "60"), ("", "60"), ("x", "60"), ("2s", "2"), ("-1", "60"), ("3601", "60")],
+)
+def test_numbers_of_parameters_are_read_as_slurm_reads_them(given: str, same_as: str) -> None:
+    """By their first digits; what is not allowed is the default."""
+    problem = imported(texts_of("live"))
+
+    def found(resolution: str) -> sw.Plan:
+        plan = sw.plan(slurm(problem, f"bf_resolution={resolution},bf_window=2880"), "slurm")
+        assert not plan.refused, plan.notes
+        return plan
+
+    assert [item.start for item in found(given)] == [item.start for item in found(same_as)]
+    for word in ("bf_window=0", "bf_max_job_test=0", "bf_window=x", "bf_window=43201"):
+        params = slurm(problem, word).params
+        assert BackfillSettings.of(params) == BackfillSettings.of(slurm(problem).params)

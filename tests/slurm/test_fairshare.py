@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from slotwise.model.configuration import without_growth
+from slotwise.model.formats.settings import Setting, changed
 from slotwise.model.slurm_fairshare import (
     Association,
     AssociationTree,
@@ -520,3 +521,21 @@ def test_ranks_of_equal_accounts_follow_each_other() -> None:
     found = shares_of(AssociationTree.of(items), [i.usage for i in items], FairshareRule(1))
     ranks = {item.user: own.factor for item, own in zip(items, found, strict=True) if item.user}
     assert ranks == {"u2": 1.0, "u1": 0.75, "u4": 0.75, "u3": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("params.HIST_HOURS", "LSF's fairshare, which Slurm does not have"),
+        ("USER_SHARES", "LSF's fairshare, which Slurm does not have"),
+        ("host_partitions.p.USER_SHARES", "LSF's fairshare, which Slurm does not have"),
+        ("PriorityWeightFairshare", "not modelled as a setting"),
+        ("partitions.q.PriorityJobFactor", "not modelled as a setting"),
+        ("associations.a.shares", "not modelled as a setting"),
+    ],
+)
+def test_a_study_refuses_settings_of_fairshare(key: str, message: str) -> None:
+    made, problems = changed(cluster(), [Setting(key, "1")])
+    assert made is None
+    assert [message in problem.message for problem in problems] == [True]
+    assert changed(cluster(), [Setting("partitions.q.PriorityTier", "7")])[1] == []

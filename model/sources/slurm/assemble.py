@@ -283,6 +283,8 @@ class _SlurmJobs:
             self.notes.unplanned(text, ids, what)
         for text, ids in self._by_text():
             self.notes.touch(text, ids, count=len(ids))
+            jobs = f"job{'s' * (len(ids) > 1)} {some(ids)}"
+            self.notes[-1] = f"{jobs}: not modelled: {text}"
         return tuple(found)
 
     def _uncertain(self) -> Iterator[tuple[str, list[JobAhead]]]:
@@ -293,7 +295,7 @@ class _SlurmJobs:
         for seen in filter(is_pending, self.seen.jobs):
             ahead = JobAhead(seen, self._priority(seen), seen.partitions)
             group = self.groups.of(seen)
-            is_left = self.reservations.may_start_elsewhere(seen.places.reservation)
+            is_left = self.reservations.can_start_elsewhere(seen.places.reservation)
             if seen.held or seen.reason.lower() in _INFEASIBLE_REASONS:
                 continue
             if is_left:

@@ -60,11 +60,14 @@ class PriorityCheck:
         self._shares()
         self._parts()
 
-    def _ids(self, job: SlurmJob) -> list[str]:
-        return [
-            item.id for item in self.instance.pending if item.id == job.full_id
-            or (item.array_id == job.id and job.task is None)
-        ]  # fmt: skip
+    def _ids(self) -> dict[str, list[str]]:
+        """Return the pending jobs of each record: the elements of an array, else the job itself."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for item in self.instance.pending:
+            found[item.id].append(item.id)
+            if item.array_id and item.array_id != item.id:
+                found[item.array_id].append(item.id)
+        return found
 
     def _settings(self) -> None:
         """Name the settings that no method obeys, where priorities move."""
@@ -91,7 +94,7 @@ class PriorityCheck:
         self._billing()
         for row in self.seen.shares:
             if row.minutes:
-                jobs = self._below(row)
+                jobs = self._below([row])
                 if jobs:
                     touch(f"GrpTRESMins of {_title(row)} ({row.minutes})", jobs)
 
@@ -113,16 +116,15 @@ class PriorityCheck:
                     "billed"
                 )
 
-    def _below(self, row: SlurmShare) -> list[str]:
-        """Return the pending jobs that an association bills."""
+    def _below(self, rows: Sequence[SlurmShare]) -> list[str]:
+        """Return the pending jobs that one of these associations bills."""
         tree = AssociationTree.of(self.instance.associations)
-        number = tree.find(row.account, row.user, row.partition)
+        numbers = {tree.find(row.account, row.user, row.partition) for row in rows}
         return [
             job.id
             for job in self.instance.pending
-            if number is not None
-            and (own := association_of(tree, job)) is not None
-            and number in tree.chain(own)
+            if (own := association_of(tree, job)) is not None
+            and not numbers.isdisjoint(tree.chain(own))
         ]
 
     def _shares(self) -> None:
@@ -149,12 +151,12 @@ class PriorityCheck:
                 wrong.append((row, text))
         if not wrong:
             return
-        jobs = [name for row, _ in wrong for name in self._below(row)]
+        jobs = self._below([row for row, _ in wrong])
         if jobs or any(not row.user for row, _ in wrong):
             first, text = wrong[0]
             self.notes.touch(
                 f"sshare contradicts itself in {len(wrong)} row(s): {text} of {_title(first)} "
-                "(give sshare -a -l -P of one instant)", dict.fromkeys(jobs),
+                "(give sshare -a -l -P of one instant)", jobs,
             )  # fmt: skip
 
     def _late(self, rule: FairshareRule, usage: float) -> float:
@@ -172,9 +174,10 @@ class PriorityCheck:
         found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         known = _Computed(self.instance, self.seen)
         fixed = set_directly(self.seen.priorities)
+        ids_of = self._ids()
         for job in self.seen.jobs:
-            ids = self._ids(job) if job.id in rows and "pending" in job.state else []
-            for row in rows[job.id] if ids else ():
+            ids = ids_of.get(job.full_id, []) if "pending" in job.state else []
+            for row in rows.get(job.id, ()) if ids else ():
                 sums = () if job.id in fixed else known.differences(job, ids[0], row)
                 for column, text in (*_of_total(job, row, is_set=job.id in fixed), *sums):
                     found[column] += [(name, text) for name in ids]

@@ -43,8 +43,8 @@ class SlurmReservations:
             return f"they run inside reservation {name}, whose nodes are in maintenance"
         return ""
 
-    def may_start_elsewhere(self, name: str) -> bool:
-        """Whether a job that is left out for its reservation may still start."""
+    def can_start_elsewhere(self, name: str) -> bool:
+        """Whether a job that is omitted for its reservation can still start."""
         item = self.seen.get(name)
         never = item is not None and (item.end <= self.zero or name not in self.made)
         return bool(self.why_left(name)) and not never

@@ -19,7 +19,7 @@ from .seen import SlurmJob, SlurmPartition, SlurmState
 
 #: Omission for jobs behind one that waits in several partitions.
 BEHIND = "that jobs ahead of it in several partitions can start in another than their first"
-#: The same behind a component of a heterogeneous job, and behind a job that is omitted.
+#: Omissions for jobs behind a component of a heterogeneous job, and behind an omitted job.
 BEHIND_HET = "that components of heterogeneous jobs ahead of it start together"
 BEHIND_LEFT = "the nodes of jobs ahead of it inside reservations that are not planned"
 
