@@ -612,6 +612,54 @@ class Profile:
         )
 
 
+class FirmProfiles:
+    """The slots that stay free from an instant on, whatever is reserved in part only.
+
+    An allocation that may be reserved in part only does not count before its start; from then on
+    its job runs.
+    """
+
+    def __init__(self, base: Profile) -> None:
+        """Initialise the profiles.
+
+        base: running and planned jobs, kept current.
+        """
+        self.base = base
+        #: Allocations that may be reserved in part only: begin, end (seconds), slots by host.
+        self._partial: list[tuple[int, int, Allocation]] = []
+        #: By number of the allocations that have begun.
+        self._profiles: dict[int, Profile] = {}
+
+    def release(self, begin: int, end: int, slots: Allocation) -> None:
+        """Add an allocation in `base` that does not count before `begin`."""
+        bisect.insort(self._partial, (begin, end, slots), key=lambda item: item[0])
+        self._profiles.clear()
+
+    def at(self, time: int) -> Profile:
+        """Return the profile for a job that starts at `time`; it is shared."""
+        begun = bisect.bisect_right(self._partial, time, key=lambda item: item[0])
+        if begun == len(self._partial):
+            return self.base
+        found = self._profiles.get(begun)
+        if found is None:
+            found = self._profiles[begun] = self.base.copy()
+            rows = RowList()
+            for begin, end, slots in self._partial[begun:]:
+                rows.extend(slots, begin, end, [-count for count in slots.values()])
+            found.hold_rows(SLOTS, rows, pool=False)
+        return found
+
+    def changed(self) -> list[Profile]:
+        """Return the profiles to which a change of `base` must be added."""
+        return list(self._profiles.values())
+
+    def copy_for(self, base: Profile) -> FirmProfiles:
+        """Return the same for a copy of `base`."""
+        twin = FirmProfiles(base)
+        twin._partial = list(self._partial)
+        return twin
+
+
 class ReservationView(Profile):
     """A profile with reservations subtracted until their starts, for one job.
 
@@ -620,9 +668,8 @@ class ReservationView(Profile):
     subtracted, and `lent`, reserved until then or longer, is free throughout. For a job that may
     not: a reservation covers the part of its allocation that is not released by its start, so a job
     that uses only slots that are always free from its start on uses none of it, however long it
-    runs. On each host it gets the slots that it would get without ever releasing them in `firm`,
-    which is `plain` without allocations that may be reserved in part only. Changes apply to all of
-    them: use a copy.
+    runs. On each host it gets the slots that it would get without ever releasing them in `firm`.
+    Changes apply to all of them: use a copy.
     """
 
     def __init__(
@@ -630,7 +677,7 @@ class ReservationView(Profile):
         shown: Profile,
         base: Profile,
         *,
-        firm: Profile | None = None,
+        firm: FirmProfiles | None = None,
         until: int = FOREVER + 1,
         lent: Amounts | None = None,
     ) -> None:
@@ -644,14 +691,14 @@ class ReservationView(Profile):
         """Return an independent copy that shares the table."""
         base, firm = self._plain.copy(), self._firm
         if firm is not None:
-            firm = base if firm is self._plain else firm.copy()
+            firm = firm.copy_for(base)
         return ReservationView(
             self._shown.copy(), base, firm=firm, until=self._until, lent=self._lent
         )
 
     def _parts(self) -> list[Profile]:
         """Return the distinct profiles that the combined profile uses."""
-        firm = () if self._firm is None or self._firm is self._plain else (self._firm,)
+        firm = () if self._firm is None else self._firm.changed()
         return [self._shown, self._plain, *firm]
 
     def allocate(
@@ -686,7 +733,8 @@ class ReservationView(Profile):
             found = np.minimum(found, base.min_free(index, points[cut:]))
         if index != SLOTS or self._firm is None:
             return found
-        begin, firm = points[0], self._firm
+        begin = points[0]
+        firm = self._firm.at(begin)
         held = base.free(SLOTS, begin) - self._shown.free(SLOTS, begin)
         return np.minimum(found, firm.min_free(SLOTS, firm.checkpoints(begin, None)) - held)
 

@@ -128,7 +128,7 @@ def licensed(seed: int) -> Instance:
 
 def decided_by_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reckon from instant to instant what every reservation holds, at every instant."""
-    monkeypatch.setattr(reserved_profile, "fixed_reservation", lambda *_: None)
+    monkeypatch.setattr(reserved_profile, "fixed_reservation", lambda *_, **__: None)
     monkeypatch.setattr(cycle_reservations, "MAX_STEPS", 1 << 30)
 
 
@@ -138,14 +138,13 @@ def test_what_is_remembered_of_reservations_is_what_would_be_reckoned(
 ) -> None:
     decided_by_limits(monkeypatch)
     remembered = plan_next_cycle(crowded(seed), "time-based")
-    reckoned, part_at = [0], cycle_reservations.ReservationTimeline.amounts_at
+    reckoned, part_at = [0], cycle_reservations.ReservationSequence.amounts_at
 
-    def afresh(self: cycle_reservations.ReservationTimeline, plain: object, time: int) -> object:
+    def afresh(self: cycle_reservations.ReservationSequence, *told: Any) -> object:
         reckoned[0] += 1
-        self.at.clear()
-        return part_at(self, plain, time)
+        return part_at(cycle_reservations.ReservationSequence(self._order), *told)
 
-    monkeypatch.setattr(cycle_reservations.ReservationTimeline, "amounts_at", afresh)
+    monkeypatch.setattr(cycle_reservations.ReservationSequence, "amounts_at", afresh)
     assert plan_next_cycle(crowded(seed), "time-based") == remembered
     assert reckoned[0] > 40
 
