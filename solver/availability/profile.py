@@ -612,8 +612,8 @@ class Profile:
         )
 
 
-class FirmProfiles:
-    """The slots that stay free from an instant on, whatever is reserved in part only.
+class FixedProfiles:
+    """The slots that stay free from an instant on without what is reserved in part only.
 
     An allocation that may be reserved in part only does not count before its start; from then on
     its job runs.
@@ -653,9 +653,9 @@ class FirmProfiles:
         """Return the profiles to which a change of `base` must be added."""
         return list(self._profiles.values())
 
-    def copy_for(self, base: Profile) -> FirmProfiles:
+    def copy_for(self, base: Profile) -> FixedProfiles:
         """Return the same for a copy of `base`."""
-        twin = FirmProfiles(base)
+        twin = FixedProfiles(base)
         twin._partial = list(self._partial)
         return twin
 
@@ -668,7 +668,7 @@ class ReservationView(Profile):
     subtracted, and `lent`, reserved until then or longer, is free throughout. For a job that may
     not: a reservation covers the part of its allocation that is not released by its start, so a job
     that uses only slots that are always free from its start on uses none of it, however long it
-    runs. On each host it gets the slots that it would get without ever releasing them in `firm`.
+    runs. On each host it gets the slots that it would get without ever releasing them in `fixed`.
     Changes apply to all of them: use a copy.
     """
 
@@ -677,29 +677,29 @@ class ReservationView(Profile):
         shown: Profile,
         base: Profile,
         *,
-        firm: FirmProfiles | None = None,
+        fixed: FixedProfiles | None = None,
         until: int = FOREVER + 1,
         lent: Amounts | None = None,
     ) -> None:
         super().__init__(base.table, base.now)
-        self._shown, self._plain, self._firm = shown, base, firm
+        self._shown, self._plain, self._fixed = shown, base, fixed
         self._until, self._lent = until, Amounts() if lent is None else lent
         self._starts, self._ends, self._finishes = shown.times()
         self.accepted = base.accepted
 
     def copy(self) -> ReservationView:
         """Return an independent copy that shares the table."""
-        base, firm = self._plain.copy(), self._firm
-        if firm is not None:
-            firm = firm.copy_for(base)
+        base, fixed = self._plain.copy(), self._fixed
+        if fixed is not None:
+            fixed = fixed.copy_for(base)
         return ReservationView(
-            self._shown.copy(), base, firm=firm, until=self._until, lent=self._lent
+            self._shown.copy(), base, fixed=fixed, until=self._until, lent=self._lent
         )
 
     def _parts(self) -> list[Profile]:
         """Return the distinct profiles that the combined profile uses."""
-        firm = () if self._firm is None else self._firm.changed()
-        return [self._shown, self._plain, *firm]
+        fixed = () if self._fixed is None else self._fixed.changed()
+        return [self._shown, self._plain, *fixed]
 
     def allocate(
         self,
@@ -722,7 +722,7 @@ class ReservationView(Profile):
         self._starts, self._ends, self._finishes = self._shown.times()
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """Return the minimum free over a window; for slots in `firm` also after it, [H]."""
+        """Return the minimum free over a window; for slots in `fixed` also after it, [H]."""
         base, cut = self._plain, bisect.bisect_left(points, self._until)
         if not cut:
             return base.min_free(index, points)
@@ -731,12 +731,12 @@ class ReservationView(Profile):
             found = found + self._lent.hosts[index]
         if cut < len(points):
             found = np.minimum(found, base.min_free(index, points[cut:]))
-        if index != SLOTS or self._firm is None:
+        if index != SLOTS or self._fixed is None:
             return found
         begin = points[0]
-        firm = self._firm.at(begin)
+        fixed = self._fixed.at(begin)
         held = base.free(SLOTS, begin) - self._shown.free(SLOTS, begin)
-        return np.minimum(found, firm.min_free(SLOTS, firm.checkpoints(begin, None)) - held)
+        return np.minimum(found, fixed.min_free(SLOTS, fixed.checkpoints(begin, None)) - held)
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the minimum free amount of a pool over `points`."""

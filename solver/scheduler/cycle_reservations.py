@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..availability.demand import Availability, Demand
-from ..availability.profile import SLACK, FirmProfiles, Profile, ReservationView
+from ..availability.demand import Demand, FreeResources
+from ..availability.profile import SLACK, FixedProfiles, Profile, ReservationView
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -194,10 +194,10 @@ class JobReservation:
 
 def reserve_future_allocation(
     reservation: JobReservation,
-    availability: Availability,
+    availability: FreeResources,
     now: int,
     *,
-    unreserved: Availability,
+    unreserved: FreeResources,
     spare: FloatArray | None,
 ) -> JobReservation:
     """Return the reservation of the resources of its future allocation that are free now (TBR-07).
@@ -249,7 +249,7 @@ def uses_on_host(use: Use, slots: int, *, first: bool) -> int:
 
 
 def memory_to_hold(
-    demand: Demand, slots: Mapping[int, int], availability: Availability, now: int, number: int = 0
+    demand: Demand, slots: Mapping[int, int], availability: FreeResources, now: int, number: int = 0
 ) -> dict[int, float]:
     """Return the free memory to reserve, up to the job's need, on hosts where it has a slot
     (MEM-01, MEM-02).
@@ -271,7 +271,7 @@ def memory_to_hold(
 
 
 def only_slots_and_memory_short(
-    demand: Demand, availability: Availability, now: int, *, memory_may: bool
+    demand: Demand, availability: FreeResources, now: int, *, memory_may: bool
 ) -> bool:
     """Whether only slots (and memory, if the queue reserves it) prevent the job from starting
     (MEM-08).
@@ -290,7 +290,7 @@ def only_slots_and_memory_short(
 def _short(
     alternative: Alternative,
     candidates: IntArray,
-    availability: Availability,
+    availability: FreeResources,
     now: int,
     memory_may: bool,
 ) -> bool:
@@ -634,7 +634,7 @@ class _Remaining:
 
 
 class _Instant:
-    """The reservations at one instant, as far as they are computed."""
+    """The reservations at one instant that are computed so far."""
 
     def __init__(self, base: Profile, time: int) -> None:
         #: Without what reservations protect, and without what they reserve.
@@ -645,7 +645,7 @@ class _Instant:
 
 
 @dataclass(slots=True)
-class _Run:
+class _PlannedRun:
     """The run of a job with a future allocation."""
 
     begin: int
@@ -668,7 +668,7 @@ class ReservationSequence:
         #: By instant, the latest estimate of a reservation that counts (where each is made alone:
         #: a number below 0 of its job), and whether the job ends.
         self._instants: dict[tuple[int, int, bool], _Instant] = {}
-        self._runs: dict[int, _Run] = {}
+        self._runs: dict[int, _PlannedRun] = {}
 
     def add(self, reservation: JobReservation) -> None:
         """Add a reservation behind all others."""
@@ -689,10 +689,27 @@ class ReservationSequence:
         ]
         for number in changed:
             del self._runs[number]
+        concerned = self._concerned(demand, start)
         for key in list(self._instants):
-            time, _, ends = key
+            time, other, ends = key
+            if other < 0 and -1 - other not in concerned:
+                continue
             if begin <= time < end or (changed and not ends):
                 del self._instants[key]
+
+    def _concerned(self, demand: Demand, start: Start) -> set[int]:
+        """Return the numbers of jobs whose reservations, each made alone, a start may change."""
+        if len(self._order) <= MAX_IN_ORDER:
+            return set()
+        hosts, pools = hosts_and_pools_used(demand, start)
+        found = set()
+        for item in self._order:
+            if item.demand is None or item.start is None:
+                continue
+            own, limits = hosts_and_pools_used(item.demand, item.start)
+            if not own.isdisjoint(hosts) or not limits.isdisjoint(pools) or _has_more(item.demand):
+                found.add(item.state.number)
+        return found
 
     def amounts_at(
         self, reservation: JobReservation, base: Profile, time: int, until: int
@@ -729,7 +746,7 @@ class ReservationSequence:
         *,
         ends: bool,
     ) -> None:
-        """Add one reservation to those at an instant; ends: whether the job that asks ends."""
+        """Add one reservation to those at an instant. ends: as opposed to a job without an end."""
         demand, start, made = reservation.demand, reservation.start, reservation
         if demand is not None and start is not None:
             spare = None
@@ -754,9 +771,17 @@ class ReservationSequence:
         run = self._runs.get(reservation.state.number)
         if run is None:
             place = frozenset(full_allocation(demand, start, base.table))
-            run = _Run(*run_of(demand, start), place, free_over_run(base, demand, start))
+            run = _PlannedRun(*run_of(demand, start), place, free_over_run(base, demand, start))
             self._runs[reservation.state.number] = run
         return run.left
+
+
+def _has_more(demand: Demand) -> bool:
+    """Return whether a job needs more of some host than slots and memory, or has a choice."""
+    uses = [use for term in demand.terms for item in term.alternatives for use in item.host_uses]
+    return any(len(term.alternatives) > 1 for term in demand.terms) or any(
+        use.reservation.resource not in ("slots", "mem") for use in uses
+    )
 
 
 def estimate_of(reservation: JobReservation) -> int:
@@ -783,7 +808,7 @@ def subtract_reservations(
 ) -> None:
     """Subtract from a profile the resources that reservations protect until their starts.
 
-    base: profile of running and planned jobs. sequence: with these reservations and all others, for
+    base: profile of running and planned jobs. sequence: these reservations and all others, with
     the same `base`; future allocations are computed from instant to instant. since, before: only
     instants in this range are needed, so amounts at others are omitted. until: end of the job that
     asks. If it ends, slots that need no protection from it but the allocation itself are omitted.
@@ -829,18 +854,18 @@ def profile_without_backfill(
     ]
     shown = base.copy()
     subtract_reservations(shown, limited, base, now, sequence=ReservationSequence(held))
-    firm = FirmProfiles(base)
+    fixed = FixedProfiles(base)
     for reservation in limited:
-        release_allocation(firm, reservation)
-    return ReservationView(shown, base, firm=firm)
+        release_allocation(fixed, reservation)
+    return ReservationView(shown, base, fixed=fixed)
 
 
-def release_allocation(firm: FirmProfiles, reservation: JobReservation) -> None:
+def release_allocation(fixed: FixedProfiles, reservation: JobReservation) -> None:
     """Add the slots of a reservation's allocation back until its start."""
     if reservation.start is not None and reservation.demand is not None:
         begin, end = run_of(reservation.demand, reservation.start)
-        firm.release(
-            begin, end, full_allocation(reservation.demand, reservation.start, firm.base.table)
+        fixed.release(
+            begin, end, full_allocation(reservation.demand, reservation.start, fixed.base.table)
         )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from ..availability.demand import Demand
 from ..availability.profile import (
     SLACK,
-    FirmProfiles,
+    FixedProfiles,
     FullWindows,
     Profile,
     ReservationView,
@@ -162,7 +162,7 @@ class ReservedProfile:
         self.plain = base
         #: Profiles without the allocations whose reserved amounts depend on more than the free
         #: amounts, until these start.
-        self.firm = FirmProfiles(base)
+        self.fixed = FixedProfiles(base)
         self.now = now
         self._all = base.copy()
         self._all.full_windows = None if base.full_windows is None else base.full_windows.extended()
@@ -194,7 +194,7 @@ class ReservedProfile:
         for pool, amount in counted_slots(reservation, self.plain.table).items():
             self._counted[pool] = self._counted.get(pool, 0.0) + amount
         if steady is None or not reservation.is_partly_protected:
-            release_allocation(self.firm, reservation)
+            release_allocation(self.fixed, reservation)
         if steady is None:
             self._limited.append(reservation)
             return
@@ -209,7 +209,7 @@ class ReservedProfile:
     def add_planned(self, demand: Demand, start: Start) -> None:
         """Update the profile after a planned start was added to `plain`."""
         allocate_start(self._all, demand, start)
-        for profile in self.firm.changed():
+        for profile in self.fixed.changed():
             allocate_start(profile, demand, start)
         self._sequence.planned(demand, start)
         if not self._steady:
@@ -231,7 +231,7 @@ class ReservedProfile:
         self._limited.append(steady.held)
         self._hold(steady, -1)
         if steady.held.is_partly_protected:
-            release_allocation(self.firm, steady.held)
+            release_allocation(self.fixed, steady.held)
         for full_windows in (self._all.full_windows, self._forever):
             if full_windows is not None:
                 full_windows.clear()
@@ -350,7 +350,7 @@ class ReservedProfile:
             )
         if until <= FOREVER:
             return profile
-        guarded = ReservationView(profile, self.plain, firm=self.firm)
+        guarded = ReservationView(profile, self.plain, fixed=self.fixed)
         guarded.full_windows = None if limited else self._forever
         return guarded
 
@@ -658,7 +658,7 @@ class PlannedProfiles:
     def slots_needed_before(self, until: int, own: JobState) -> dict[int, float]:
         """Return the free slots that starts of other jobs need before `until`, by host."""
         now = self._world.now
-        future = self._shared_guard().firm.at(now)
+        future = self._shared_guard().fixed.at(now)
         free, reservation = self._world.free_now.host(SLOTS), self._reservations.get(own)
         if (
             reservation is None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from slotwise.solver.availability.demand import Demand
-from slotwise.solver.availability.profile import FirmProfiles, Profile
+from slotwise.solver.availability.profile import FixedProfiles, Profile
 from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.availability.usage import FOREVER
 from slotwise.solver.placement.earliest import Start, earliest_start
@@ -36,9 +36,9 @@ class LiteralGuard:
         ]
 
     @property
-    def firm(self) -> FirmProfiles:
+    def fixed(self) -> FixedProfiles:
         """Without the places of which more than what is free decides what is held of them."""
-        found, not_fixed = FirmProfiles(self.plain), self._not_fixed()
+        found, not_fixed = FixedProfiles(self.plain), self._not_fixed()
         for reservation in self.held:
             if reservation in not_fixed or not reservation.is_partly_protected:
                 release_allocation(found, reservation)
