@@ -64,7 +64,7 @@ test-cost: $(STAMP)
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m '' --hypothesis-profile=thorough $(ARGS)
 
-# A live Slurm of this machine against method slurm; SLOTWISE_LIVE_QUEUES=30 for more random queues.
+# Live schedulers of this machine: Slurm against method slurm, volclava against the loop (tests/live/README.md).
 live: $(STAMP)
 	$(BIN)/python -m pytest -n 0 -m slow tests/live $(ARGS)
 

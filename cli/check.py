@@ -13,6 +13,7 @@ import typer
 
 from ..model.errors import InputError
 from ..model.escaping import printable
+from ..model.slurm_words import unit_words
 from .declare import argument, command, option, taking, values_of
 from .options import example_names
 from .output import Written
@@ -90,10 +91,11 @@ class Checked:
         if self.problems:
             return
         counts = self._counts()
+        words = unit_words(self.instance) if self.instance else {"host": "host", "slot": "slot"}
         changes = f", {counted(counts['changes'], 'change')}" if "changes" in counts else ""
         typer.echo(
-            f"{printable(self.file)}: ok ({counted(counts['hosts'], 'host')}, "
-            f"{counted(counts['slots'], 'slot')}, {counts['running']} running, "
+            f"{printable(self.file)}: ok ({counted(counts['hosts'], words['host'])}, "
+            f"{counted(counts['slots'], words['slot'])}, {counts['running']} running, "
             f"{counted(counts['pending'], 'pending job')}{changes})"
         )
 

@@ -145,6 +145,13 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
         reason = f"rank {found['rank']} of {found['of']}, {found['value']}"
         behind = f", behind {found['behind']} with {found['value_before']}" * bool(found["behind"])
         rows.append({"part": "absolute priority", "reason": reason + behind})
+    if found := record.get("multifactor"):
+        reason = f"rank {found['rank']} of {found['of']} in partition {found['partition']}, "
+        reason += f"priority {found['priority']}"
+        behind = f", behind {found['behind']} with {found['priority_before']}"
+        rows.append(
+            {"part": "multifactor priority", "reason": reason + behind * bool(found["behind"])}
+        )
     return rows + [
         {
             "part": "contest",
@@ -315,6 +322,8 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
         yield f"bjobs would say: {'; '.join(said)}"
     if found.absolute is not None:
         yield str(found.absolute)
+    if found.multifactor is not None:
+        yield str(found.multifactor)
     for item in found.contests:
         time = item.ahead_from
         ahead = "not ahead within 30d" if time is None else f"ahead from {clock.text(time)}"

@@ -81,6 +81,8 @@ class PanelledCommand(TyperCommand):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # A paragraph fills the screen: typer keeps the breaks in all but the first.
+        self.help = "\n\n".join(" ".join(each.split()) for each in (self.help or "").split("\n\n"))
         order = [None, *PANELS]
         for parameter in self.params:
             if parameter.param_type_name == "option":

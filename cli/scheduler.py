@@ -22,11 +22,16 @@ TIMEOUT = 120.0
 _NO_SUCH_OPTION = re.compile(
     r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
 )
-#: Messages of a program that exits with an error because nothing of the kind is configured. Errors
-#: of the system begin with the same word: no such file, no route to host.
+#: Messages of a program that fails because nothing of the kind is configured. volclava
+#: names the kind before it: "user group: No user group defined in the system". Errors of the
+#: system begin with the same word: no such file, no route to host.
 _NONE_CONFIGURED = re.compile(
     r"No (?!such |route |space |child |locks |buffer )"
-    r"|(?i:(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
+    r"|(?i:(?:[\w/ ]+: )?no (?:\w+[ /])*"
+    r"(?:group|user|host|limit|reservation|resource|partition)s?\b"
+    r"[^:]* (?:defined|configured|found)\b[^:]*$"
+    r"|(?:\w+: )?job array is not found"
+    r"|(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
     r"(?:service class|SLA\b|guarantee|resource pool)"
     r"|(?:\w+: )?(?:the )?(?:service class|SLA|resource pool) does(?: not|n't) exist)"
 )

@@ -37,6 +37,7 @@ VIEWS: dict[str, Sequence[str]] = {
     "bsla": "",
     "bugroup": "lr",
     "busers": "",
+    "sshare": "l",
 }
 #: Views of jobs, hosts, users and limits show the state after the cycle, other views the state
 #: before.
@@ -47,7 +48,7 @@ AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
 class Switches:
     """The switches of LSF's commands; VIEWS says which of them mean something to a view."""
 
-    long: bool = option(False, "All of each; bugroup: shares.", "-l")
+    long: bool = option(False, "All of each; bugroup: shares; sshare: LevelFS.", "-l")
     recursive: bool = option(
         False, "bjobs: running jobs. Else share accounts of every level.", "-r"
     )
@@ -91,7 +92,12 @@ class RunOfView:
 
 @command
 def show(
-    view: str = argument(..., f"Which command's table: {', '.join(VIEWS)}.", show_default=False),
+    view: str = argument(
+        ...,
+        f"Which command's table: {', '.join(VIEWS)}. On Slurm also squeue, nodes, partitions, "
+        "reservations and sacct.",
+        show_default=False,
+    ),
     words: list[str] | None = argument(
         None,
         "Instance file, YAML or JSON, - for standard input (none with --example, --cluster); then "
@@ -126,6 +132,7 @@ def show(
     ),
 ) -> None:
     """Show jobs, hosts, queues, users, limits, groups or partitions, now or in a simulation."""
+    view = SLURM_VIEWS.get(view, view)
     _check_view(view, switches.given)
     _check_times(view, at, cycle, run.given)
     source, names = source.behind_file(words or ())
@@ -214,7 +221,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import guarantees, hosts, job_groups, limits, queues, reservations, users
+    from .views import guarantees, hosts, job_groups, limits, queues, reservations, shares, users
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -232,6 +239,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "brsvs": reservations.brsvs,
         "bugroup": users.bugroup,
         "busers": users.busers,
+        "sshare": shares.sshare,
     }[view]
     return render(moment, asked, format)
 
@@ -287,21 +295,24 @@ def _second(instance: Instance, text: str) -> int:
         raise InputError(f"--at: {error}") from error
 
 
-#: Commands of Slurm, and the view that has what they list.
-_SLURM_VIEWS = {
-    "squeue": "bjobs", "sprio": "bjobs", "sinfo": "bhosts", "sacct": "bhist", "sshare": "bhpart",
-    "scontrol": "bjobs", "sstat": "bjobs",
+#: Names of views on a Slurm cluster: what its commands list.
+SLURM_VIEWS = {
+    "squeue": "bjobs", "jobs": "bjobs", "nodes": "bhosts", "sinfo": "bhosts",
+    "partitions": "bqueues", "reservations": "brsvs", "sacct": "bhist",
 }  # fmt: skip
+#: Other commands of Slurm, and the nearest view.
+_NEAREST_VIEWS = {"sprio": "bjobs", "scontrol": "bjobs", "sstat": "bjobs"}
 
 
 def _check_view(view: str, switches: list[str]) -> None:
     from ..model.errors import InputError, nearest
 
     if view not in VIEWS:
-        hint = nearest(view, VIEWS)
-        if view in _SLURM_VIEWS:
-            hint = f" (did you mean '{_SLURM_VIEWS[view]}'?)"
-        raise InputError(f"there is no view '{view}'{hint}: use one of {', '.join(VIEWS)}")
+        hint = nearest(view, [*VIEWS, *SLURM_VIEWS])
+        if view in _NEAREST_VIEWS:
+            hint = f" (did you mean '{_NEAREST_VIEWS[view]}'?)"
+        known = f"{', '.join(VIEWS)} (of Slurm: {', '.join(SLURM_VIEWS)})"
+        raise InputError(f"there is no view '{view}'{hint}: use one of {known}")
     idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:
         known = ", ".join(f"-{letter}" for letter in VIEWS[view]) or "none"
@@ -322,6 +333,12 @@ def _ids(jobs: Sequence[Job]) -> list[str]:
     return list(
         dict.fromkeys([*(job.id for job in jobs), *(job.array_id or job.id for job in jobs)])
     )
+
+
+def _accounts(instance: Instance) -> list[str]:
+    """Return the accounts and users of Slurm's accounting."""
+    items = instance.associations
+    return list(dict.fromkeys([*(i.account for i in items), *(i.user for i in items if i.user)]))
 
 
 def _names(
@@ -347,6 +364,7 @@ def _names(
         "bsla": ("service class", [item.name for item in instance.service_classes]),
         "bugroup": ("user group", [group.name for group in instance.groups]),
         "busers": ("user", known_users(instance)),
+        "sshare": ("account or user", _accounts(instance)),
     }
     kind, choices = known[view]
     if guarantees:

@@ -33,11 +33,17 @@ COMMANDS = {
         ("sacctmgr", "-P", "show", "assoc", "tree", "format=Account,User,ParentName,GrpTRES,"
          "GrpJobs,GrpTRESMins,GrpTRESRunMins,GrpWall,MaxJobs"),
     ),
+    "shares": (("sshare", "-a", "-l", "-P"),),
+    "priorities": (("sprio", "-l"),),
 }  # fmt: skip
 #: Without these nothing is known.
 NEEDED = ("jobs", "nodes", "partitions", "config")
-#: Messages of sacctmgr on a cluster without accounting.
-_NO_ACCOUNTING = re.compile(r"supported accounting_storage plugin|accounting storage is disabled")
+#: Messages of sacctmgr, sshare and sprio on a cluster without accounting or multifactor priority.
+_NO_ACCOUNTING = re.compile(
+    r"supported (?:accounting_storage|priority)\s+plugin|accounting storage is disabled"
+)
+#: What sacctmgr, sshare and sprio print.
+_OF_ACCOUNTING = ("qos", "associations", "shares", "priorities")
 #: Seconds to wait for each of the others.
 OPTIONAL_TIMEOUT = 30.0
 #: Variables that Slurm's commands get of the environment, with those of Slurm.
@@ -85,7 +91,7 @@ def _asked(name: str, programs: Mapping[str, str], timeout: float) -> Text | Non
     try:
         return output_of(COMMANDS[name], programs, limit, environment, needed=needed)
     except InputError as error:
-        if name in ("qos", "associations") and _NO_ACCOUNTING.search(str(error)):
+        if name in _OF_ACCOUNTING and _NO_ACCOUNTING.search(str(error)):
             return None
         raise
 

@@ -97,7 +97,7 @@ def _verified(
     from ..solver.advice.likely import Forecaster
     from ..solver.advice.verification import verify as verify_jobs
     from ..solver.budget import Budget
-    from ..solver.outlook.outlook import outlook, outlook_of
+    from ..solver.outlook.outlook import outlook, outlook_of, with_slurm_estimates
     from ..solver.scheduler.continuation import run_as_configured
     from .process import left_of
 
@@ -105,9 +105,11 @@ def _verified(
     limit = left_of(how.time_limit)
     budget = Budget(limit, cancel=cancel)
     if how.possible:
-        answers = outlook(instance, time_limit=limit, cancel=cancel)
+        answers = outlook(instance, time_limit=limit, estimates=True, cancel=cancel)
     else:
-        answers = outlook_of(instance, run_as_configured(instance, budget=budget), None, budget)
+        configured = run_as_configured(instance, budget=budget)
+        configured = with_slurm_estimates(instance, configured, budget)
+        answers = outlook_of(instance, configured, None, budget)
     forecaster = Forecaster.of(instance, past, settings, None, cancel)
     medians = {} if forecaster is None else forecaster.all(budget.time_share(0.5))
     return verify_jobs(

@@ -14,7 +14,6 @@ QUIET_VALUES = frozenset(
             "-jsm",
             "-k",
             "-L",
-            "-Lp",
             "-M",
             "-mig",
             "-notify",

@@ -75,9 +75,22 @@ class IntTable:
     def append(self, *row: int | None) -> None:
         """Append a row; None: no number."""
         self._open.append(row)
-        if len(self._open) == BLOCK:
-            self._blocks.append(tuple(map(_packed, zip(*self._open, strict=True))))
-            self._open.clear()
+        if len(self._open) >= BLOCK:
+            self._pack()
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """Append several rows."""
+        self._open.extend(rows)
+        if len(self._open) >= BLOCK:
+            self._pack()
+
+    def _pack(self) -> None:
+        """Pack the first rows that are not packed yet, in whole blocks."""
+        whole = len(self._open) // BLOCK * BLOCK
+        for first in range(0, whole, BLOCK):
+            rows = self._open[first : first + BLOCK]
+            self._blocks.append(tuple(map(_packed, zip(*rows, strict=True))))
+        del self._open[:whole]
 
     def __len__(self) -> int:
         return len(self._blocks) * BLOCK + len(self._open)
@@ -115,7 +128,8 @@ class IntTable:
 
 
 def _packed(values: Sequence[int | None]) -> _Packed:
-    base = min((value for value in values if value is not None), default=0) - 1
+    known = [value for value in values if value is not None]
+    base = min(known, default=0) - 1
     codes = [0 if value is None else value - base for value in values]
     most = max(codes)
     kind = next((kind for kind, limit in _KINDS if most <= limit), None)

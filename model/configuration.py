@@ -203,6 +203,8 @@ class Limit:
     projects: Scope | None = None
     #: Application profiles that the limit covers; None: all together.
     apps: Scope | None = None
+    #: Licence projects that the limit covers; None: all together.
+    lic_projects: Scope | None = None
     #: ``mem``, ``swp`` or ``tmp`` to percent of what each host has (needs PER_HOST).
     percentages: Mapping[str, float] = field(default_factory=dict)
 
@@ -326,6 +328,9 @@ class Params:
 
         MXJ counts as the processors of a host in limits per processor. Equal hosts are taken from
         the last configured to the first. A job that cannot backfill gets no estimate on full hosts.
+        One that may use a single host has its estimate by all of them.
+        Whether a backfill ends in time is compared in single precision, and a reservation does not
+        remember the slots that were backfilled.
         A job that limits leave fewer slots than it needs, or whose hosts lack its memory, reserves
         nothing.
         """
@@ -349,7 +354,7 @@ class Params:
     def grows_priorities(self) -> bool:
         """Return whether priorities of pending jobs grow with time; needs MAX_USER_PRIORITY."""
         if self.of_slurm:
-            return _age_of(self) is not None
+            return _age_of(self) is not None or _has_fairshare(self)
         return self.job_priority_over_time is not None and self.max_user_priority > 0
 
     def priority_at(self, job: Job, now: int) -> int:
@@ -359,7 +364,7 @@ class Params:
         it. Slurm adds the age part of its multifactor priority.
         """
         if self.of_slurm:
-            age = _age_of(self)
+            age = None if job.has_fixed_priority else _age_of(self)
             return job.priority + (0 if age is None else age.growth(job, now))
         if self.job_priority_over_time is None or not self.max_user_priority:
             return job.priority
@@ -372,7 +377,7 @@ class Params:
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a pending job grows next (seconds), None if it stays."""
         if self.of_slurm:
-            age = _age_of(self)
+            age = None if job.has_fixed_priority else _age_of(self)
             return None if age is None else age.next_growth(job, now)
         if self.job_priority_over_time is None or not self.max_user_priority:
             return None
@@ -391,13 +396,22 @@ def _age_of(params: Params) -> AgeFactor | None:
     return age_factor(params.select_parameters) if params.of_slurm else None
 
 
+def _has_fairshare(params: Params) -> bool:
+    """Return whether fairshare moves the priorities of pending jobs."""
+    from .slurm_fairshare import fairshare_rule
+
+    return fairshare_rule(params.select_parameters) is not None
+
+
 def without_growth(params: Params) -> Params:
-    """Return the parameters under which no priority grows."""
+    """Return the parameters under which no priority grows, or moves with fairshare."""
     if not params.of_slurm:
         return replace(params, job_priority_over_time=None)
     from .slurm_age import without_age
+    from .slurm_fairshare import without_fairshare
 
-    return replace(params, select_parameters=without_age(params.select_parameters))
+    kept = without_fairshare(without_age(params.select_parameters))
+    return replace(params, select_parameters=kept)
 
 
 #: Start of the sentence about an assumed unit of rusage[mem].

@@ -23,20 +23,21 @@ class ServiceClasses:
             return ""
         if job.service_class:
             return job.service_class if job.service_class in self.by_name else ""
-        key = (job.queue, job.user, job.project, job.group, job.application)
+        projects = job.project, job.license_project
+        key = (job.queue, job.user, *projects, job.group, job.application)
         if key not in self._known:
             admitting = (item for item in self._attaching if self.admits(item, job))
             self._known[key] = next((item.name for item in admitting), "")
         return self._known[key]
 
     def admits(self, item: ServiceClass, job: Job) -> bool:
-        """Return whether a job meets ACCESS_CONTROL; a job's licence project is never known."""
+        """Return whether a job meets ACCESS_CONTROL."""
         return all(self._meets(part, names, job) for part, names in item.access.items())
 
     def may_admit(self, item: ServiceClass, job: Job) -> bool:
-        """Return whether a job may meet ACCESS_CONTROL if its licence project matches."""
+        """Return whether a job may meet ACCESS_CONTROL; one without -Lp may have a default."""
         return all(
-            part == "LIC_PROJECTS" or self._meets(part, names, job)
+            (part == "LIC_PROJECTS" and not job.license_project) or self._meets(part, names, job)
             for part, names in item.access.items()
         )
 
@@ -68,6 +69,8 @@ class ServiceClasses:
                 return job.application in names
             case "PROJECTS":
                 return job.project in names
+            case "LIC_PROJECTS":
+                return job.license_project in names
         return False
 
     def _has_user(self, names: tuple[str, ...], user: str) -> bool:

@@ -13,6 +13,7 @@ from .facts import Fact
 from .job import Application, Job, JobGroup, RunningJob
 from .omissions import Omission
 from .service_class import GuaranteedPool, ServiceClass
+from .slurm_fairshare import Association
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,8 @@ class Instance:
     share_usage: tuple[ShareUsage, ...] = ()
     #: Past use of slot pools.
     pool_usage: tuple[PoolUsage, ...] = ()
+    #: Associations of Slurm's accounting with their shares and usage.
+    associations: tuple[Association, ...] = ()
     #: Reservations of pending jobs in the last cycle; the simulated scheduler continues from them.
     held: tuple[HeldHosts, ...] = ()
     #: Reserved slots that running jobs took by backfill.

@@ -67,10 +67,14 @@ class Job:
     deadline: Annotated[int | None, Fact("instant")] = None
     #: Job priority (-sp).
     priority: Annotated[int, Fact("whole")] = 0
+    #: Whether an administrator has set the priority, so that it does not change (Slurm).
+    has_fixed_priority: Annotated[bool, Fact("boolean", "fixed_priority")] = False
     #: Weight in the weighted objective.
     weight: Annotated[float, Fact("amount")] = 1.0
     #: Project (-P).
     project: Annotated[str, Fact("name")] = "default"
+    #: License Scheduler project (-Lp), "" if none.
+    license_project: Annotated[str, Fact("name")] = ""
     #: User group (-G) whose share counts, "" if not given.
     group: Annotated[str, Fact("name")] = ""
     #: Application profile (-app), "" if none.

@@ -46,9 +46,11 @@ class Pending(Enum):
     NO_SHARE = 0, "User is not defined in the fairshare policy of the queue"
     #: LSF's own text is unknown.
     RESERVATION_INACTIVE = 0, "The advance reservation of the job is not active"
-    #: No public page has LSF's text for limits of application profiles.
+    #: No public page has LSF's text for limits of application profiles and licence projects.
     LIMIT_APP = 0, "Resource ({}) limit defined on application has been reached"
     JOBS_APP = 0, "JOBS limit defined for the application has been reached"
+    LIMIT_LICENSE_PROJECT = 0, "Resource ({}) limit defined on license project has been reached"
+    JOBS_LICENSE_PROJECT = 0, "JOBS limit defined for the license project has been reached"
     REFUSED = 0, "System is unable to schedule the job"
 
     REQUIREMENT = 1001, "Job's resource requirements not satisfied"
@@ -211,8 +213,10 @@ def bjobs_text(reason: Reason, *, counted: bool = False) -> str:
 
 def sentence(reason: Reason, moment: Moment = "has") -> str:
     """Return our sentence with the number at one time: ``needs 4 free slots (now 0)``."""
-    parts = tuple(moment if part is HAS else part for part in reason.parts)
-    return over([replace(reason, parts=parts)])
+    return "".join(
+        moment if part is HAS else part if isinstance(part, str) else _range([float(part)])
+        for part in reason.parts
+    )
 
 
 def over(reasons: Sequence[Reason]) -> str:

@@ -80,6 +80,8 @@ class Reservation:
         """Return the instants after the start at which the planned amount falls before the job
         ends.
         """
+        if len(self.phases) == 1:
+            return self.phases[0].drops()
         return tuple(sorted({at for phase in self.phases for at in phase.drops()}))
 
     @property

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from itertools import islice
 
 from .absolute_rules import absolute_problems, absolute_warnings
+from .association_rules import association_problems, association_warnings
 from .cluster import NamedHosts
 from .configuration import Queue
 from .errors import Problem, nearest
@@ -186,6 +187,7 @@ def share_problems(instance: Instance) -> list[Problem]:
     lists += absolute_problems(instance) if _has_absolute(instance) else ()
     found = [*lists, *_factor_problems(instance), *_partition_problems(instance, groups)]
     found += _pool_problems(instance)
+    found += association_problems(instance) if instance.associations else ()
     if lists:
         return found
     return [*found, *usage_problems(instance), *_job_problems(instance, groups)]
@@ -199,6 +201,7 @@ def share_warnings(instance: Instance) -> list[Problem]:
     ]
     found += [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
     found += absolute_warnings(instance) if _has_absolute(instance) else ()
+    found += association_warnings(instance) if instance.associations else ()
     return [*found, *usage_warnings(instance)]
 
 

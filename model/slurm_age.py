@@ -29,6 +29,8 @@ class AgeFactor:
     max_age: int = MAX_AGE
     #: PriorityCalcPeriod: seconds between two computations, counted from second 0.
     period: int = CALC_PERIOD
+    #: PriorityFlags=ACCRUE_ALWAYS: the age counts from the submission in any case.
+    always: bool = False
 
     def text(self) -> str:
         """Return the words of ``select_parameters`` that :func:`age_factor` reads."""
@@ -42,25 +44,25 @@ class AgeFactor:
 
         The priority of a job that is submitted later is that at its submission.
         """
-        return self._part(job, now // self.period * self.period) - self._part(job, 0)
+        return self.part(job, now // self.period * self.period) - self.part(job, 0)
 
     def next_growth(self, job: Job, now: int) -> int | None:
         """Return when the priority of a job grows next (seconds), None if it stays."""
-        part = self._part(job, now // self.period * self.period)
+        part = self.part(job, now // self.period * self.period)
         if part >= self.weight:
             return None
-        reached = _accrues_from(job) - (-(part + 1) * self.max_age // self.weight)
+        reached = self._accrues_from(job) - (-(part + 1) * self.max_age // self.weight)
         following = max(reached, now + 1)
         return -(-following // self.period) * self.period
 
-    def _part(self, job: Job, time: int) -> int:
-        age = min(max(0, time - _accrues_from(job)), self.max_age)
+    def part(self, job: Job, time: int) -> int:
+        """Return the age part of the priority of a job as computed at `time` (seconds)."""
+        age = min(max(0, time - self._accrues_from(job)), self.max_age)
         return self.weight * age // self.max_age
 
-
-def _accrues_from(job: Job) -> int:
-    """Return the second from which the age of a job counts: it is eligible."""
-    return job.submit if job.begin is None else max(job.submit, job.begin)
+    def _accrues_from(self, job: Job) -> int:
+        """Return the second from which the age of a job counts: it is eligible."""
+        return job.submit if job.begin is None or self.always else max(job.submit, job.begin)
 
 
 @lru_cache(maxsize=16)
@@ -73,6 +75,7 @@ def age_factor(select_parameters: str) -> AgeFactor | None:
         found["PriorityWeightAge"],
         max(1, found.get("PriorityMaxAge", MAX_AGE)),
         max(1, found.get("PriorityCalcPeriod", CALC_PERIOD)),
+        "ACCRUE_ALWAYS" in select_parameters,
     )
 
 

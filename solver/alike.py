@@ -15,7 +15,18 @@ from ..model.job import Job
 
 #: Fields of identity, position in the dispatch order, account and objective.
 _OF_ITSELF = frozenset(
-    {"submit", "queued_as", "priority", "aps", "weight", "group", "name", "requeued", "unheeded"}
+    {
+        "submit",
+        "queued_as",
+        "priority",
+        "has_fixed_priority",
+        "aps",
+        "weight",
+        "group",
+        "name",
+        "requeued",
+        "unheeded",
+    }
 )
 #: Fields that determine start and run time, but neither hosts nor amounts.
 _TIMES = frozenset(
@@ -24,8 +35,8 @@ _TIMES = frozenset(
         *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
     }
 )
-#: Fields that count by their effect: limits by user and project, those of an array, a home.
-_BY_MEANING = frozenset({"id", "array_limit", "user", "project", "from_host"})
+#: Fields that count by their effect: limits by user and projects, those of an array, a home.
+_BY_MEANING = frozenset({"id", "array_limit", "user", "project", "license_project", "from_host"})
 #: All other fields.
 _ASKED: Callable[[Job], tuple[object, ...]] = attrgetter(
     *(field.name for field in fields(Job) if field.name not in _OF_ITSELF | _TIMES | _BY_MEANING)

@@ -133,9 +133,12 @@ class Budget:
         """Return whether the time has expired or the work was cancelled; once true it stays
         true.
         """
-        if self._stopped_at is None and (self.cancel.is_set() or self.left() <= 0):
+        if self._stopped_at is None:
+            over = self.time_limit is not None and self.left() <= 0
+            if not (over or self.cancel.is_set()):
+                return False
             self._stopped_at = self.clock()
-        return self._stopped_at is not None
+        return True
 
     def renew_grace(self) -> None:
         """Restart a grace period that has begun, because a weaker answer was not possible

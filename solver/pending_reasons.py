@@ -17,8 +17,15 @@ from ..model.plan import PlannedJob
 from ..model.resreq.vocabulary import UNITS
 from ..model.windows import open_periods
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
-from .availability.profile import SLACK, UNBOUND, Profile, stretches, uses_and_min_free
-from .availability.resources import SLOTS, Alternative, BoolArray, Per, Use
+from .availability.profile import (
+    SLACK,
+    UNBOUND,
+    Profile,
+    close_hosts,
+    stretches,
+    uses_and_min_free,
+)
+from .availability.resources import SLOTS, Alternative, BoolArray, IntArray, Per, Use
 from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
@@ -135,6 +142,8 @@ def _host_shortage(
     points: Sequence[int],
     number: int,
 ) -> Reason:
+    if term.first_hosts is not None and fits(replace(term, first_hosts=None), capacity):
+        return _first_host_shortage(problem, term, term.first_hosts, capacity)
     free = np.maximum(availability.min_free(SLOTS, points), 0)
     alternative = term.alternatives[number]
     lacking = _binding_beside_slots(problem, demand, term, alternative, availability, points)
@@ -155,7 +164,8 @@ def _host_shortage(
         return found
     total = int(np.minimum(capacity.caps, UNBOUND).sum())
     if total < term.slots:
-        open_slots = int(free[term.candidates].sum()) if lacking else total
+        hosts = _open_candidates(demand, term, alternative, availability, points[0])
+        open_slots = int(free[hosts].sum()) if lacking else total
         extra = ("; free slots: ", open_slots) if open_slots > total else ()
         return Reason.counting(FEW_SLOTS, f"needs {wanted}", total, *extra, *left)
     if term.unit is not None:
@@ -163,6 +173,19 @@ def _host_shortage(
     if term.same:
         return Reason.of(Pending.SPAN, f"needs {wanted} on hosts that agree in same[]")
     return Reason.of(Pending.SPAN, f"needs {wanted} in the shape it asks for")
+
+
+def _first_host_shortage(
+    problem: PlanningProblem, term: TermDemand, first: BoolArray, capacity: TermCapacity
+) -> Reason:
+    """Return that only the host that must be the first (-m with !) keeps a term from a place."""
+    hosts = [int(host) for host in term.candidates if first[host]]
+    names = list(problem.named(dict.fromkeys(hosts, 1)))
+    most = int(np.minimum(capacity.caps[hosts], UNBOUND).max(initial=0))
+    which = "its first execution host" if len(names) == 1 else "one of its first execution hosts"
+    wanted = counted(term.slots, "free slot") if term.one_host else "free slots"
+    text = f"needs {wanted} on {which}{f', {_some(names)}' if names else ''}"
+    return Reason.counting(Pending.FIRST_HOST, text, most)
 
 
 def _tile_shortage(
@@ -220,23 +243,39 @@ def _binding_beside_slots(
     """Return the jobs, amounts and limits that leave fewer slots than are free on some
     candidate.
     """
-    slots = availability.min_free(SLOTS, points)[term.candidates]
-    wanted = np.minimum(slots, term.slots)
     whole = alternative.host_uses[0].per is Per.WHOLE
     found = [_Binding("and no other job there")] if whole else []
+    if len(alternative.host_uses) == 1:
+        return found
+    hosts = _open_candidates(demand, term, alternative, availability, points[0])
+    slots = availability.min_free(SLOTS, points)[hosts]
+    wanted = np.minimum(slots, term.slots)
     for use in alternative.host_uses[1:]:
         short: tuple[float, float] | None = None
         for held, free in uses_and_min_free(availability, use, points):
-            times = (free[term.candidates] + SLACK) / held
+            times = (free[hosts] + SLACK) / held
             if use.per is not Per.SLOT:
                 times = np.where(times >= 1, np.inf, 0)
             if bool((np.floor(times) < wanted).any()):
-                here = free[term.candidates][slots >= 1]
+                here = free[hosts][(slots >= 1) & np.isfinite(free[hosts])]
                 best = held, max(0.0, float(here.max(initial=0)))
                 short = best if short is None else min(short, best, key=lambda pair: pair[1])
         if short is not None:
             found.append(_binding(problem, demand, term, use, *short))
     return found
+
+
+def _open_candidates(
+    demand: Demand,
+    term: TermDemand,
+    alternative: Alternative,
+    availability: Availability,
+    instant: int,
+) -> IntArray:
+    """Return the candidate hosts that are open to a job then."""
+    is_open = np.ones(availability.hosts, dtype=bool)
+    close_hosts(is_open, availability, demand, alternative, instant)
+    return term.candidates[is_open[term.candidates]]
 
 
 def _binding(

@@ -18,7 +18,6 @@ from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.omissions import sentences
 from ..model.plan import MAX_MARGIN, Method, Plan
 from ..model.progress import OnProgress
-from ..model.resreq.syntax import may_have_alternatives
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .fairshare.priority_order import first_in_order, priority_order
@@ -42,6 +41,7 @@ from .optimal.first_fit import (
 from .pending_reasons import counted
 from .placement.holding import may_grow
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
+from .resolve import may_have_choices
 from .rules.omitted import remarks
 from .scheduler.continuation import needing_backfill, started_now, with_relevant_omissions
 from .scheduler.next_cycle import plan_next_cycle
@@ -220,10 +220,8 @@ def _over_alternatives(
     budget: Budget,
 ) -> Plan:
     """Return the plan of a method, the best over the alternatives in braces of the jobs."""
-    texts = {text for job in part.pending for text in job.res_req}
-    texts |= {queue.res_req for queue in part.queues} | {a.res_req for a in part.applications}
     try:
-        if method == "slurm" or not may_have_alternatives(texts):
+        if method == "slurm" or not may_have_choices(part):
             return solve(part)
         from .optimal.alternatives import plan_alternatives
 

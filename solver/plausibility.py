@@ -314,7 +314,10 @@ def _held_of(
             name == job.user or (name in groups and groups.contains_user(name, job.user))
             for name in users
         )
-        named = (("queues", job.queue), ("projects", job.project), ("apps", job.application))
+        named = (
+            *(("queues", job.queue), ("projects", job.project), ("apps", job.application)),
+            ("lic_projects", job.license_project),
+        )
         for kind, value in named:
             mine &= value in row.consumers.get(kind, (value,))
         if not mine:

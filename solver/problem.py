@@ -475,7 +475,7 @@ class RunningJobLoader:
             if low < high:
                 self._rows(uses, _part(members, int(low), int(high)), of_hosts, of_pools)
         finishes = running.finishes[taken].tolist()
-        profile.finish.update(zip(running.numbers[taken].tolist(), finishes, strict=True))
+        profile.finish.add_all(dict(zip(running.numbers[taken].tolist(), finishes, strict=True)))
         for index, found in _by_owner(of_hosts).items():
             profile.enter_rows(index, *found, pool=False)
         for index, found in _by_owner(of_pools).items():

@@ -19,8 +19,8 @@ from ..model.reservation import Reservation
 from ..model.reserved_periods import rejection, reserved_periods
 from ..model.resreq import (
     HostTable,
+    Merged,
     RequirementMerging,
-    effective_requirement,
     order_hosts,
     same_classes,
     select_mask,
@@ -35,6 +35,7 @@ from ..model.resreq.syntax import (
     Span,
     Term,
     every,
+    may_have_alternatives,
     simples,
 )
 from . import alike
@@ -63,7 +64,9 @@ class _ResolverCache:
     calendars: dict[str, Calendar | None] = field(default_factory=dict)
     intervals: dict[str, int | None] = field(default_factory=dict)
     homes: dict[str, tuple[str, str]] = field(default_factory=dict)
-    requirements: dict[Hashable, Requirement] = field(default_factory=dict)
+    requirements: dict[Hashable, Merged] = field(default_factory=dict)
+    merging: RequirementMerging | None = None
+    unit_types: dict[str | None, bool] = field(default_factory=dict)
     selected: dict[tuple[int, Local], BoolArray] = field(default_factory=dict)
     orders: dict[tuple[object, ...], tuple[IntArray, UnitDemand | None]] = field(
         default_factory=dict
@@ -194,7 +197,7 @@ class Resolver:
     def _load_alternatives(self, job: Job) -> tuple[tuple[Reservation, ...], ...]:
         key = alike.merged(job)
         if key not in self._kept.loads:
-            requirement = effective_requirement(self.instance, job).requirement
+            requirement = self.requirement(job)
             held: tuple[tuple[Reservation, ...], ...] = ()
             if isinstance(requirement, Simple) and requirement.rusage is not None:
                 rusage = requirement.rusage
@@ -352,10 +355,24 @@ class Resolver:
 
     def requirement(self, job: Job) -> Requirement:
         """Return the effective requirement of a job, looked up once for equal jobs."""
+        return self._merged(job).requirement
+
+    def _merged(self, job: Job) -> Merged:
+        """Return the effective requirement of a job with its notes, looked up once for equal jobs.
+
+        Raises InputError if the job must be refused.
+        """
         key = alike.merged(job)
         if key not in self._kept.requirements:
-            self._kept.requirements[key] = effective_requirement(self.instance, job).requirement
+            self._kept.requirements[key] = self._merging().requirement(job)
         return self._kept.requirements[key]
+
+    def _merging(self) -> RequirementMerging:
+        """Return the merging of requirements of the present instance."""
+        known = self._kept.merging
+        if known is None or known.instance is not self.instance:
+            known = self._kept.merging = RequirementMerging.of(self.instance)
+        return known
 
     def host_index(self) -> Mapping[str, int]:
         """Return the index of each host by name; computed once."""
@@ -464,7 +481,7 @@ class Resolver:
         notes: tuple[str, ...] = ()
         terms: tuple[TermDemand, ...] = ()
         try:
-            merged = effective_requirement(self.instance, job)
+            merged = self._merged(job)
             notes = merged.warnings
             terms = tuple(self._terms(job, queue, merged.requirement))
             asked = merged.requirement
@@ -576,7 +593,7 @@ class Resolver:
         """
         key = alike.merged(job)
         if key not in self._kept.gpus:
-            self._kept.gpus[key] = RequirementMerging.of(self.instance).gpus(job)
+            self._kept.gpus[key] = self._merging().gpus(job)
         return self._kept.gpus[key]
 
     def _gpus_chosen(self, job: Job) -> GpuRequest | None:
@@ -719,7 +736,7 @@ class Resolver:
         if job.exclusive and not job.whole_hosts and queue.exclusive == "N":
             return f"-x needs EXCLUSIVE=Y in queue {queue.name}"
         for cu in units:
-            if not self.instance.cluster.has_units_of(cu.type):
+            if not self._has_units_of(cu.type):
                 known = ", ".join(self.instance.cluster.unit_types) or "none"
                 return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
             if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):
@@ -731,6 +748,13 @@ class Resolver:
             if job.most_slots < least or (most is not None and job.slots > most):
                 return f"-n {job.slots} is outside PROCLIMIT {least}..{most} of queue {queue.name}"
         return ""
+
+    def _has_units_of(self, unit_type: str | None) -> bool:
+        """Return whether units of a type exist (of the default type if None), looked up once."""
+        known = self._kept.unit_types
+        if unit_type not in known:
+            known[unit_type] = self.instance.cluster.has_units_of(unit_type)
+        return known[unit_type]
 
     def _nowhere(
         self, job: Job, queue: Queue, requirement: Requirement, terms: tuple[TermDemand, ...]
@@ -762,7 +786,8 @@ class Resolver:
         unreadable.
         """
         try:
-            parts = [simple for simple, _ in requirement_parts(job, self.requirement(job))]
+            every_one = every(self.requirement(job))
+            parts = [simple for one in every_one for simple, _ in requirement_parts(job, one)]
         except InputError:
             return ()
         return tuple(dict.fromkeys(text for part in parts for text in self.narrowing(part, job)))
@@ -805,6 +830,13 @@ class Resolver:
         if types.index(wanted) > types.index(allowed):
             return f"cu[excl] at {wanted} is coarser than EXCLUSIVE=CU[{allowed}] of {queue.name}"
         return ""
+
+
+def may_have_choices(instance: Instance) -> bool:
+    """Return whether a pending job may have alternatives in braces, of its own or of its queue."""
+    texts = {text for job in instance.pending for text in job.res_req}
+    texts |= {queue.res_req for queue in instance.queues}
+    return may_have_alternatives(texts | {item.res_req for item in instance.applications})
 
 
 def requirement_parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:

@@ -25,7 +25,7 @@ from .validation import (
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
-from .validation.slurm import on_any_node, slurm_faults
+from .validation.slurm import as_in_a_cycle, slurm_faults
 
 __all__ = ["Unfinished", "Violation", "validate"]
 
@@ -105,7 +105,7 @@ def validate(
         return not any(True for check in _RULES for _ in check(facts))
 
     def of_few(other: Plan) -> Iterator[Violation]:
-        facts = facts_of(other, on_any_node(instance))
+        facts = facts_of(other, as_in_a_cycle(instance, other))
         for check in _OF_SLURM:
             yield from check(facts)
 

@@ -62,6 +62,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "priority": (9,),
     "weight": (3.0,),
     "project": ("p",),
+    "license_project": ("lp",),
     "group": ("g",),
     "application": ("app",),
     "hosts": ((HostRequest("b"),), (HostRequest("c", 1, first=True), HostRequest("others"))),
@@ -150,7 +151,10 @@ def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
                 "gp", distribution=(Guarantee("sc", GuaranteedAmount(2.0)),), hosts=("a",)
             ),
         ),
-        limits=(Limit("projects", {"slots": 3}, projects=each),),
+        limits=(
+            Limit("projects", {"slots": 3}, projects=each),
+            Limit("licence projects", {"slots": 3}, lic_projects=each),
+        ),
         params=Params(mbd_sleep_time=30),
     )
 

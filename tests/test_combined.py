@@ -161,6 +161,7 @@ def asking_is_planning(it: Case) -> None:
     whole = Case(replace(rest, pending=(*pending, last)), it.asks, it.host_windows)
     whole.dispatch, whole.run = it.dispatch, it.run
     line = f"bsub -n {job.slots} -W {job.run_limit // 60} -q {job.queue} -P {job.project}"
+    line += f" -Lp {job.license_project}" if job.license_project else ""
     line += " -x" if job.exclusive else ""
     line += f' -R "{job.res_req[0]}"' if job.res_req else ""
     said = ask(rest, line, user=job.user, method="optimal", effort=EFFORT).line.answer

@@ -149,6 +149,7 @@ def answers_are_right(it: Case) -> None:
     whole = Case(replace(rest, pending=(*rest.pending, last)), it.asks, it.host_windows)
     whole.dispatch, whole.run = it.dispatch, it.run
     line = f"bsub -n {job.slots} -W {job.run_limit // 60} -q {job.queue} -P {job.project}"
+    line += f" -Lp {job.license_project}" if job.license_project else ""
     line += " -x" if job.exclusive else ""
     line += f' -R "{job.res_req[0]}"' if job.res_req else ""
     said = sw.ask(rest, line, user=job.user, method="optimal", effort=EFFORT, explore=True)
@@ -199,9 +200,9 @@ def test_explanations_agree_with_the_enumerator(block: int) -> None:
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("seed", some([67, 79, 140, 180, 266, 2296, 2488], 4))
+@pytest.mark.parametrize("seed", some([67, 79, 140, 180, 266, 2296, 2488, 28, 382], 4))
 def test_explanations_that_were_wrong_once(seed: int) -> None:
-    """Limits held elsewhere, closing windows, jobs together, exclusive ones, terms, units."""
+    """Limits, windows, jobs together, exclusive ones, terms, units, reservations, first hosts."""
     explained(seed)
 
 

@@ -726,3 +726,60 @@ def test_the_critical_path_of_a_chain(method: Any) -> None:
     # What it waits for is no job that could be away: its condition would say nothing then.
     assert not any("job 2 (before it" in item.change for item in found.suggestions)
     assert sw.explain(site, "2", method=method).chain[0].job == "1"
+
+
+LIMITED = """
+format: slotwise/1
+now: 1h
+hosts: [{name: A, slots: 4 FIRST}, {name: B, slots: 4 OTHER}]
+queues: [{name: q}]
+running: [{id: 9, bsub: "-q q -n 3 -W 2:00", user: x, allocation: {A: 3}, start: 0}]
+pending: [{id: 10, bsub: "-q q -n 4 -W 60", user: bob, submit: 1h}]
+LIMITS
+"""
+CLOSED_NOW = ", DISPATCH_WINDOW: 2:00-3:00"
+
+
+@pytest.mark.behaviour("LOP-01")
+@pytest.mark.parametrize(
+    ("first", "other", "limits", "has"),
+    [
+        ("", ", JL/U: 1", "", 2),
+        (CLOSED_NOW, ", JL/U: 1", "", 1),
+        (f"{CLOSED_NOW}, JL/U: 3", ", JL/U: 1", "", 1),
+        ("", "", "limits: [{name: l, PER_USER: all, PER_HOST: B, SLOTS: 1}]", 2),
+    ],
+)
+def test_what_a_limit_leaves_is_of_open_hosts_that_have_it(
+    first: str, other: str, limits: str, has: int
+) -> None:
+    """Host A has no such limit, or is closed: what it would leave there is no number to say."""
+    text = LIMITED.replace("FIRST", first).replace("OTHER", other).replace("LIMITS", limits)
+    instance = loads(text)
+    free = 5 if has == 2 else 4
+    said = sw.explain(instance, "10", method="optimal").obstacles[0].reason
+    for found in (said, sw.plan(instance, "optimal", effort=1)["10"].waits_for):
+        assert re.search(rf"(has|now) {has}; free slots: {free}; .* leaves 1 on a host\)", found)
+
+
+@pytest.mark.behaviour("PLC-12")
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ("-n 1 -m 'A! B'", "free slots"),
+        ("-n 2 -m 'A! B'", "free slots"),
+        ("-n 4 -m 'A! B' -R 'span[hosts=1]'", "4 free slots"),
+        ("-n 3 -m 'g! B' -R 'span[block=2]'", "free slots"),
+    ],
+)
+def test_free_slots_elsewhere_do_not_count_for_a_first_execution_host(
+    options: str, wanted: str
+) -> None:
+    """Only A may be the first host, and job 9 fills it; B is free."""
+    text = LIMITED.replace("FIRST", "").replace("OTHER", "").replace("-n 3", "-n 4")
+    text = text.replace("A: 3", "A: 4").replace("LIMITS", "host_groups: {g: A}")
+    instance = loads(text.replace("-n 4 -W 60", f"{options} -W 60"))
+    said = sw.explain(instance, "10", method="optimal").obstacles[0].reason
+    assert said == f"needs {wanted} on its first execution host, A (has 0)"
+    planned = sw.plan(instance, "optimal", effort=1)["10"]
+    assert planned.waits_for.startswith(f"needs {wanted} on its first execution host, A (now 0)")

@@ -255,7 +255,7 @@ SAID_ELSEWHERE = {
         "to_frame",
         "to_csv",
     ),
-    *("per_user", "per_queue", "per_project", "per_app", "memory_adjustment"),
+    *("per_user", "per_queue", "per_project", "per_app", "per_lic_project", "memory_adjustment"),
     *("NoArrivals", "ExactRunTimes", "synthetic", "from_swf", "parse_bsub"),
     *("forget", "simulated_starts"),
 }

@@ -173,6 +173,26 @@ CASES = [
         ("limit: job l: 4 slots at 99 s, limit pq for default p allows 3",),
     ),
     Case(
+        "SLOTS of each licence project; no project is none of them",
+        problem(
+            job("j", 2, license_project="p"),
+            job("k", 2, license_project="q"),
+            job("l", 2, license_project="p"),
+            job("m", 2),
+            job("n", 2),
+            limits=(Limit("lp", {"slots": 3}, lic_projects=EACH),),
+        ),
+        {
+            **{"j": (0, {"A": 2}), "k": (0, {"B": 2}), "l": (100, {"A": 2})},
+            **{"m": (0, {"C": 2}), "n": (0, {"C": 2})},
+        },
+        {
+            **{"j": (0, {"A": 2}), "k": (0, {"B": 2}), "l": (99, {"A": 2})},
+            **{"m": (0, {"C": 2}), "n": (0, {"C": 2})},
+        },
+        ("limit: job l: 4 slots at 99 s, limit lp for p allows 3",),
+    ),
+    Case(
         "SLOTS of some hosts together",
         problem(job("j", 4), limits=(Limit("ab", {"slots": 3}, hosts=Scope(("A", "B"))),)),
         {"j": (0, {"A": 1, "B": 2, "C": 1})},

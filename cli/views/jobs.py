@@ -330,9 +330,10 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     group = f", User Group <{job.group}>" if job.group else ""
     group += f", Reservation <{job.reservation}>" if job.reservation else ""
     group += f", Job Group <{job.job_group}>" if job.job_group else ""
+    license = f", License Project <{job.license_project}>" if job.license_project else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (
-        f"Job <{job.id}>{name}, User <{job.user}>{group}, Project <{job.project}>{state}"
+        f"Job <{job.id}>{name}, User <{job.user}>{group}, Project <{job.project}>{license}{state}"
         f"{priority}{extsched}"
     )
     home = f" from host <{job.from_host}>" if job.from_host else ""

@@ -43,8 +43,8 @@ def shared_resources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str
 
 
 CONSUMERS = ("USERS", "QUEUES", "HOSTS", "PROJECTS")
-#: A column more if some limit asks for it.
-APPS = "APPS"
+#: Further columns, each if some limit asks for it, with the field of the limit.
+OPTIONAL = {"APPS": "apps", "LIC_PROJECTS": "lic_projects"}
 
 
 #: Resources of Limit sections that no site defines.
@@ -128,13 +128,15 @@ def _usage_table(instance: Instance, uses: list[LimitUse], resources: tuple[str,
 
 def _scopes(limit: Limit) -> list[tuple[str, Scope | None]]:
     scopes = (limit.users, limit.queues, limit.hosts, limit.projects)
-    apps = [] if limit.apps is None else [(APPS, limit.apps)]
-    return [*zip(CONSUMERS, scopes, strict=True), *apps]
+    further = ((name, getattr(limit, field)) for name, field in OPTIONAL.items())
+    asked = [(name, scope) for name, scope in further if scope is not None]
+    return [*zip(CONSUMERS, scopes, strict=True), *asked]
 
 
 def _columns(uses: Sequence[LimitUse]) -> tuple[str, ...]:
     """Return the columns of consumers that some limit distinguishes."""
-    return (*CONSUMERS, APPS) if any("apps" in use.consumers for use in uses) else CONSUMERS
+    distinguished = {kind for use in uses for kind in use.consumers}
+    return (*CONSUMERS, *(name for name, field in OPTIONAL.items() if field in distinguished))
 
 
 def scope_names(scope: Scope | None) -> tuple[str, ...]:

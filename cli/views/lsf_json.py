@@ -127,6 +127,7 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "RSVID": job.reservation,
         "QUEUE": job.queue,
         "PROJ_NAME": job.project,
+        "LICENSE_PROJECT": job.license_project,
         "APPLICATION": job.application,
         "JOB_PRIORITY": str(job.priority) if job.priority else "",
         "NREQ_SLOT": str(job.slots),

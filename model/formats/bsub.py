@@ -774,6 +774,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-sp": _priority,
     "-G": _text("group"),
     "-P": _line("project"),
+    "-Lp": _line("license_project"),
     "-app": _text("application"),
     "-g": _job_group,
     "-U": _text("reservation"),

@@ -33,6 +33,7 @@ from ..instance import (
 from ..job import Application, JobGroup
 from ..omissions import SCOPE, Omission
 from ..service_class import GuaranteedPool, ServiceClass
+from ..slurm_fairshare import Association
 from . import document as d
 from .fields import Percent, given
 from .finding import Finding, Location
@@ -94,6 +95,7 @@ def build(
         advance_reservations=_reservations(document, clock, findings),
         share_usage=_timed(ShareUsage, "share_usage", document.share_usage, clock, findings),
         pool_usage=_timed(PoolUsage, "pool_usage", document.pool_usage, clock, findings),
+        associations=_objects(Association, document.associations),
         held=_timed(HeldHosts, "held", document.held, clock, findings),
         borrowed=tuple(BorrowedSlots(**given(BorrowedSlots, e)) for e in document.borrowed),
         lsf_says=_timed(SaidByLsf, "lsf_says", document.lsf_says, clock, findings),
@@ -192,7 +194,7 @@ def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
             findings.append(Finding(place, f"limits {name} twice: {name.upper()} says it already"))
         amounts[name] = amount
     scopes = {}
-    for kind in ("user", "queue", "host", "project", "app"):
+    for kind in ("user", "queue", "host", "project", "app", "lic_project"):
         together, each = getattr(entry, f"{kind}s"), getattr(entry, f"per_{kind}")
         if together is not None and each is not None:
             key = f"PER_{kind.upper()}"

@@ -97,6 +97,7 @@ class ModifyEntry(Section):
     deadline: f.Instant | None = None
     priority: f.Whole | None = None
     project: f.Name | None = None
+    license_project: f.Name | None = None
     group: f.Name | None = None
     application: f.Name | None = None
     hosts: f.Hosts | None = None

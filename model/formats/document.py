@@ -17,6 +17,7 @@ from ..instance import BorrowedSlots, HeldHosts, PoolUsage, SaidByLsf, ShareUsag
 from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Change
 from ..service_class import GuaranteedPool, ServiceClass
+from ..slurm_fairshare import Association
 from . import fields as f
 from .fields import entry
 
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     RunningEntry: TypeAlias = JobKeys
     ShareUsageEntry: TypeAlias = Section
     PoolUsageEntry: TypeAlias = Section
+    AssociationEntry: TypeAlias = Section
     HeldEntry: TypeAlias = Section
     BackfilledEntry: TypeAlias = Section
     SaidEntry: TypeAlias = Section
@@ -191,6 +193,12 @@ else:
         Section,
         "What a queue of a slot pool has accumulated.",
         stamp=(f.Instant | None, None),
+    )
+    AssociationEntry = entry(
+        "AssociationEntry",
+        Association,
+        Section,
+        "An association of Slurm's accounting, with its shares and usage as sshare prints them.",
     )
     HeldEntry = entry(
         "HeldEntry",
@@ -261,6 +269,8 @@ class LimitEntry(Section):
     per_project: f.PerScope | None = Field(None, alias="PER_PROJECT")
     apps: f.AllScope | None = Field(None, alias="APPS")
     per_app: f.PerScope | None = Field(None, alias="PER_APP")
+    lic_projects: f.AllScope | None = Field(None, alias="LIC_PROJECTS")
+    per_lic_project: f.PerScope | None = Field(None, alias="PER_LIC_PROJECT")
 
 
 class ReservationEntry(Section):
@@ -335,6 +345,7 @@ class Document(Section):
     advance_reservations: list[ReservationEntry] = []
     share_usage: list[ShareUsageEntry] = []
     pool_usage: list[PoolUsageEntry] = []
+    associations: list[AssociationEntry] = []
     held: list[HeldEntry] = []
     borrowed: list[BackfilledEntry] = []
     lsf_says: list[SaidEntry] = []

@@ -57,6 +57,7 @@ def to_document(instance: Instance) -> Plain:
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
         "share_usage": [plain(item, {"stamp": instance.now}) for item in instance.share_usage],
         "pool_usage": [plain(item, {"stamp": instance.now}) for item in instance.pool_usage],
+        "associations": list(map(plain, instance.associations)),
         "held": list(map(plain, instance.held)),
         "borrowed": [
             plain(item) | {"slots": allocation_text(item.slots)} for item in instance.borrowed
@@ -239,7 +240,7 @@ def _limit(limit: Limit, params: Params) -> Plain:
     counted = {name: amounts.pop(name, None) for name in ("slots", "jobs")}
     sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
     entry: Plain = {"name": limit.name}
-    for kind in ("user", "queue", "host", "project", "app"):
+    for kind in ("user", "queue", "host", "project", "app", "lic_project"):
         scope: Scope | None = getattr(limit, f"{kind}s")
         if scope is not None:
             key = f"PER_{kind.upper()}" if scope.each else f"{kind.upper()}S"

@@ -52,6 +52,7 @@ from ..instance import (
 from ..job import Application, HostRequest, Job, JobGroup, RunningJob
 from ..omissions import SCOPE, Change, Omission
 from ..service_class import GuaranteedPool, ServiceClass
+from ..slurm_fairshare import Association
 from . import document as d
 from . import fields as f
 from . import text
@@ -340,7 +341,10 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     Limit: (
         _Special(("amounts",), _limited),
         _Special(("percentages",), _percentages),
-        *(_Special((name,), _scope) for name in ("users", "queues", "hosts", "projects", "apps")),
+        *(
+            _Special((name,), _scope)
+            for name in ("users", "queues", "hosts", "projects", "apps", "lic_projects")
+        ),
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
     AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
@@ -398,6 +402,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     AdvanceReservation: d.ReservationEntry,
     ShareUsage: d.ShareUsageEntry,
     PoolUsage: d.PoolUsageEntry,
+    Association: d.AssociationEntry,
     HeldHosts: d.HeldEntry,
     BorrowedSlots: d.BackfilledEntry,
     SaidByLsf: d.SaidEntry,

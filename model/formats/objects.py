@@ -39,6 +39,7 @@ from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Omission
 from ..progress import Poll, never, polled
 from ..service_class import GuaranteedPool, ServiceClass
+from ..slurm_fairshare import Association
 from . import document as d
 from .field_rules import FieldRule, class_rules
 from .fields import MOST
@@ -280,6 +281,7 @@ _OF_INSTANCE: dict[str, type] = {
     "advance_reservations": AdvanceReservation,
     "share_usage": ShareUsage,
     "pool_usage": PoolUsage,
+    "associations": Association,
     "held": HeldHosts,
     "borrowed": BorrowedSlots,
     "lsf_says": SaidByLsf,
@@ -517,6 +519,7 @@ def instance(
     advance_reservations: Iterable[AdvanceReservation] = (),
     share_usage: Iterable[ShareUsage] = (),
     pool_usage: Iterable[PoolUsage] = (),
+    associations: Iterable[Association] = (),
     held: Iterable[HeldHosts] = (),
     borrowed: Iterable[BorrowedSlots] = (),
     lsf_says: Iterable[SaidByLsf] = (),

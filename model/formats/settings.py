@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from ..errors import InputError, Problem, nearest
 from ..instance import Instance
+from ..slurm_words import SECTION_NAMES, family_text, setting_key
 from . import text
 from .build import examine
 from .document import Document, HostEntry, ParamsEntry, QueueEntry, Section
@@ -97,11 +98,12 @@ def changed(
     wrong: list[Problem] = []
     for setting in settings:
         try:
-            for place in _places(document, setting.key, others):
+            key = setting_key(setting.key) if instance.params.of_slurm else setting.key
+            for place in _places(document, key, others):
                 _put(document, place, setting)
                 places[place] = setting
-        except SettingError as error:
-            wrong.append(Problem(str(error), setting.said or str(setting)))
+        except ValueError as error:
+            wrong.append(Problem(family_text(instance, str(error)), setting.said or str(setting)))
     found, findings = examine(document)
     wrong += _blamed(findings, places, settings)
     return (None if wrong else found), wrong
@@ -158,6 +160,9 @@ def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[L
     if not dot:
         return [_alone(first, sections, others)]
     if first not in sections:
+        if document.get("params", {}).get("family") == "Slurm":
+            sections = [SECTION_NAMES.get(name, name) for name in sections]
+            sections.remove("host_partitions")
         known = [*sections, *(f"params.{name}" for name in keys_of(ParamsEntry))]
         raise SettingError(f"unknown key {first!r}{nearest(first, known)}")
     model = section_of(Document, first)

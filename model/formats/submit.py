@@ -15,6 +15,7 @@ from ..job import ArraySpec, Job, elements, too_large
 from ..reserved_periods import rejection
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
+from ..slurm_words import lowest_priority
 from .bsub import bsub_line
 from .field_rules import class_rules
 from .finding import Finding
@@ -78,6 +79,8 @@ def submission(
     read = bsub_line(line, clock, script, dateless=True, parse_script=parses)
     fields = read.fields
     wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
+    if instance.params.of_slurm and "priority" not in fields:
+        read.notes.append(lowest_priority("-sp"))
     fields.setdefault("queue", instance.params.default_queue)
     fields.setdefault("priority", instance.params.default_priority)
     array: ArraySpec | None = fields.pop("array", None)
@@ -193,6 +196,7 @@ _OPTIONS |= {
     "dependency": "-w",
     "group": "-G",
     "application": "-app",
+    "license_project": "-Lp",
     "exclusive": "-x",
     "from_host": "--from-host",
     "service_class": "-sla",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,8 +40,7 @@ _COMPARE_TEXT: dict[str, Callable[[str, str], bool]] = {
 LIKE_HOME = ("type", "model")
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+class Local(NamedTuple):
     """The submission host in ``type==local`` and ``model==local``.
 
     A value of None is unknown: then a comparison with ``local`` keeps every host.

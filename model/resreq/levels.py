@@ -780,24 +780,36 @@ class _Asked(NamedTuple):
 
 @lru_cache(maxsize=16384)
 def _effective(asked: _Asked, job_based: frozenset[str], options: Options) -> Merged:
-    job, application, queue = asked.levels
-    levels = [combine(job, options), combine((application,), options), combine((queue,), options)]
-    merged = merge_levels(
-        levels[0].requirement,
-        levels[1].requirement,
-        levels[2].requirement,
-        resrsv_limit=dict(asked.resrsv_limit),
-        job_based=job_based,
-        unit=options.unit,
-    )
-    warnings = [warning for level in levels for warning in level.warnings]
+    own = combine(asked.levels[0], options).requirement
+    # Jobs of many numbers of slots have one text.
+    merged = _merged_levels(asked.levels, asked.resrsv_limit, job_based, options)
     later = tuple(
-        replace(item, requirement=_complete(item.requirement, levels[0].requirement, asked))
+        replace(item, requirement=_complete(item.requirement, own, asked))
         for item in merged.requirement.later
     )
     first = replace(merged.requirement, later=())
-    requirement = replace(_complete(first, levels[0].requirement, asked), later=later)
-    return Merged(requirement, tuple(dict.fromkeys([*warnings, *merged.warnings])))
+    requirement = replace(_complete(first, own, asked), later=later)
+    return Merged(requirement, merged.warnings)
+
+
+@lru_cache(maxsize=4096)
+def _merged_levels(
+    levels: tuple[tuple[str, ...], str, str],
+    resrsv_limit: tuple[tuple[str, tuple[float, float]], ...],
+    job_based: frozenset[str],
+    options: Options,
+) -> Merged:
+    """Return the requirement merged from the texts of its levels, with all warnings."""
+    job, application, queue = levels
+    read = [combine(job, options), combine((application,), options), combine((queue,), options)]
+    merged = merge_levels(
+        *(level.requirement for level in read),
+        resrsv_limit=dict(resrsv_limit),
+        job_based=job_based,
+        unit=options.unit,
+    )
+    warnings = [warning for level in read for warning in level.warnings]
+    return Merged(merged.requirement, tuple(dict.fromkeys([*warnings, *merged.warnings])))
 
 
 def _complete(requirement: Requirement, own: Requirement, asked: _Asked) -> Requirement:

@@ -48,8 +48,8 @@ COMPLETE = (10, 108)
 HAS_POST_EXEC = 0x40000000
 #: Before this version a record may end within its last part.
 WHOLE = (9,)
-#: Indices of the charged account and of the application in the last part.
-_CHARGED, _APPLICATION = 11, 13
+#: Indices of the charged account, licence project and application in the last part.
+_CHARGED, _LICENSE_PROJECT, _APPLICATION = 11, 12, 13
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,400}", re.ASCII)
 #: Seconds by which the clocks of two hosts may differ without a record being malformed.
@@ -357,17 +357,15 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
     project = fields.text("projectName")
     fields.known("exitStatus", fields.whole, 0)
     most = fields.known("maxNumProcessors", fields.whole, 0)
-    fields.skip("loginShell")
-    if not lava:
-        fields.skip("timeEvent")
+    fields.skip("loginShell", *(() if lava else ("timeEvent",)))
     index = fields.whole("idx")
-    application, run_limit, charged = ("", -1, "") if lava else _last(fields, version)
+    tail = _Tail() if lava else _last(fields, version)
     submit = (start or end) if submitted is None else submitted
     written = (submit, start, end)
     start, end = _in_order(*written)
     _check(number, slots, submit, start, end)
     job = FinishedJob(
-        id="",
+        "",
         user=user or "user",
         queue=queue,
         project=project or "default",
@@ -379,18 +377,33 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
         max_slots=most,
         hosts=hosts,
         res_req=res_req,
-        run_limit=run_limit if run_limit > 0 else None,
+        run_limit=tail.run_limit if tail.run_limit > 0 else None,
         cpu_time=max(0.0, usage[0]) + max(0.0, usage[1]),
         status=status,
-        application=application,
-        charged=charged,
+        application=tail.application,
+        charged=tail.charged,
+        license_project=tail.license_project,
         deadline=deadline,
         from_host=from_host,
     )
     return number, index, job, (submit, start, end) != written
 
 
-def _last(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """What is read of the last part of a record."""
+
+    #: Application profile, "" if none.
+    application: str = ""
+    #: Run limit in seconds, -1 without one.
+    run_limit: int = -1
+    #: Share account that was charged, "" if not recorded.
+    charged: str = ""
+    #: Licence project of -Lp, "" if none.
+    license_project: str = ""
+
+
+def _last(fields: Fields, version: tuple[int, ...]) -> _Tail:
     """Return the last part as :func:`_tail` does; records of LSF 5 to 8 may end earlier."""
     if version >= WHOLE:
         return _tail(fields, version)
@@ -399,7 +412,7 @@ def _last(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
         return _tail(fields, version)
     except ValueError:
         words += [""] * (_APPLICATION + 1)
-        return words[_APPLICATION], -1, words[_CHARGED]
+        return _Tail(words[_APPLICATION], -1, words[_CHARGED], words[_LICENSE_PROJECT])
 
 
 #: Lists before the run limit, and what each of their items has.
@@ -409,23 +422,23 @@ _LISTS = {
 }
 
 
-def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
-    """Read the rest of a record; return application, run limit and charged share account."""
+def _tail(fields: Fields, version: tuple[int, ...]) -> _Tail:
+    """Read the rest of a record."""
     fields.skip("maxRMem", "maxRSwap", "inFileSpool", "commandSpool", "rsvId", "sla")
     fields.skip("exceptMask", "additionalInfo", "exitInfo", "warningAction", "warningTimePeriod")
     charged = fields.text("chargedSAAP")
-    fields.skip("licenseProject")
+    license_project = fields.text("licenseProject")
     application = fields.text("app")
     fields.skip("postExecCmd", "runtimeEstimation", "jobGroupName", "requeueEvalues", "options2")
     fields.skip("resizeNotifyCmd", "lastResizeTime", "rsvId", "jobDescription")
     for count, names in _LISTS.items():
         if not _skip_list(fields, count, *names):
-            return application, -1, charged
+            return _Tail(application, -1, charged, license_project)
     run_limit = fields.known("runLimit", fields.whole, -1)
     fields.skip("options3", "avgMem", "effectiveResReq")
     if version >= COMPLETE or fields.more:
         _end(fields, version)
-    return application, run_limit, charged
+    return _Tail(application, run_limit, charged, license_project)
 
 
 def _end(fields: Fields, version: tuple[int, ...]) -> None:
@@ -650,6 +663,7 @@ class AcctJobs(OnDemand[Job]):
             user=job.user,
             queue=job.queue,
             project=job.project,
+            license_project=job.license_project,
             res_req=(text,) if (text := self._asks(job)[0]) else (),
             run_limit=job.run_limit,
             run_time=job.end - job.start,

@@ -14,7 +14,7 @@ import numpy as np
 class FinishedJob:
     """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None."""
 
-    #: Job id.
+    #: Job id, "" until the log has numbered its records.
     id: str
     #: Name of the user.
     user: str
@@ -52,13 +52,18 @@ class FinishedJob:
     deadline: int = 0
     #: Name of the submission host.
     from_host: str = ""
+    #: Licence project of -Lp, "" if none.
+    license_project: str = ""
 
 
 _WHOLE = (
     *("submit", "begin", "start", "end", "slots", "max_slots", "run_limit", "status"),
     "deadline",
 )
-_TEXTS = ("user", "queue", "project", "res_req", "application", "charged", "from_host")
+_TEXTS = (
+    *("user", "queue", "project", "res_req", "application", "charged", "from_host"),
+    "license_project",
+)
 _NO_LIMIT = -1
 
 
@@ -71,9 +76,9 @@ class FinishedJobs(Sequence[FinishedJob]):
     def __init__(self) -> None:
         self._numbers, self._indices = array("q"), array("q")
         self._whole = {name: array("q") for name in _WHOLE}
-        self._texts = {name: array("l") for name in _TEXTS}
+        self._texts = {name: array("i") for name in _TEXTS}
         self._cpu_time = array("d")
-        self._first_host, self._hosts, self._slots = array("q", [0]), array("l"), array("q")
+        self._first_host, self._hosts, self._slots = array("q", [0]), array("i"), array("q")
         self._words: list[str] = []
         self._place: dict[str, int] = {}
         self._occurrence: dict[int, int] | None = None

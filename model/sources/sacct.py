@@ -76,7 +76,7 @@ def _job(row: Mapping[str, str]) -> FinishedJob:
     status = _DONE if row["state"].upper().startswith("COMPLETED") else _EXIT
     start = times["start"] if nodes else 0
     return FinishedJob(
-        id="",
+        "",
         user=row.get("user") or "user",
         queue=row.get("partition", "").partition(",")[0] or "default",
         project=row.get("account") or "default",

@@ -203,6 +203,25 @@ def tres(value: Any) -> dict[str, float]:
     return found
 
 
+def tres_weights(value: Any) -> dict[str, float]:
+    """Return ``CPU=1.0,Mem=0.25G,GRES/gpu=2`` as weights by TRES, in small letters; mem per MB.
+
+    A weight with a unit is that of one unit: 0.25 for each GB.
+    """
+    found: dict[str, float] = {}
+    for part in text(value).split(","):
+        name, equals, written = part.strip().rpartition("=")
+        if not equals:
+            continue
+        weight = re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)([KMGTP]?)", written.strip().upper())
+        if weight is None:
+            raise ValueError(f"{part.strip()!r} is no weight such as CPU=1.0 or Mem=0.25G")
+        kind = name.strip().lower()
+        unit = _UNITS[weight[2] or "M"] if kind in ("mem", "vmem") else 1.0
+        found[kind] = float(weight[1]) / unit
+    return found
+
+
 def _count(amount: str) -> float:
     """Return a count; ``2K`` is 2048."""
     found = _SIZE.fullmatch(amount)

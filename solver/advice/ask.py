@@ -44,7 +44,7 @@ from .suggestions import (
     with_section,
     with_slots,
 )
-from .what_if import Method, StartAnswer, WhatIfPlanner, stated_by
+from .what_if import Method, StartAnswer, WhatIfPlanner, earliest_demand, stated_by
 
 #: Maximum number of combinations of listed alternatives.
 MAX_ALTERNATIVES = 1000
@@ -517,7 +517,7 @@ class _OptionSearch:
         starts.
         """
         view = self.forecast.view(self.job)
-        demand = self.forecast.demand(view, self.job)
+        demand = earliest_demand(view, self.forecast.demands(view, self.job), self.job)
         own = expected_duration(self.forecast.instance, self.job)
         found: list[int] = []
         if not demand.impossible:

@@ -33,6 +33,7 @@ from ..availability.profile import Profile
 from ..availability.usage import FOREVER
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
+from ..optimal.alternatives import numbered, opening_reason
 from ..outlook.records import JobOutlook
 from ..pending_reasons import (
     NOTHING_SHORT,
@@ -48,8 +49,9 @@ from .absolute_rank import AbsoluteRank, absolute_rank
 from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
+from .multifactor_rank import MultifactorRank, multifactor_rank
 from .suggestions import Suggestion, job_text, suggest
-from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, stated_by
+from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, earliest_demand, stated_by
 
 if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
@@ -530,6 +532,8 @@ class Explanation:
     contests: tuple[LostContest, ...] = ()
     #: Rank by absolute priority, None if none decides.
     absolute: AbsoluteRank | None = None
+    #: Rank by Slurm's multifactor priority, None if none decides.
+    multifactor: MultifactorRank | None = None
     #: Conditions of the job's requirement that hold on some hosts only.
     requirement: tuple[str, ...] = ()
     #: LSF's own statements on the job, None if the instance has none.
@@ -569,6 +573,7 @@ class Explanation:
                 for contest in self.contests
             ],
             **({} if self.absolute is None else {"absolute": self.absolute.to_dict()}),
+            **({} if self.multifactor is None else {"multifactor": self.multifactor.to_dict()}),
             "obstacles": [
                 with_stamps(
                     {"from": o.first, "until": o.until, "reason": o.reason},
@@ -685,12 +690,15 @@ def explain(
 def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Explanation:
     """Return the answer with the obstacles before the start and the suggestions."""
     view = forecast.view(asked)
-    demand = forecast.demand(view, asked)
+    demands = forecast.demands(view, asked)
     if asked.dependency:
         chain = critical_path(forecast.instance, asked, view.times())
         found = replace(found, chain=chain)
-    if not demand.impossible:
-        found = replace(found, obstacles=tuple(_obstacles(forecast, view, demand, found)))
+    if len(demands) > 1:
+        rows = (row for each in demands for row in _under_one(forecast, view, each, found))
+        found = replace(found, obstacles=tuple(rows))
+    elif not demands[0].impossible:
+        found = replace(found, obstacles=tuple(_obstacles(forecast, view, demands[0], found)))
     found = replace(found, requirement=forecast.fails(found.answer))
     if forecast.stopped():
         return replace(found, cut=True)
@@ -703,9 +711,28 @@ def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Expla
     if asked in moment.instance.pending:
         reasons = moment.waiting[asked.id].reasons
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
-        found = replace(found, absolute=absolute_rank(forecast.instance, asked))
+        found = replace(
+            found,
+            absolute=absolute_rank(forecast.instance, asked),
+            multifactor=multifactor_rank(forecast.instance, asked),
+        )
+    demand = earliest_demand(view, demands, asked)
     suggestions, tried = suggest(forecast, view, demand, found.answer)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
+
+
+def _under_one(
+    forecast: WhatIfPlanner, view: PlanView, demand: Demand, found: Explanation
+) -> Iterator[Obstacle]:
+    """Yield the obstacles under one of several alternatives in braces, which each of them names."""
+    chosen, asked = demand.job.requirement_alternative or 0, found.answer.job
+    name = numbered(chosen)
+    if demand.impossible:
+        yield Obstacle(found.now, found.answer.start, f"{name}: {demand.impossible}", 1)
+        return
+    for row in _obstacles(forecast, view, demand, found):
+        reason = opening_reason(row.reason, chosen, row.until, asked.begin)
+        yield replace(row, reason=reason if reason != row.reason else f"{name}: {row.reason}")
 
 
 def _obstacles(
@@ -714,8 +741,8 @@ def _obstacles(
     """Yield the obstacles before the start; as configured, also the use of slots that were
     free.
     """
-    start, stop = found.answer.start, forecast.cancel.is_set
-    if start is None and found.method == CONFIGURED and forecast.awaits(demand.job):
+    start, stop, asked = found.answer.start, forecast.cancel.is_set, found.answer.job
+    if start is None and found.method == CONFIGURED and forecast.awaits(asked):
         yield Obstacle(found.now, None, UNMET.format(demand.job.dependency), 1)
         return
     fits = None if found.method != CONFIGURED else forecast.in_turn(demand.job)
@@ -727,7 +754,7 @@ def _obstacles(
     if opens > fits:  # the next cycle's estimate leaves windows out (TBR-19)
         yield Obstacle(fits, opens, sentence(CLOSED), 1)
     if opens < start:
-        passed = forecast.is_passed(demand.job, start)
+        passed = forecast.is_passed(asked, start)
         why = not_kept(forecast.instance, demand.job, fits) if passed else over([BETWEEN_CYCLES])
         yield Obstacle(opens, start, why, 1)
 

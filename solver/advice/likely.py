@@ -22,6 +22,7 @@ from ..forecast.hosts import HostsWorld, hosts_world
 from ..forecast.moment import ForwardWorld, PoolWorld, pool_world, waiting_names
 from ..forecast.of_instance import check_drawing, past_of, run_by, world_of
 from ..forecast.runtimes import Ratios
+from ..optimal.alternatives import as_chosen
 from ..placement.earliest import allocate_start
 from ..problem import PlanningProblem
 
@@ -221,9 +222,20 @@ def free_over_time_of_each(
     """
     drawn = [[item for item in plan if item.start is not None] for plan in plans]
     names = {item.job for plan in drawn for item in plan}  # only these jobs need a demand
-    pending = tuple(job for job in instance.pending if job.id in names)
-    problem = PlanningProblem.of(replace(instance, pending=pending), as_lsf=False)
-    return tuple(_free(problem, plan) for plan in drawn)
+    part = replace(instance, pending=tuple(job for job in instance.pending if job.id in names))
+    problem = PlanningProblem.of(part, as_lsf=False)
+    return tuple(_free(_as_planned(problem, part, plan), plan) for plan in drawn)
+
+
+def _as_planned(
+    problem: PlanningProblem, part: Instance, planned: Sequence[PlannedJob]
+) -> PlanningProblem:
+    """Return the problem with the alternatives in braces that jobs have in a plan."""
+    if not any(item.requirement_alternative for item in planned):
+        return problem
+    chosen = as_chosen(part, planned)
+    demands = tuple(map(problem.demand_of, chosen.pending))
+    return replace(problem, instance=chosen, demands=demands)
 
 
 def _free(problem: PlanningProblem, planned: Iterable[PlannedJob]) -> FreeOverTime:

@@ -286,12 +286,17 @@ class Trials:
         if refused or forecast.stopped():
             return StartAnswer(edited, None)
         if forecast.method == "optimal":
-            demand = forecast.demand(self.view, edited)
-            if len(demand.terms) == 1:
-                alone = earliest_start(self.view.problem.base, demand)
-                if alone is None or alone.time >= self.limit:
-                    return StartAnswer(edited, None)
+            demands = forecast.demands(self.view, edited)
+            if all(self._is_too_late(demand) for demand in demands):
+                return StartAnswer(edited, None)
         return forecast.answer_if_earlier(edited, self.limit)
+
+    def _is_too_late(self, demand: Demand) -> bool:
+        """Return whether a job of one term could not start before the limit even alone."""
+        if len(demand.terms) != 1:
+            return False
+        alone = earliest_start(self.view.problem.base, demand)
+        return alone is None or alone.time >= self.limit
 
     def numbers(
         self, asked: int, values: Sequence[int], edit: Callable[[int], Job]

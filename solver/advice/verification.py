@@ -386,6 +386,10 @@ def verify(
 def _remarks(facts: LoggedFacts) -> Iterator[str]:
     """Yield what limits the comparison."""
     instance = facts.instance
+    known = [*(run.job.id for run in instance.running), *(job.id for job in instance.pending)]
+    if known and not facts.runs:
+        named = ", ".join(known[:_MAX_NAMED])
+        yield f"the log has none of the instance's jobs ({named}): it may be of another cluster"
     if facts.missing:
         verb = "is" if facts.missing == 1 else "are"
         yield (

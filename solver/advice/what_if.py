@@ -7,6 +7,7 @@ cycle is run for each question.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,15 +36,16 @@ from ..availability.profile import Profile
 from ..budget import MIN_LIMIT, Budget, Deadline, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
+from ..optimal.alternatives import as_chosen, opening_reason, options_of
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..outlook.outlook import outlook_of_job
 from ..outlook.records import JobOutlook, Reasons, State
-from ..placement.earliest import Start, allocate_start, is_constant
+from ..placement.earliest import Start, allocate_start, earliest_start, is_constant
 from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
-from ..resolve import Resolver
+from ..resolve import Resolver, may_have_choices
 from ..rules.omitted import with_jobs_named
 from ..rules.rule_book import unheeded_by_the_loop
 from ..scheduler import cycle_reservations as holding_back
@@ -348,7 +350,7 @@ class WhatIfPlanner:
             return self._simulated(job, first=first)
         if self.method == "time-based":
             try:
-                return self._of_cycle(job, first=first)[0]
+                return replace(self._of_cycle(job, first=first)[0], job=job)
             except OutOfTime:
                 return StartAnswer.unexamined(job)
         found = self._plan(self._before(job, self.prerequisites(job) if first else None))
@@ -503,9 +505,10 @@ class WhatIfPlanner:
             found, cycle = self._of_cycle(job, first=False)
         except OutOfTime:
             return StartAnswer.unexamined(job)
-        omissions = cycle.omissions((job,))
+        chosen, found = found.job, replace(found, job=job)
+        omissions = cycle.omissions((chosen,))
         if not self.margin:
-            world = replace(cycle.asked, pending=self._with(job))
+            world = replace(cycle.asked, pending=self._settled(self._with(chosen)))
             place = (world, job.id, found.start, omissions)
             try:
                 omissions = omissions_of_job(*place, method=self.method, budget=self.budget())
@@ -533,8 +536,7 @@ class WhatIfPlanner:
         many = many and not self._some_come_later
         behind = self.method == CONFIGURED or self._behind_count
         if many and behind and not has_policy(self.instance):
-            cycle = self._cycle(self.jobs_ahead(job))
-            guess = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))
+            guess = self._behind_those_ahead(job)
             if guess.start is None or guess.start >= limit:
                 return guess
         if self.method != CONFIGURED:
@@ -543,6 +545,13 @@ class WhatIfPlanner:
         if self.stopped():
             return StartAnswer.unexamined(job)
         return self._simulated(job, unless_later=limit)
+
+    def _behind_those_ahead(self, job: Job) -> StartAnswer:
+        """Return the start of `job` in a cycle of the jobs before it, which plans itself last."""
+        cycle = self._cycle(self.jobs_ahead(job))
+        options = self.options(job)
+        found = [answer_of_cycle(o, cycle, cycle.hypothetical_result(o)) for o in options]
+        return replace(min(found, key=_when), job=job)
 
     def view(self, job: Job) -> PlanView:
         """Return the availability for `job`, with the jobs before it as the method places them."""
@@ -555,11 +564,64 @@ class WhatIfPlanner:
             cycle = self._next_cycle(replace(self.instance, pending=(*ahead, job)))
             return PlanView.of_cycle(cycle, guarded=guarded, without=job.id)
         part = self._before(job, ahead)
-        problem = PlanningProblem.of(part, as_lsf=False, margin=self.margin)
-        return PlanView.of(problem, self._plan(part), without=job.id)
+        found = self._plan(part)
+        chosen = as_chosen(part, found)
+        problem = PlanningProblem.of(chosen, as_lsf=False, margin=self.margin)
+        return PlanView.of(problem, found, without=job.id)
+
+    def options(self, job: Job) -> tuple[Job, ...]:
+        """Return a job once for each of its alternatives in braces; without any, the job alone."""
+        world = replace(self.instance, pending=(job,))
+        if job.requirement_alternative is not None or not may_have_choices(world):
+            return (job,)
+        return options_of(self.instance, (job,)).get(job.id, (job,))
+
+    def _options_in_cycle(self, job: Job, *, first: bool) -> tuple[Job, ...]:
+        """As :meth:`options`; a pending job as it is has the alternative that a plan gives it."""
+        chosen = None if first else self._chosen.get(job.id)
+        if chosen is not None and job == replace(
+            chosen, requirement_alternative=None, begin=job.begin
+        ):
+            return (chosen,)
+        return self.options(job)
+
+    @cached_property
+    def _chosen(self) -> Mapping[str, Job]:
+        """Return by id the pending jobs with alternatives in braces, each with the one that a plan
+        of the next cycle gives it.
+        """
+        if not may_have_choices(self.instance):
+            return {}
+        found = plan(
+            self.instance,
+            "time-based",
+            time_limit=self._left() if self._limited else None,
+            margin=self.margin,
+            cancel=self.cancel,
+        )
+        chosen = as_chosen(self.instance, found).pending
+        pairs = zip(self.instance.pending, chosen, strict=True)
+        return {job.id: job for asked, job in pairs if job is not asked}
+
+    def _settled(self, pending: Sequence[Job]) -> tuple[Job, ...]:
+        """Return pending jobs as a cycle takes them: each with one alternative in braces."""
+        chosen = self._chosen
+        if not chosen:
+            return tuple(pending)
+        return tuple(
+            job if job.requirement_alternative is not None else chosen.get(job.id, job)
+            for job in pending
+        )
+
+    def demands(self, view: PlanView, job: Job) -> tuple[Demand, ...]:
+        """Return the demand of a job under each of its alternatives in braces in a view."""
+        return tuple(self.demand(view, option) for option in self.options(job))
 
     def demand(self, view: PlanView, job: Job) -> Demand:
-        """Return the demand of a job in a view; the exact method places its terms together."""
+        """Return the demand of a job in a view, under its own alternative or the first.
+
+        The exact method places its terms together.
+        """
         demand = view.released(view.problem.demand_of(job))
         if self.method != "optimal" or len(demand.terms) == 1:
             return demand
@@ -593,7 +655,21 @@ class WhatIfPlanner:
         return self._cycles[key]
 
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
-        """Return the result of the next cycle for a job, and that cycle."""
+        """Return the result of the next cycle for a job, and that cycle.
+
+        The job of the answer has the alternative in braces by which it starts earliest.
+        """
+        found = [
+            self._of_cycle_by(o, first=first) for o in self._options_in_cycle(job, first=first)
+        ]
+        answer, cycle = min(found, key=lambda item: _when(item[0]))
+        if chosen := answer.job.requirement_alternative:
+            why = opening_reason(answer.waits_for, chosen, answer.start, job.begin)
+            answer = replace(answer, waits_for=why)
+        return answer, cycle
+
+    def _of_cycle_by(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
+        """As :meth:`_of_cycle`, of a job without alternatives in braces to choose from."""
         if not self._behind_count and not (job.dependency or job.reservation):
             cycle = self._cycle(() if first else self.jobs_ahead(job))
             found = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))
@@ -608,6 +684,7 @@ class WhatIfPlanner:
     def _next_cycle(self, instance: Instance, wanted: str | None = None) -> NextCycle:
         """Return the next cycle. wanted: the only job whose start is needed."""
         budget, margin = self.budget(), self.margin
+        instance = replace(instance, pending=self._settled(instance.pending))
         cycle = NextCycle(instance, "time-based", budget=budget, margin=margin, wanted=wanted)
         self._took = max(self._took, budget.elapsed())
         return cycle
@@ -621,10 +698,9 @@ class WhatIfPlanner:
         """Return whether some jobs reserve nothing yet, so that jobs after them come first (-w,
         -b).
         """
-        instance = self.instance
         return any(
-            job.dependency or job.reservation or (job.begin or 0) > instance.now
-            for job in instance.pending
+            job.dependency or job.reservation or (job.begin or 0) > self.instance.now
+            for job in self._settled(self.instance.pending)
         )
 
     @cached_property
@@ -636,7 +712,7 @@ class WhatIfPlanner:
         ends of jobs: a job that starts now then adds an end at which the jobs before it are
         examined (TBR-02).
         """
-        instance = self.instance
+        instance = replace(self.instance, pending=self._settled(self.instance.pending))
         if has_policy(instance) or instance.backfills:
             return True
         if any(job.dependency or job.reservation for job in instance.pending):
@@ -678,6 +754,20 @@ class WhatIfPlanner:
         return tuple(job if other.id == job.id else other for other in pending)
 
 
+def earliest_demand(view: PlanView, demands: Sequence[Demand], job: Job) -> Demand:
+    """Return, of the demands of a job under its alternatives, the one that fits earliest in a view,
+    with the job as it was asked.
+    """
+    if len(demands) == 1:
+        return demands[0]
+
+    def when(demand: Demand) -> float:
+        start = None if demand.impossible else earliest_start(view.profile, demand)
+        return math.inf if start is None else start.time
+
+    return replace(min(demands, key=when), job=job)
+
+
 def _with_array_limits(instance: Instance) -> Instance:
     """Return the instance with the limit of each array at its running elements too.
 
@@ -694,6 +784,11 @@ def _with_array_limits(instance: Instance) -> Instance:
             for item in instance.running
         ),
     )
+
+
+def _when(answer: StartAnswer) -> float:
+    """Return the start of an answer, infinite if it has none."""
+    return math.inf if answer.start is None else answer.start
 
 
 def answer_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> StartAnswer:

@@ -377,6 +377,8 @@ class Demand:
         """Return the duration from a start at this second; -t or its reservation may end the job
         earlier.
         """
+        if self.killed is None and self.calendar is None:
+            return self.duration
         closes = None if self.calendar is None else self.calendar.ends_run(start)
         end = min((time for time in (self.killed, closes) if time is not None), default=None)
         if end is None:
@@ -546,6 +548,9 @@ class Availability(FreeResources, Protocol):
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
         """Return the minimum free amount of a host resource over `points`, [H]."""
+
+    def min_free_on(self, index: int, points: Sequence[int], some: IntArray) -> FloatArray:
+        """Return :meth:`min_free` of some hosts, in their order."""
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the minimum free amount of a pool over `points`."""

@@ -158,20 +158,12 @@ def find_capacity(
     points: the start of the window, then every later instant inside it at which less may be free.
     """
     hosts, table = availability.hosts, availability.table
-    whole, first = _caps_of_hosts(availability, alternative, points)
-    if len(term.candidates) != hosts:
+    few = term.candidates if hosts > FEW_HOSTS and 2 * len(term.candidates) < hosts else None
+    whole, first = _caps_of_hosts(availability, alternative, points, few)
+    if few is None and len(term.candidates) != hosts:
         every, whole = whole, np.zeros(hosts, dtype=np.int64)
         whole[term.candidates] = every[term.candidates]
-    if alternative.hosts is not None:
-        whole[~alternative.hosts] = 0
-    closed = None if demand.calendar is None else demand.calendar.closed_hosts(points[0])
-    if closed is not None:
-        whole[closed] = 0
-    accepted = availability.just_accepted(demand, points[0])
-    if accepted is not None:
-        whole[accepted] = 0
-    for floor in demand.floors:
-        whole[availability.free(floor.index, points[0]) + SLACK < floor.min_free] = 0
+    close_hosts(whole, availability, demand, alternative, points[0])
     groups: list[GroupCap] = []
     for use in alternative.pool_uses:
         times = _pool_times(availability, use, points)
@@ -181,35 +173,59 @@ def find_capacity(
     return TermCapacity(whole, tuple(groups), idle, first=first)
 
 
+def close_hosts(
+    found: IntArray | BoolArray,
+    availability: Availability,
+    demand: Demand,
+    alternative: Alternative,
+    instant: int,
+) -> None:
+    """Set to 0, of numbers by host [H], those of the hosts that are closed to a job then."""
+    if alternative.hosts is not None:
+        found[~alternative.hosts] = 0
+    closed = None if demand.calendar is None else demand.calendar.closed_hosts(instant)
+    if closed is not None:
+        found[closed] = 0
+    accepted = availability.just_accepted(demand, instant)
+    if accepted is not None:
+        found[accepted] = 0
+    for floor in demand.floors:
+        found[availability.free(floor.index, instant) + SLACK < floor.min_free] = 0
+
+
 def _caps_of_hosts(
-    availability: Availability, alternative: Alternative, points: Sequence[int]
+    availability: Availability,
+    alternative: Alternative,
+    points: Sequence[int],
+    few: IntArray | None = None,
 ) -> tuple[IntArray, BoolArray | None]:
     """Return the slots that the host resources allow on each host, [H], and the hosts that may be
     the first, [H], None if any may.
+
+    few: the only hosts of interest, None for all; others get 0.
     """
     hosts, table = availability.hosts, availability.table
     caps: FloatArray | None = None
     first: BoolArray | None = None
     # The hosts that `caps` describes, None if all: if few have slots, only these are examined.
-    rows: IntArray | None = None
+    rows = few
     for use in alternative.host_uses:
-        for held, free in uses_and_min_free(availability, use, points):
-            capacity = table.host_resources[use.index].capacity
-            if use.per is Per.JOB:
+        capacity = table.host_resources[use.index].capacity
+        if use.per is Per.JOB:
+            for held, free in uses_and_min_free(availability, use, points):
                 found = _host_cap(use, held, free, capacity)
                 first = found > 0 if first is None else first & (found > 0)
-            elif caps is None:
-                caps = _host_cap(use, held, free, capacity)
-                some = np.flatnonzero(caps >= 1) if hosts > FEW_HOSTS else None
-                if some is not None and 2 * some.size < hosts:
-                    rows, caps = some, caps[some]
-            else:
-                if rows is not None:
-                    free, capacity = free[rows], capacity[rows]
-                found = _host_cap(use, held, free, capacity)
-                caps = np.minimum(caps, found, out=caps)
+            continue
+        for held, free in uses_and_min_free(availability, use, points, rows):
+            known = capacity if rows is None else capacity[rows]
+            found = _host_cap(use, held, free, known)
+            caps = found if caps is None else np.minimum(caps, found, out=caps)
+        if rows is None and caps is not None and hosts > FEW_HOSTS:
+            some = np.flatnonzero(caps >= 1)
+            if 2 * some.size < hosts:
+                rows, caps = some, caps[some]
     if caps is None:
-        caps = np.full(hosts, float(UNBOUND))
+        caps = np.full(hosts if rows is None else rows.size, float(UNBOUND))
     whole = np.minimum(np.maximum(caps, 0, out=caps), UNBOUND, out=caps).astype(np.int64)
     if rows is not None:
         some, whole = whole, np.zeros(hosts, dtype=np.int64)
@@ -225,16 +241,25 @@ def constant_amount(use: Use) -> float | None:
 
 
 def uses_and_min_free(
-    availability: Availability, use: Use, points: Sequence[int]
+    availability: Availability, use: Use, points: Sequence[int], some: IntArray | None = None
 ) -> Iterator[tuple[float, FloatArray]]:
-    """Yield each amount of a use over a window with the minimum free meanwhile, [H]."""
+    """Yield each amount of a use over a window with the minimum free meanwhile, [H].
+
+    some: the hosts to examine, in this order, None for all.
+    """
+    for held, stretch in _amounts(use, points):
+        if some is None:
+            yield held, availability.min_free(use.index, stretch)
+        else:
+            yield held, availability.min_free_on(use.index, stretch, some)
+
+
+def _amounts(use: Use, points: Sequence[int]) -> Iterable[tuple[float, Sequence[int]]]:
+    """Return each positive amount of a use with the points of the window at which it applies."""
     constant = constant_amount(use)
-    if constant is not None:
-        if constant > 0:
-            yield constant, availability.min_free(use.index, points)
-        return
-    for held, stretch in stretches(use, points):
-        yield held, availability.min_free(use.index, stretch)
+    if constant is None:
+        return stretches(use, points)
+    return [(constant, points)] if constant > 0 else ()
 
 
 def stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int]]]:
@@ -246,12 +271,10 @@ def stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int
 
 
 def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> FloatArray:
-    """Return the slots that a use allows on each host, [H]."""
+    """Return the slots that a use allows on each host, [H]; a fraction of a slot is none."""
     free = free + SLACK
     if use.per is Per.SLOT:
-        if held != 1.0:
-            free /= held
-        return np.floor(free, out=free)
+        return free if held == 1.0 else free / held
     if use.per is Per.WHOLE:
         return np.where(free >= capacity, capacity, 0.0)
     return np.where(free >= held, float(UNBOUND), 0.0)
@@ -299,15 +322,14 @@ def _slots_taken(table: ResourceTable, alternative: Alternative) -> list[int]:
     return [index for index in table.slot_indices if index in taken]
 
 
-#: Number of hosts from which a use is stored in arrays, not row by row.
-MANY_HOSTS = 8
-
-
 class Profile:
     """Availability of every host resource and pool over time.
 
     Build it with running jobs through :meth:`allocate`; planned jobs are added by the same call.
     """
+
+    #: Number of hosts from which a use is stored in arrays, not row by row.
+    many_hosts = 8
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         self.table = table
@@ -376,7 +398,7 @@ class Profile:
         usage = self._usage(use.index)
         capacity, per = self.table.host_resources[use.index].capacity, use.per
         amount = constant_amount(use)
-        many = len(allocation) >= MANY_HOSTS
+        many = len(allocation) >= self.many_hosts
         if many and amount is not None and per is not Per.JOB and start < end:
             hosts = np.fromiter(allocation, np.int64, len(allocation))
             if per is Per.SLOT:
@@ -518,7 +540,11 @@ class Profile:
         usage = self._host_usage.get(index)
         if usage is None:
             return capacity
-        return capacity - usage.most(points[0], points[-1], self.now)
+        return capacity - usage.most(points, self.now)
+
+    def min_free_on(self, index: int, points: Sequence[int], some: IntArray) -> FloatArray:
+        """Return :meth:`min_free` of some hosts, in their order."""
+        return self.min_free(index, points)[some]
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the minimum free amount of a pool over `points`."""
@@ -528,7 +554,7 @@ class Profile:
             return min(pool.left(free, free_of) for free, free_of in each)
         if usage is None:
             return pool.capacity
-        return pool.capacity - float(usage.most(points[0], points[-1], self.now)[0])
+        return pool.capacity - float(usage.most(points, self.now)[0])
 
     def _of_pool(self, index: int, at: int) -> float:
         """Return the available part of the capacity of a pool at an instant."""

@@ -15,7 +15,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, distinct
 from ...model.configuration import Limit, Queue, Scope, User
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
@@ -108,6 +108,8 @@ class HostResource:
     short: Pending
     #: Name in LSF's reason.
     subject: str = ""
+    #: Whether every host has the resource.
+    is_everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,8 @@ class LimitRow:
     project: str = ""
     #: Application profile that it counts, "" if the section counts all together.
     app: str = ""
+    #: Licence project that it counts, "" if the section counts all together.
+    license_project: str = ""
 
 
 #: Units of an amount in LSF 10.1, mem=50/task.
@@ -247,7 +251,7 @@ class ResourceTable:
     #: Limits of guaranteed pools, None if there are none.
     guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
-    _distinguished: tuple[bool, bool] = (False, False)
+    _distinguished: tuple[bool, bool, bool] = (False, False, False)
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
@@ -265,6 +269,7 @@ class ResourceTable:
             or any(limit.users is not None for limit in limits_of)
             or any(item.users for item in self.instance.advance_reservations),
             any(limit.projects is not None for limit in limits_of),
+            any(limit.lic_projects is not None for limit in limits_of),
         )
         running = [item.job for item in self.instance.running]
         self._arrays.update(running_limits((*self.instance.pending, *running)))
@@ -275,11 +280,12 @@ class ResourceTable:
                 self._arrays.setdefault(array, most)
         slots = np.array([host.slots for host in hosts], dtype=float)
         self._add_host("slots", slots, "free slots", Pending.HOST_FULL)
-        named = {name for host in hosts for name in host.amounts} - GPU_NAMES
-        for name in sorted(named, key=_builtin_first):
+        named = {name for amounts in distinct(host.amounts for host in hosts) for name in amounts}
+        for name in sorted(named - GPU_NAMES, key=_builtin_first):
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
-        self._add_gpus()
+        if named & GPU_NAMES:
+            self._add_gpus()
         self._add_units()
         if any(item.users for item in self.instance.advance_reservations):
             reason = "advance reservation of slots"
@@ -418,12 +424,11 @@ class ResourceTable:
             span = None if simple is None else simple.span
             limit_pools += self._guarantee_uses(job, span, held)
             limit_hosts += self._guarantee_slots_per_host(job)
-        access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
             (*pool_uses, *limit_pools),
             missing,
-            None if access.all() else access,
+            self._access(asked),
         )
 
     def counted_per(self, reservation: Reservation) -> Per:
@@ -440,18 +445,24 @@ class ResourceTable:
             return Per.SLOT
         return Per.JOB if resource in self._pool_index else Per.HOST
 
-    def _access(self, reservations: Iterable[Reservation]) -> BoolArray:
+    def _access(self, reservations: Iterable[Reservation]) -> BoolArray | None:
         """Return the hosts that have every resource of `reservations`, [H] (defined and
-        reachable).
+        reachable); None if all have.
         """
-        mask = np.ones(len(self.instance.cluster.hosts), dtype=bool)
+        mask: BoolArray | None = None
         for item in reservations:
             if item.resource in self._host_index:
-                mask &= self.host_resources[self._host_index[item.resource]].capacity >= 0
+                resource = self.host_resources[self._host_index[item.resource]]
+                if resource.is_everywhere:
+                    continue
+                there = resource.capacity >= 0
             elif item.resource in self._pool_index:
                 indices = self._pool_index[item.resource]
-                mask &= np.logical_or.reduce([self.pools[index].mask for index in indices])
-        return mask
+                there = np.logical_or.reduce([self.pools[index].mask for index in indices])
+            else:
+                continue
+            mask = there if mask is None else mask & there
+        return None if mask is None or mask.all() else mask
 
     def _without_duration(self, item: Reservation) -> Reservation:
         """Remove duration and decay of static shared resources, which have none (RSV-10)."""
@@ -485,14 +496,15 @@ class ResourceTable:
         return True
 
     def whose(self, job: Job) -> tuple[Hashable, ...]:
-        """Return the identity of a job for limits: user, project, array, service class, loans.
+        """Return the identity of a job for limits: user, projects, array, service class, loans.
 
         "" for each that no limit distinguishes.
         """
-        by_user, by_project = self._distinguished
+        by_user, by_project, by_license_project = self._distinguished
         return (
             job.user if by_user else "",
             job.project if by_project else "",
+            job.license_project if by_license_project else "",
             self.limited_array(job) or "",
             *(() if self.guarantees is None else self.guarantees.whose(job)),
         )
@@ -797,7 +809,8 @@ class ResourceTable:
         self, name: str, capacity: FloatArray, reason: str, short: Pending, subject: str = ""
     ) -> int:
         self._host_index[name] = len(self.host_resources)
-        self.host_resources.append(HostResource(name, capacity, reason, short, subject))
+        everywhere = bool((capacity >= 0).all())
+        self.host_resources.append(HostResource(name, capacity, reason, short, subject, everywhere))
         return self._host_index[name]
 
     def _add_pool(
@@ -834,6 +847,7 @@ def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
     yield limit.queues, job.queue
     yield limit.projects, job.project
     yield limit.apps, job.application
+    yield limit.lic_projects, job.license_project
 
 
 def _short_of(limit: Limit, resource: str) -> Pending:
@@ -843,6 +857,7 @@ def _short_of(limit: Limit, resource: str) -> Pending:
         (limit.queues, Pending.LIMIT_QUEUE, Pending.JOBS_QUEUE),
         (limit.projects, Pending.LIMIT_PROJECT, Pending.JOBS_PROJECT),
         (limit.apps, Pending.LIMIT_APP, Pending.JOBS_APP),
+        (limit.lic_projects, Pending.LIMIT_LICENSE_PROJECT, Pending.JOBS_LICENSE_PROJECT),
         (limit.hosts, Pending.LIMIT_HOST, Pending.JOBS_HOST),
         (True, Pending.LIMIT_CLUSTER, Pending.JOBS_CLUSTER),
     )

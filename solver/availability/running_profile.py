@@ -8,6 +8,7 @@ views, and plans in it.
 from __future__ import annotations
 
 import bisect
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from ...model.reservation import Reservation
 from .demand import NEVER_ACCEPTED, Demand, TermCapacity, TermDemand
-from .profile import Profile, find_capacity
+from .profile import FEW_HOSTS, Profile, find_capacity
 from .resources import (
     SLOTS,
     Allocation,
@@ -58,11 +59,24 @@ class HeldPart:
         return any(phase.decay for phase in self.reservation.phases)
 
 
+#: Number of starts after which the known candidates with free slots are examined again.
+_STARTS_BETWEEN = 32
+#: Maximum number of candidate arrays that are known.
+_MAX_ORDERS = 256
+
+
 class FreeNow:
     """Free amounts now: of every host resource [H], of every pool; negative if overcommitted."""
 
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
+        #: All hosts, in their order.
+        self.every = np.arange(len(table.host_resources[SLOTS].capacity))
+        #: Candidates that may have a free slot, by identity of the candidate array: the array, the
+        #: candidates, and the number of starts until they are examined again.
+        self._open: dict[int, tuple[IntArray, IntArray, int]] = {}
+        #: Number of times that slots were taken.
+        self._taken = 0
         #: Use before any job by the hosts' reports, by index of the amount, [H].
         self.away = table.reported_used()
         self._hosts: list[FloatArray] = []
@@ -79,6 +93,26 @@ class FreeNow:
         """Return the amount that hosts report as free of jobs, [H]; not to be changed."""
         capacity = self.table.host_resources[index].capacity
         return capacity - self.away[index] if index in self.away else capacity
+
+    def with_slots(self, candidates: IntArray) -> IntArray:
+        """Return the candidates in their order, without most of those that have no free slot.
+
+        The array must not change. Free slots shrink until a job ends, so the answer is a superset
+        of the candidates with a free slot that is examined again from time to time.
+        """
+        known = self._open.get(id(candidates))
+        if known is None or self._taken >= known[2]:
+            some = candidates if known is None else known[1]
+            some = some[self.host(SLOTS).take(some) > 0]
+            if len(self._open) >= _MAX_ORDERS:
+                self._open.clear()
+            known = self._open[id(candidates)] = candidates, some, self._taken + _STARTS_BETWEEN
+        return known[1]
+
+    def add(self, index: int, hosts: IntArray, amounts: FloatArray) -> None:
+        """Release amounts of a host resource; a host may occur several times."""
+        np.add.at(self.host(index), hosts, amounts)
+        self._open.clear()
 
     def pool(self, index: int) -> float:
         """Return the free amount of a pool."""
@@ -127,8 +161,12 @@ class FreeNow:
         if part.pool:
             self.pool(part.index)
             self._pools[part.index] -= more * float(part.times[0])
-        else:
-            self.host(part.index)[part.hosts] -= more * part.times
+            return
+        self.host(part.index)[part.hosts] -= more * part.times
+        if part.index == SLOTS:
+            self._taken += 1
+            if more < 0:
+                self._open.clear()
 
     def free_slots(self, host: int, slots: int, indices: Iterable[int] = (SLOTS,)) -> None:
         """Add free slots to a host without checks, for trials on a copy.
@@ -137,6 +175,7 @@ class FreeNow:
         """
         for index in indices:
             self.host(index)[host] += slots
+        self._open.clear()
 
     def report(self, index: int, host: int, amount: float) -> None:
         """Set the amount that a host reports as free of jobs."""
@@ -145,6 +184,7 @@ class FreeNow:
         gone = float(self.table.host_resources[index].capacity[host]) - amount
         free[host] += away[host] - gone
         away[host] = gone
+        self._open.clear()
 
     def state(self) -> dict[str, Any]:
         """Return the exact state as plain data."""
@@ -158,6 +198,7 @@ class FreeNow:
         """Take over what :meth:`state` gave."""
         self.away = {index: np.array(amounts, dtype=float) for index, amounts in state["away"]}
         self._hosts = [np.array(amounts, dtype=float) for amounts in state["hosts"]]
+        self._open.clear()
         self._pools = [float(amount) for amount in state["pools"]]
 
 
@@ -253,8 +294,9 @@ def parts_of(
         if use.per is Per.JOB:
             yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
             continue
-        capacity = table.host_resources[use.index].capacity
-        times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
+        times = slots if use.per is Per.SLOT else ones
+        if use.per is Per.WHOLE:
+            times = table.host_resources[use.index].capacity[hosts]
         yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
     whole = np.array(sorted(whole_hosts), dtype=np.int64)
     for use in alternative.host_uses if whole.size else ():
@@ -307,13 +349,15 @@ class Residual:
         held = self.held.hosts.get(index)
         if held is not None:
             amounts = amounts - held
-        if index == self.table.unreserved and self.blocked is not None:
+        if self.blocked is not None and index == self.table.unreserved:
             amounts = amounts - self.blocked
         return amounts
 
     def most_slots(self) -> float:
         """Return the slots that are free on all hosts together, an upper bound for any job."""
-        free = self.free(SLOTS, self.now)
+        every = self.free_now.every
+        some = self.free_now.with_slots(every) if len(every) > FEW_HOSTS else every
+        free = self.min_free_on(SLOTS, [self.now], some)
         # Half a slot covers any rounding error.
         return float(np.maximum(free, 0).sum()) + 0.5
 
@@ -332,6 +376,16 @@ class Residual:
         for point in points:
             self._at(point)
         return self.free(index, self.now)
+
+    def min_free_on(self, index: int, points: Sequence[int], some: IntArray) -> FloatArray:
+        """Return :meth:`min_free` of some hosts, in their order."""
+        for point in points:
+            self._at(point)
+        if index == self.table.unreserved and self.blocked is not None:
+            return self.min_free(index, points)[some]
+        amounts = self.free_now.host(index).take(some)
+        held = self.held.hosts.get(index)
+        return amounts if held is None else amounts - held.take(some)
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the free amount of a pool at `points`, which must be now."""
@@ -357,7 +411,7 @@ class Residual:
         capacity = find_capacity(self, demand, term, alternative, [start])
         if self.closed is not None:
             capacity.caps[self.closed] = 0
-        if term.unit is not None:
+        if term.unit is not None and term.unit.pref != "config":
             free = np.maximum(self.free_now.host(SLOTS), 0).astype(np.int64)
             capacity = replace(capacity, free_now=free)
         return capacity
@@ -389,8 +443,66 @@ Hold = tuple[Alternative, Allocation, Iterable[int]]
 REPORTED = -2
 
 
+class FinishTimes:
+    """The expected finish of each job by number, FOREVER if never, and these instants in order."""
+
+    __slots__ = ("_counts", "_instants", "of")
+
+    def __init__(self) -> None:
+        #: FinishTimes by job; change them by the methods.
+        self.of: dict[int, int] = {}
+        #: Number of jobs with each finish.
+        self._counts: dict[int, int] = {}
+        #: The finishes, rising, without repetition.
+        self._instants: list[int] = []
+
+    def copy(self) -> FinishTimes:
+        """Return an independent copy."""
+        twin = FinishTimes()
+        twin.of, twin._counts = dict(self.of), dict(self._counts)
+        twin._instants = list(self._instants)
+        return twin
+
+    def add_all(self, finishes: Mapping[int, int]) -> None:
+        """Add jobs that have no finish yet."""
+        self.of.update(finishes)
+        self._counts = Counter(self.of.values())
+        self._instants = sorted(self._counts)
+
+    def put(self, job: int, finish: int) -> None:
+        """Set the finish of a job."""
+        self.remove(job)
+        self.of[job] = finish
+        count = self._counts.get(finish, 0)
+        self._counts[finish] = count + 1
+        if not count:
+            bisect.insort(self._instants, finish)
+
+    def remove(self, job: int) -> int | None:
+        """Remove a job and return its finish, None if it had none."""
+        finish = self.of.pop(job, None)
+        if finish is not None:
+            self._counts[finish] -= 1
+            if not self._counts[finish]:
+                del self._counts[finish]
+                del self._instants[bisect.bisect_left(self._instants, finish)]
+        return finish
+
+    def after(self, now: int, without: Collection[int] = ()) -> list[int]:
+        """Return the known instants after now, rising; without: jobs to be ignored."""
+        first = bisect.bisect_right(self._instants, now)
+        found = self._instants[first : bisect.bisect_left(self._instants, FOREVER)]
+        if not without:
+            return found
+        gone = Counter(self.of[job] for job in without if job in self.of)
+        return [time for time in found if self._counts[time] > gone[time]]
+
+
 class RunningProfile(Profile):
     """Running jobs by number: current use, and the expected finish of each."""
+
+    #: Its rows are in arrays anyway.
+    many_hosts = 1
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         super().__init__(table, now)
@@ -401,7 +513,7 @@ class RunningProfile(Profile):
         #: Parts of that use that fall over time.
         self.falls = FallingUse()
         #: Finish of the jobs whose use ends at a known time, or never.
-        self.finish: dict[int, int] = {}
+        self.finish = FinishTimes()
         #: Time at which each host took its last job, [H]. The profile of :meth:`copy` begins now,
         #: and is valid until the next job ends. A suspended job keeps its amounts, and its finish
         #: is unknown; a preempted job keeps all but its slots, and no profile counts it.
@@ -484,7 +596,7 @@ class RunningProfile(Profile):
         else:
             self.free_now.give(parts)
             self.falls.remove(job)
-        self._leave(job)
+        self._leave(job, parts)
 
     def advance(self, now: int) -> None:
         """Update decaying amounts to their values at `now` (RSV-02)."""
@@ -510,7 +622,7 @@ class RunningProfile(Profile):
     def _give_rows_back(self, job: int) -> None:
         for index, usage in self._host_usage.items():
             where, amounts = _running(usage).rows_of(job)
-            np.add.at(self.free_now.host(index), where, amounts)
+            self.free_now.add(index, where, amounts)
         for index, usage in self._pool_usage.items():
             self.free_now.take_from_pool(index, -float(_running(usage).rows_of(job)[1].sum()))
 
@@ -518,7 +630,7 @@ class RunningProfile(Profile):
         self._owner = job
         for alternative, allocation, whole_hosts in holds:
             self.allocate(alternative, allocation, start, finish, whole_hosts=whole_hosts)
-        self.finish[job] = FOREVER if finish is None else finish
+        self.finish.put(job, FOREVER if finish is None else finish)
 
     def enter_rows(
         self,
@@ -537,15 +649,23 @@ class RunningProfile(Profile):
         if pool:
             self.free_now.take_from_pool(index, float(amounts.sum()))
         else:
-            np.subtract.at(self.free_now.host(index), where, amounts)
+            self.free_now.add(index, where, -amounts)
         usage.enter(owners, where, begin, end, amounts)
 
-    def _leave(self, job: int) -> None:
-        # A job is in few of many pools: pools without a row of the job cost no call.
-        for usage in map(_running, (*self._host_usage.values(), *self._pool_usage.values())):
+    def _leave(self, job: int, parts: Sequence[HeldPart] | None = None) -> None:
+        """Remove the rows of a job; parts: its uses, None if they are not known."""
+        if parts is None:
+            usages = [*self._host_usage.values(), *self._pool_usage.values()]
+        else:  # A job is in few of many pools.
+            of = {(part.pool, part.index): part for part in parts}
+            found = (
+                (self._pool_usage if pool else self._host_usage).get(index) for pool, index in of
+            )
+            usages = [usage for usage in found if usage is not None]
+        for usage in map(_running, usages):
             if usage.holds_for(job):
                 usage.remove(job)
-        self.finish.pop(job, None)
+        self.finish.remove(job)
 
     def copy(self, without: Collection[int] = ()) -> Profile:
         """Return a profile of the running jobs for planning; without: jobs to be ignored."""
@@ -553,11 +673,7 @@ class RunningProfile(Profile):
             {index: _running(usage).copy(without) for index, usage in of.items()}
             for of in (self._host_usage, self._pool_usage)
         )
-        finishes = self._after_now(
-            np.array([f for job, f in self.finish.items() if job not in without], dtype=np.int64)
-            if without
-            else np.fromiter(self.finish.values(), np.int64, len(self.finish))
-        )
+        finishes = self.finish.after(self.now, without)
         usages = [*map(_running, (*self._host_usage.values(), *self._pool_usage.values()))]
         ends = list(finishes)
         if not all(usage.ends_with_jobs for usage in usages):
@@ -582,7 +698,7 @@ class RunningProfile(Profile):
         """
         twin = RunningProfile(self.table, now)
         twin.free_now = self.free_now.copy()
-        twin.finish = dict(self.finish)
+        twin.finish = self.finish.copy()
         twin._host_usage = {i: _running(u).twin() for i, u in self._host_usage.items()}
         twin._pool_usage = {i: _running(u).twin() for i, u in self._pool_usage.items()}
         twin._last_begins()
@@ -592,8 +708,9 @@ class RunningProfile(Profile):
         """Change the number of a job to an unused one."""
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
             _running(usage).renumber(job, number)
-        if job in self.finish:
-            self.finish[number] = self.finish.pop(job)
+        finish = self.finish.remove(job)
+        if finish is not None:
+            self.finish.put(number, finish)
 
     def _last_begins(self) -> None:
         """Bring when each host took its last job up to the rows of slots."""
@@ -618,9 +735,14 @@ class RunningProfile(Profile):
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
 
-    def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (finish, host, slots) of the running jobs with a known end, by rising finish."""
-        return self._ascending(SLOTS)
+    def slots_by_finish(
+        self, first: int = 0, before: int | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (finish, host, slots) of the running jobs with a known end, by rising finish.
+
+        first, before: only these entries, counted in this order.
+        """
+        return self._ascending(SLOTS, first, before)
 
     def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Return slots_by_finish without jobs in advance reservations."""
@@ -671,11 +793,13 @@ class RunningProfile(Profile):
         yield from self._host_usage.values()
         yield from self._pool_usage.values()
 
-    def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
+    def _ascending(
+        self, index: int, first: int = 0, before: int | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
         usage = self._host_usage.get(index)
         if usage is None:
             return (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return _running(usage).by_finish()
+        return _running(usage).by_finish(first, before)
 
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)

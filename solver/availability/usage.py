@@ -6,7 +6,6 @@ A use has an amount over [begin, end), integer seconds, and never rises after it
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ class Row(NamedTuple):
 class Block:
     """Rows as columns, for array arithmetic."""
 
-    __slots__ = ("amount", "begin", "decaying", "end", "where")
+    __slots__ = ("amount", "ascending", "begin", "decaying", "end", "where")
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.where: IntArray = np.array([row.where for row in rows], dtype=np.int64)
@@ -45,6 +44,8 @@ class Block:
             np.array([i for i, _ in fall], dtype=np.int64),
             np.array([drop for _, drop in fall], dtype=float),
         )
+        #: Whether the rows are known to be in the order of their ends.
+        self.ascending = False
 
     @classmethod
     def of_columns(
@@ -54,11 +55,13 @@ class Block:
         end: IntArray,
         amount: FloatArray,
         decaying: tuple[IntArray, FloatArray],
+        *,
+        ascending: bool = False,
     ) -> Block:
         """Return a block over existing arrays."""
         block = cls.__new__(cls)
         block.where, block.begin, block.end = where, begin, end
-        block.amount, block.decaying = amount, decaying
+        block.amount, block.decaying, block.ascending = amount, decaying, ascending
         return block
 
     @classmethod
@@ -105,8 +108,15 @@ class Block:
 
     def at(self, time: int, size: int) -> FloatArray:
         """Return the amount in use at `time`, [size]."""
-        amount = self.amount
         rows, drops = self.decaying
+        if self.ascending and not rows.size:
+            last = int(self.end.searchsorted(time, side="right"))  # No row before it counts.
+            where, amount = self.where[last:], self.amount[last:]
+            begun = self.begin[last:] <= time
+            if not begun.all():
+                where, amount = where[begun], amount[begun]
+            return np.bincount(where, amount, minlength=size).astype(float, copy=False)
+        amount = self.amount
         if rows.size:
             begin, end = self.begin[rows], self.end[rows]
             steps = np.maximum(time - begin, 0) // DECAY_STEP * DECAY_STEP
@@ -224,6 +234,8 @@ class Rises:
         np.maximum.at(most, self._where[low:high], self._used[low:high])
 
 
+#: Number of instants up to which the use at each is compared, instead of what rises at each.
+FEW_POINTS = 4
 #: Maximum size of cached amounts of running jobs (hosts times instants).
 MAX_KNOWN = 2_000_000
 
@@ -237,6 +249,7 @@ class Usage:
 
     __slots__ = (
         "_added",
+        "_at_points",
         "_base",
         "_known",
         "_new_blocks",
@@ -253,6 +266,8 @@ class Usage:
         self._base: Block | None = None
         self._added: list[Block] = []
         self._known: dict[int, FloatArray] = {}
+        #: Totals at instants that many windows contain.
+        self._at_points: dict[int, FloatArray] = {}
         #: Beginnings and rows that the rises lack; the rises are completed on demand.
         self._new_blocks: list[Beginnings] = []
         self._uncounted: list[Block] = []
@@ -283,6 +298,7 @@ class Usage:
 
     def _append_block(self, block: Block) -> None:
         self._added.append(block)
+        self._at_points = {}
         self._new_blocks.append((block.where, block.begin))
         if self._rises is not None:
             self._uncounted.append(block)
@@ -299,7 +315,7 @@ class Usage:
     def freeze(self) -> None:
         """Make all rows so far the shared base."""
         self._base = Block.joined([self._base or Block(()), *self._later()])
-        self._added, self._known = [], {}
+        self._added, self._known, self._at_points = [], {}, {}
 
     def at(self, time: int) -> FloatArray:
         """Return the amount in use at `time`, [size]; callers must not change it."""
@@ -308,15 +324,30 @@ class Usage:
             total = total + block.at(time, self.size)
         return total
 
-    def most(self, time: int, last: int, since: int) -> FloatArray:
-        """Return the maximum use at `time` or at a beginning after it, up to `last`, [size].
+    def most(self, points: Sequence[int], since: int) -> FloatArray:
+        """Return the maximum use at the first point or at a beginning after it, up to the last
+        point, [size].
 
-        since: no earlier instant is ever queried.
+        points: rising; every instant in between at which rows begin is one. since: no earlier
+        instant is ever queried.
         """
-        found = self.at(time)
-        if last > time:
+        found = self.at(points[0])
+        if len(points) > FEW_POINTS:
             found = found.copy()
-            self._risen(since).raise_to(found, time, last)
+            self._risen(since).raise_to(found, points[0], points[-1])
+        else:
+            for point in points[1:]:
+                found = np.maximum(found, self._at_point(point))
+        return found
+
+    def _at_point(self, time: int) -> FloatArray:
+        """Return the amount in use at an instant of many windows; cached."""
+        self._later()
+        found = self._at_points.get(time)
+        if found is None:
+            if len(self._at_points) * self.size > MAX_KNOWN:
+                self._at_points.clear()
+            found = self._at_points[time] = self.at(time)
         return found
 
     def precompute(self, since: int) -> None:
@@ -375,52 +406,34 @@ OFF = -(1 << 62)
 class _OrderedRows:
     """The rows of a running usage in the order of their ends, brought up to date step by step."""
 
-    __slots__ = ("any_off", "columns", "rows", "seen")
+    __slots__ = ("any_off", "ends", "rows", "seen")
 
     def __init__(self) -> None:
         #: Number of rows examined.
         self.seen = 0
         #: Positions of the rows that were not off then, ascending by end.
         self.rows: IntArray = np.zeros(0, np.int64)
-        #: The columns of these rows; replaced, never changed.
-        self.columns = _columns(0)
+        #: The ends of these rows, which would else be gathered for each new row.
+        self.ends: IntArray = np.zeros(0, np.int64)
         #: Whether rows were switched off since.
         self.any_off = False
 
-    def bring_to(self, columns: Sequence[Any], count: int) -> None:
-        """Drop the rows that are off by now, and insert those behind the last one examined."""
-        end = columns[2]
+    def bring_to(self, end: IntArray, count: int) -> None:
+        """Drop the rows that are off by now, and insert those behind the last one examined.
+
+        end: the ends of all rows.
+        """
         if self.any_off:
             kept = end[self.rows] != OFF
-            self.rows, *self.columns = (column[kept] for column in (self.rows, *self.columns))
+            self.rows, self.ends = self.rows[kept], self.ends[kept]
             self.any_off = False
         later = self.seen + np.flatnonzero(end[self.seen : count] != OFF)
         self.seen = count
-        if not later.size:
-            return
-        later = later[np.argsort(end[later], kind="stable")]
-        places = np.searchsorted(self.columns[2], end[later], side="right")
-        self.rows = _inserted(self.rows, places, later)
-        self.columns = [
-            _inserted(column, places, fresh[later])
-            for column, fresh in zip(self.columns, columns, strict=True)
-        ]
-
-
-#: Number of values up to which an array is put together from the parts between them.
-_FEW_PARTS = 64
-
-
-def _inserted(array: Any, places: IntArray, values: Any) -> Any:
-    """Return the array with values before these places, ascending; as numpy.insert, for few values
-    at the speed of a copy.
-    """
-    if len(places) > _FEW_PARTS:
-        return np.insert(array, places, values)
-    parts = [array[: places[0]]]
-    for at, (low, high) in enumerate(pairwise([*places.tolist(), len(array)])):
-        parts += (values[at : at + 1], array[low:high])
-    return np.concatenate(parts)
+        if later.size:
+            later = later[np.argsort(end[later], kind="stable")]
+            places = np.searchsorted(self.ends, end[later], side="right")
+            self.rows = np.insert(self.rows, places, later)
+            self.ends = np.insert(self.ends, places, end[later])
 
 
 class RunningUsage(Usage):
@@ -609,26 +622,37 @@ class RunningUsage(Usage):
         them.
         """
         if self._ascending is None:
-            ordered = self._ordered
-            ordered.bring_to(self._columns, self._count)
+            rows = self._in_order()
             decaying = _NONE_DECAYING
             if self._falling:
                 place = np.zeros(self._count, dtype=np.int64)
-                place[ordered.rows] = np.arange(len(ordered.rows))
+                place[rows] = np.arange(len(rows))
                 falling = sorted((int(place[row]), drop) for row, drop in self._falling.items())
                 decaying = (
                     np.array([at for at, _ in falling], dtype=np.int64),
                     np.array([drop for _, drop in falling], dtype=float),
                 )
-            where, begin, end, amount = ordered.columns
-            self._ascending = Block.of_columns(where, begin, end, amount, decaying)
+            where, begin, end, amount = (column[rows] for column in self._columns)
+            self._ascending = Block.of_columns(where, begin, end, amount, decaying, ascending=True)
         return self._ascending
 
-    def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return ends, positions and amounts of the rows with a known end, by rising end."""
-        block = self.by_end()
-        known = int(np.searchsorted(block.end, FOREVER))
-        return block.end[:known], block.where[:known], block.amount[:known]
+    def _in_order(self) -> IntArray:
+        """Return the positions of the rows by rising end, equal ends in order of entry."""
+        self._ordered.bring_to(self._columns[2], self._count)
+        return self._ordered.rows
+
+    def by_finish(
+        self, first: int = 0, before: int | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return ends, positions and amounts of the rows with a known end, by rising end.
+
+        first, before: only these rows, counted in this order.
+        """
+        rows = self._in_order()[first:before]
+        end = self._ordered.ends[first:before]
+        known = int(np.searchsorted(end, FOREVER))
+        rows = rows[:known]
+        return end[:known], self._columns[0][rows], self._columns[3][rows]
 
     def block(self, without: Collection[int] = ()) -> Block:
         """Return the current rows as columns; without: owners whose rows are ignored."""
@@ -685,15 +709,11 @@ class RunningUsage(Usage):
 
     def _shared(self, time: int) -> FloatArray:
         """Return the total of all rows at `time`, [size]."""
-        block = self.by_end()
-        if block.decaying[0].size:
-            return block.at(time, self.size)
-        last = int(np.searchsorted(block.end, time, side="right"))  # No row before it counts.
-        where, amount = block.where[last:], block.amount[last:]
-        begun = block.begin[last:] <= time
-        if not begun.all():
-            where, amount = where[begun], amount[begun]
-        return np.bincount(where, amount, minlength=self.size).astype(float, copy=False)
+        return self.by_end().at(time, self.size)
+
+    def _at_point(self, time: int) -> FloatArray:
+        """Return the amount in use at an instant; not cached, because rows come and go."""
+        return self.at(time)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
         """Return a usage that starts from the current rows."""

@@ -40,7 +40,6 @@ from itertools import filterfalse
 from typing import Any
 
 from ...model.cluster import NamedHosts
-from ...model.configuration import Params
 from ...model.instance import Instance, ShareUsage
 from ...model.job import Job
 from ...model.shares import Groups, partition_hosts, pools, queue_host_names, queue_sets, share_tree
@@ -48,6 +47,7 @@ from ..availability.running_profile import parts_of
 from ..resolve import Resolver
 from .absolute_order import AbsoluteTraversal, absolute_orders
 from .accounts import Account, Factors, ShareTree, load_adjustment
+from .association_use import JobPriorities, billing_weights
 from .ledger import Ledger
 from .queue_order import UNKNOWN, JobKind, SkipFilter
 from .stages import (
@@ -219,8 +219,6 @@ class OrderRules:
 
     #: Priority of each queue.
     priority: dict[str, int]
-    #: Parameters of the cluster, for growing job priorities.
-    params: Params
     #: QJOB_LIMIT of each queue in slots, None if not set.
     limit: dict[str, int | None]
     #: Stages of a cycle.
@@ -246,7 +244,6 @@ class OrderRules:
         }
         return cls(
             priority={queue.name: queue.priority for queue in instance.queues},
-            params=instance.params,
             limit={queue.name: queue.queue_slots for queue in instance.queues},
             plan=stage_plan(instance),
             partitions=partitions,
@@ -308,7 +305,8 @@ class DispatchOrder:
         self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
         self.now = instance.now
         self._preempted: set[str] = set()
-        self.queued = WaitingJobs(self._rules.priority, self._rules.params)
+        self.priorities = JobPriorities(instance)
+        self.queued = WaitingJobs(self._rules.priority, self.priorities)
         self._more: set[str] = set()
         self._turns = CycleOffers(self.queued)
 
@@ -324,7 +322,8 @@ class DispatchOrder:
 
         slots: of each host that can run jobs, if different from the configuration (host down).
         """
-        waiting = WaitingJobs(self._rules.priority, self._rules.params)
+        self.priorities.advance(now)
+        waiting = WaitingJobs(self._rules.priority, self.priorities)
         waiting.grow(now)
         for arrival, job in enumerate(pending):
             waiting.enter(job, arrival)
@@ -338,6 +337,7 @@ class DispatchOrder:
             self.queued.leave(job)
         self._more = {item.id for item in more}
         self.queued.settle()
+        self.priorities.advance(now)
         self.queued.grow(now)
         for arrival, item in enumerate(more):
             self.queued.enter(item, _LAST + arrival)
@@ -418,6 +418,7 @@ class DispatchOrder:
         """
         before = self.ledger.charged(job.id)
         self.ledger.started(job, allocation, now, self._turns.under.get(job.id, {}), memory)
+        self.priorities.started(job, allocation, now, memory)
         self._pool_change(job.queue, allocation, now)
         self._answered(job)
         self.queued.leave(job.id)
@@ -440,6 +441,7 @@ class DispatchOrder:
         else:
             self._pool_change(entry.job.queue, entry.allocation, now, -1)
         self.ledger.ended(job, now, cpu_time)
+        self.priorities.finished(job, now)
         self._weigh(job, before)
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
@@ -447,6 +449,7 @@ class DispatchOrder:
         entry = self.ledger.entries[job]
         self._pool_change(entry.job.queue, entry.allocation, now, -1)
         self.ledger.resized(job, allocation, now)
+        self.priorities.resized(entry.job, allocation, now, entry.memory)
         self._pool_change(entry.job.queue, allocation, now)
         self._weigh(job)
 
@@ -476,6 +479,7 @@ class DispatchOrder:
             "pools": {name: use.to_state() for name, use in self.pools.items()},
             "ledger": self.ledger.to_state(),
             "preempted": sorted(self._preempted),
+            **({"associations": use.to_state()} if (use := self.priorities.use) else {}),
         }
 
     def load_state(self, state: Mapping[str, Any], jobs: Mapping[str, Job]) -> None:
@@ -486,6 +490,8 @@ class DispatchOrder:
             self.pools[name].load_state(use)
         self.ledger.load_state(state["ledger"], jobs)
         self._preempted = set(state["preempted"])
+        if self.priorities.use is not None and "associations" in state:
+            self.priorities.use.load_state(state["associations"])
 
     def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
         """Yield the stages of this cycle, each created when the previous one is finished."""
@@ -685,7 +691,7 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
 
 
 def _reserved_memory(instance: Instance) -> dict[str, float]:
-    if not instance.params.fairshare_adjustment:
+    if not (instance.params.fairshare_adjustment or billing_weights(instance)):
         return {}
 
     return held_memory(instance)

@@ -129,7 +129,7 @@ def next_reordering(order: DispatchOrder, now: int, step: int, before: int) -> i
     times = range(now + step, before, step)
     if not times or order.pools or order.partitions:
         return next(iter(times), None)
-    grown = order.queued.next_growth
+    grown = _next_move(order, now)
     queue_position = [_standing(tree, level, now) for tree, level in _levels(order)]
     absolute = [found for one in order.absolute.values() if (found := _places(order, one, now))]
     if grown is None and not queue_position and not absolute:
@@ -144,6 +144,14 @@ def next_reordering(order: DispatchOrder, now: int, step: int, before: int) -> i
         ),
         None,
     )
+
+
+def _next_move(order: DispatchOrder, now: int) -> int | None:
+    """Return when a job priority next grows, or may move with fairshare; None if all stay."""
+    use = order.priorities.use
+    moves = None if use is None else use.next_change(now, order.queued.waiting())
+    known = [time for time in (order.queued.next_growth, moves) if time is not None]
+    return min(known, default=None)
 
 
 @dataclass(frozen=True, slots=True)

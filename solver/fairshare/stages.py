@@ -104,7 +104,7 @@ def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
     hosts, params = instance.cluster.hosts, instance.params
     processors = {host.name: params.processors_of(host) for host in hosts}
     for limit in instance.limits:
-        others = (limit.users, limit.queues, limit.projects, limit.apps)
+        others = (limit.users, limit.queues, limit.projects, limit.apps, limit.lic_projects)
         if limit.hosts is None or any(others):
             continue
         excluded = tuple(f"~{name}" for name in limit.hosts.excluded)

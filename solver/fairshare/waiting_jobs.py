@@ -16,9 +16,9 @@ from heapq import merge
 
 import numpy as np
 
-from ...model.configuration import Params
 from ...model.job import Job
 from .accounts import Account, ShareTree, significant
+from .association_use import JobPriorities
 from .queue_order import UNKNOWN, JobKind, SkipFilter, queue_key
 
 #: Sort key: queue priority, job priority, position (time, place), number in its name, arrival.
@@ -70,9 +70,11 @@ class AccountQueues:
 
 
 class WaitingJobs:
-    """Jobs by rank; priority: of the queues. params: by which job priorities grow, if they do."""
+    """Jobs by rank; priority: of the queues. priorities: how those of jobs move, if they do."""
 
-    def __init__(self, priority: Mapping[str, int], params: Params | None = None) -> None:
+    def __init__(
+        self, priority: Mapping[str, int], priorities: JobPriorities | None = None
+    ) -> None:
         self.jobs: dict[Rank, Job] = {}
         #: Ranks that have left in this cycle.
         self.gone: set[Rank] = set()
@@ -81,7 +83,7 @@ class WaitingJobs:
         self._priority = priority
         #: Growth of job priorities, and the time at which that of each job grows next, with its
         #: rank.
-        self._growth = params if params is not None and params.grows_priorities else None
+        self._growth = priorities if priorities is not None and priorities.moves else None
         self._growing: list[tuple[int, Rank]] = []
         #: Time of the priorities (seconds).
         self._now = 0
@@ -116,7 +118,7 @@ class WaitingJobs:
 
     def _own_priority(self, job: Job) -> int | None:
         """Return the current grown priority of a job, None if no priority grows."""
-        return None if self._growth is None else self._growth.priority_at(job, self._now)
+        return None if self._growth is None else self._growth.at(job, self._now)
 
     @property
     def next_growth(self) -> int | None:
@@ -137,10 +139,26 @@ class WaitingJobs:
             job = self.jobs[rank]
             moved.append((job, rank[-1], self._kind_of[job.id]))
             self.leave(job.id)
+        moved += self._with_other_shares()
         if moved:
             self.settle()
         for job, arrival, kind in moved:
             self.enter(job, arrival, kind)
+
+    def _with_other_shares(self) -> list[tuple[Job, int, JobKind]]:
+        """Take out the jobs whose fairshare part has changed; for each its arrival and kind."""
+        use = None if self._growth is None else self._growth.use
+        changed = frozenset[int]() if use is None else use.changed()
+        if use is None or not changed:
+            return []
+        moved = [
+            (job, rank[-1], self._kind_of[job.id])
+            for rank, job in self.jobs.items()
+            if rank not in self.gone and use.association(job) in changed
+        ]
+        for job, _, _ in moved:
+            self.leave(job.id)
+        return moved
 
     def leave(self, job: str) -> None:
         """Remove a job that is no longer pending, or not at its previous position."""
@@ -157,6 +175,10 @@ class WaitingJobs:
             self._of_owner[owner] -= 1
             if not self._of_owner[owner]:
                 del self._of_owner[owner]
+
+    def waiting(self) -> Iterator[Job]:
+        """Yield the pending jobs."""
+        return (job for rank, job in self.jobs.items() if rank not in self.gone)
 
     def owners(self) -> Collection[Owner]:
         """Return the users of the pending jobs."""

@@ -139,7 +139,8 @@ class ArrivalProperties:
         of_row: list[int] = []
         for row in range(len(history.jobs)):
             job = history.like(row)
-            key = (job.user, job.queue, job.res_req, job.project, job.application)
+            projects = job.project, job.license_project
+            key = (job.user, job.queue, job.res_req, *projects, job.application)
             if key not in places:
                 places[key] = len(kinds)
                 kinds.append(
@@ -149,6 +150,7 @@ class ArrivalProperties:
                         queue=job.queue if job.queue in queues else usual,
                         res_req=job.res_req,
                         project=job.project,
+                        license_project=job.license_project,
                         application=job.application if job.application in applications else "",
                         priority=instance.params.default_priority,
                     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
@@ -49,8 +50,12 @@ class History:
     remarks: tuple[str, ...] = ()
 
     def numbers(self, users: Iterable[str]) -> list[int]:
-        """Return the numbers of users by name, -1 for users unknown to the history."""
-        return [self.users.get(user, -1) for user in users]
+        """Return the numbers of users by name; a user unknown to the history has one below 0.
+
+        It follows from the name alone, so that other jobs do not change a user's random numbers.
+        """
+        known = self.users
+        return [known[user] if user in known else -1 - crc32(user.encode()) for user in users]
 
 
 def history_of(
@@ -208,7 +213,7 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
     ]
     problems = log.problems
     if problems and not ended and not kind_of(path):
-        wrong = "is no SWF, lsb.acct or lsb.events: give a log of ended jobs"
+        wrong = "is no SWF, lsb.acct, lsb.events or table of sacct -P: give a log of ended jobs"
         raise InputError([Problem(wrong, str(path))])
     if problems and not keep_going:
         raise refused_records(problems, len(ended))

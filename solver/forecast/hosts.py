@@ -259,6 +259,7 @@ class PastShares:
             self._events[self._done].book(order)
             self._done += 1
         self._now = now
+        order.priorities.advance(now)
         shares = tuple(
             _usage(tree, account, now)
             for tree in order.trees.values()
@@ -271,6 +272,11 @@ class PastShares:
             for queue, meter in use.accumulated.items()
         )
         return shares, pools
+
+    def moved(self, instance: Instance) -> Instance:
+        """Return an instance of the last instant, with what Slurm's associations have used."""
+        use = None if self._order is None else self._order.priorities.use
+        return instance if use is None else use.instance_at(instance)
 
     def _begin(self) -> None:
         site, jobs, records = self._given
@@ -463,7 +469,8 @@ class SimulatedLog:
                 held=tuple(item for item in held if item.job in waits),
                 borrowed=tuple(item for item in borrowed if item.job in runs),
             )
-        return replace(site, running=tuple(running), pending=tuple(pending), now=now)
+        made = replace(site, running=tuple(running), pending=tuple(pending), now=now)
+        return made if self.shares is None else self.shares.moved(made)
 
     def world(self, row: int) -> HostsWorld:
         """Return the cluster state at an instant, as :class:`.backtest.PastLog` defines."""

@@ -87,7 +87,7 @@ class AskedJobs(Columns):
 
     #: Keys of the random numbers (:func:`uniforms`).
     key: Keys
-    #: Number of the user in the history, -1 for an unknown user.
+    #: Number of the user in the history, below 0 for an unknown user.
     user: Ints
     #: Planned run time, NO_LIMIT without one.
     limit: Ints

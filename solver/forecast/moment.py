@@ -198,7 +198,7 @@ def _is_plain_job(job: Job) -> bool:
     uses.
     """
     said = ("slots", "user", "queue", "run_limit", "cpu_limit", "run_time", "cpu_time", "submit")
-    unheeded = ("weight", "project", "from_host")
+    unheeded = ("weight", "project", "license_project", "from_host")
     return job == Job(job.id, **{name: getattr(job, name) for name in (*said, *unheeded)})
 
 

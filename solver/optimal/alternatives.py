@@ -8,7 +8,7 @@ than that opens. The choice with the earliest start counts, the first of those w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -21,6 +21,7 @@ from ...model.resreq import RequirementMerging
 from ...model.resreq.syntax import openings
 from ..fairshare.priority_order import priority_order
 from ..pending_reasons import BEGIN_TIME
+from ..resolve import may_have_choices
 
 #: Maximum number of plans for one answer; jobs beyond keep their first alternative, named.
 MAX_PLANS = 32
@@ -30,11 +31,14 @@ NOT_ALL = "not every choice of the alternatives in braces (-R) was examined"
 Choice = Mapping[str, int]
 
 
-def _options_of(instance: Instance) -> dict[str, tuple[Job, ...]]:
-    """Return by id the pending jobs with alternatives in braces, once for each alternative."""
+def options_of(instance: Instance, jobs: Iterable[Job]) -> dict[str, tuple[Job, ...]]:
+    """Return by id those of the jobs that have alternatives in braces, once for each alternative.
+
+    Each has its alternative, and begins no earlier than that opens.
+    """
     merging = RequirementMerging.of(instance)
     found: dict[str, tuple[Job, ...]] = {}
-    for job in instance.pending:
+    for job in jobs:
         try:
             requirement = merging.requirement(job).requirement
         except InputError:
@@ -43,6 +47,28 @@ def _options_of(instance: Instance) -> dict[str, tuple[Job, ...]]:
             times = openings(requirement)
             found[job.id] = tuple(_under(instance, job, n, time) for n, time in enumerate(times))
     return found
+
+
+def as_chosen(instance: Instance, found: Iterable[PlannedJob]) -> Instance:
+    """Return the instance with the alternatives that its jobs have in a plan; a job without an
+    entry has its first one.
+    """
+    if not may_have_choices(instance):
+        return instance
+    options = options_of(instance, instance.pending)
+    chosen = {item.job: item.requirement_alternative for item in found}
+    pending = tuple(
+        options[job.id][chosen.get(job.id, 0)] if job.id in options else job
+        for job in instance.pending
+    )
+    return replace(instance, pending=pending)
+
+
+def with_choice(found: Plan, instance: Instance, chosen: Instance) -> Plan:
+    """Return a plan of the instance with these chosen alternatives, as a plan of the instance."""
+    choice = {job.id: job.requirement_alternative or 0 for job in chosen.pending}
+    begins = {job.id: job.begin for job in instance.pending}
+    return replace(found, reservations=tuple(_marked(item, choice, begins) for item in found))
 
 
 def _under(instance: Instance, job: Job, number: int, opens: int) -> Job:
@@ -92,10 +118,8 @@ class _ChoiceSearch:
             self.options[job.id][choice[job.id]] if job.id in choice else job
             for job in self.instance.pending
         )
-        found = self.solve(replace(self.instance, pending=pending))
-        begins = {job.id: job.begin for job in self.instance.pending if job.id in choice}
-        entries = tuple(_marked(item, choice, begins) for item in found)
-        return replace(found, reservations=entries)
+        chosen = replace(self.instance, pending=pending)
+        return with_choice(self.solve(chosen), self.instance, chosen)
 
     def by_estimates(self) -> Plan:
         """Return the plan of a method that takes the jobs one by one."""
@@ -192,16 +216,19 @@ def plan_alternatives(
     *,
     by: str,
     stopped: Callable[[], bool],
+    order: Sequence[str] | None = None,
 ) -> Plan:
     """Return the best plan over the alternatives of the jobs.
 
-    by: "estimates", "order" or "value": what makes a plan the best.
+    by: "estimates", "order" or "value": what makes a plan the best. order: ids of the jobs in
+    another order than that of their priorities.
     """
-    options = _options_of(instance)
+    options = options_of(instance, instance.pending) if may_have_choices(instance) else {}
     if not options:
         return solve(instance)
-    order = tuple(job.id for job in priority_order(instance))
-    search = _ChoiceSearch(instance, options, solve, stopped, order)
+    if order is None:
+        order = [job.id for job in priority_order(instance)]
+    search = _ChoiceSearch(instance, options, solve, stopped, tuple(order))
     ways = {"estimates": search.by_estimates, "order": search.in_order, "value": search.by_value}
     return ways[by]()
 
@@ -211,10 +238,22 @@ def _marked(item: PlannedJob, choice: Choice, begins: Mapping[str, int | None]) 
     chosen = choice.get(item.job, 0)
     if not chosen:
         return item
-    why, begin = item.waits_for, begins[item.job]
-    if why == sentence(BEGIN_TIME) and (begin is None or (item.start or begin) > begin):
-        why = f"alternative {chosen + 1} of its -R, which is not open yet"
+    why = opening_reason(item.waits_for, chosen, item.start, begins[item.job])
     return replace(item, requirement_alternative=chosen, waits_for=why)
+
+
+def opening_reason(why: str, chosen: int, start: int | None, begin: int | None) -> str:
+    """Return what a job under an alternative waits for: not a begin time (-b) that it lacks, but
+    the opening of the alternative.
+    """
+    if why == sentence(BEGIN_TIME) and (begin is None or (start or begin) > begin):
+        return f"{numbered(chosen)}, which is not open yet"
+    return why
+
+
+def numbered(chosen: int) -> str:
+    """Return the name of an alternative in texts, by its index."""
+    return f"alternative {chosen + 1} of its -R"
 
 
 def _start(found: Plan, job: str) -> float:

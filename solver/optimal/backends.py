@@ -82,6 +82,11 @@ def _in_thread(
 #: GLOP parameters: primal simplex. Imprecise duals are accepted, because they are certified in
 #: integer arithmetic.
 PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
+#: GLOP parameters: from the last basis, after changes of bounds or after new columns.
+RESTART_DUAL = "use_dual_simplex: true use_preprocessing: false change_status_to_imprecise: false"
+RESTART_PRIMAL = (
+    "use_dual_simplex: false use_preprocessing: false change_status_to_imprecise: false"
+)
 #: Deterministic time of one GLOP solve.
 MAX_WORK = 3.0
 

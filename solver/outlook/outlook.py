@@ -37,10 +37,13 @@ def outlook(
     as_lsf: bool = False,
     margin: int = 0,
     first: int | None = None,
+    estimates: bool = False,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Outlook:
     """Return the predicted starts of every pending job; options as in :func:`slotwise.plan`.
+
+    estimates: also those of Slurm, for which a cycle of its backfill is computed.
 
     time_limit: wall seconds of the simulation and the plan together; without it the plan alone has
     its usual one. margin: of the plan; the scheduler has none. first: plan only so many jobs.
@@ -48,6 +51,8 @@ def outlook(
     """
     whole = Budget(time_limit, cancel=cancel or threading.Event())
     configured = configured_within(instance, whole, CONFIGURED_SHARE)
+    if estimates:
+        configured = with_slurm_estimates(instance, configured, whole)
     found = (nothing_planned if whole.late() else plan)(
         instance,
         "optimal",
@@ -97,6 +102,7 @@ def starts_in_steps(
     if cancel.is_set():
         return first
     publish(first)
+    configured = with_slurm_estimates(instance, configured, Budget(limits.plan, cancel=cancel))
     found = plan(instance, "optimal", time_limit=limits.plan, cancel=skip_plan)
     return outlook_of(instance, configured, found, reasons)
 
@@ -107,6 +113,21 @@ def configured_within(instance: Instance, whole: Budget, share: float) -> Config
     """
     budget = Budget(whole.time_share(share), cancel=whole.cancel)
     return run_as_configured(instance, budget=budget)
+
+
+def with_slurm_estimates(
+    instance: Instance, configured: ConfiguredRun, budget: Budget
+) -> ConfiguredRun:
+    """Return the run with the starts of a cycle of Slurm's backfill as estimates; of another
+    scheduler as it is.
+
+    Jobs that the budget does not reach have none.
+    """
+    if not instance.params.of_slurm or not instance.pending or budget.late():
+        return configured
+    found = plan(instance, "slurm", time_limit=budget.time_share(0.5), cancel=budget.cancel)
+    starts = {item.job: item.start for item in found if item.start is not None}
+    return replace(configured, estimates=starts, estimate_by=dict.fromkeys(starts, "slurm"))
 
 
 def outlook_of(

@@ -60,10 +60,10 @@ class JobOutlook:
     as_configured_end: int | None = None
     #: Host to slots as configured, in allocation order.
     as_configured_on: Mapping[str, int] = field(default_factory=dict)
-    #: Start that LSF would print now: greedy's "no sooner than", or the time-based estimate; None:
-    #: no estimate.
+    #: Start that LSF would print now: greedy's "no sooner than", or the time-based estimate. That
+    #: of Slurm is by method slurm, if it was requested. None: no estimate.
     estimate: int | None = None
-    #: Which of the two it is, "greedy" or "time-based" (a cycle gives only the first
+    #: Which of these it is, "slurm", "greedy" or "time-based" (a cycle gives only the first
     #: LSB_TIME_RESERVE_NUMJOBS jobs a future allocation, the others are reserved for greedily);
     #: "": none.
     estimate_by: str = ""
@@ -256,6 +256,7 @@ class Reasons:
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
+        job = self._as_it_fits(job)
         queue = self.instance.queue(job.queue)
         act = "" if queue.active else f"queue {queue.name} is activated (badmin qact {queue.name})"
         shut = self._shut_for(job)
@@ -278,7 +279,8 @@ class Reasons:
         """Return the state of a job that fits on this cluster and whose condition holds at some
         time.
         """
-        demand = self._as_now.get(job.id) or self.problem.demand_of(job)
+        known = None if job.requirement_alternative else self._as_now.get(job.id)
+        demand = known or self.problem.demand_of(job)
         waits_for = self.waiting.get(job.id, "")
         if demand.latest is not None:
             first = f"{job.dependency} holds and " if job.dependency else ""
@@ -308,6 +310,17 @@ class Reasons:
             return refused
         why = [self._why_nowhere_under(item) for item in self._at_best.resolver.under_each(job)]
         return why[0] if all(why) else ""
+
+    def _as_it_fits(self, job: Job) -> Job:
+        """Return a job with the first of its alternatives in braces that fits on the open hosts, or
+        else with all hosts open; a job without any as it is.
+        """
+        choices = self._at_best.resolver.under_each(job)
+        if len(choices) == 1:
+            return job
+        fitting = (c for c in choices if self._fits(self.problem, self.problem.demand_of(c)))
+        at_best = (c for c in choices if not self._why_nowhere_under(c))
+        return next(fitting, None) or next(at_best, job)
 
     def _why_nowhere_under(self, job: Job) -> str:
         """As :meth:`_why_nowhere`, under one alternative of the requirement."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..availability.demand import TermCapacity, TermDemand, UnitDemand
+from ..availability.demand import GroupCap, TermCapacity, TermDemand, UnitDemand
 from ..availability.resources import Allocation, BoolArray, IntArray
 from .supply import Supply
 
@@ -455,15 +455,24 @@ def gathered(hosts: IntArray, amounts: IntArray) -> Allocation:
 # (a test compares them).
 
 
-def is_plain(term: TermDemand, capacity: TermCapacity) -> bool:
-    """Return whether the functions of this module are exact for a term with these capacities."""
-    any_first = term.first_hosts is None and capacity.first is None
+def takes_first_hosts(term: TermDemand) -> bool:
+    """Return whether a term is placed on the first of its candidates that have enough for it."""
+    return term.block == 1 and term.first_hosts is None and term.unit is None and not term.same
+
+
+def is_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
+    """Return whether the functions of this module are exact for this number of slots of a term."""
     return (
-        term.block == 1
-        and any_first
-        and term.unit is None
-        and not term.same
-        and not capacity.groups
+        takes_first_hosts(term)
+        and capacity.first is None
+        and all(_is_loose(group, slots) for group in capacity.groups)
+    )
+
+
+def _is_loose(group: GroupCap, slots: int) -> bool:
+    """Return whether the cap of a group cannot restrict a placement of this number of slots."""
+    return (group.slots is None or group.slots >= slots) and (
+        group.hosts is None or group.hosts >= slots
     )
 
 
@@ -484,15 +493,20 @@ def place_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> Allocat
 
 
 def fits_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
-    """Return whether :func:`place_plain` finds a placement."""
-    caps = capacity.caps[term.candidates]
-    if term.one_host or term.ptile is None:
+    """Return whether :func:`place_plain` finds a placement.
+
+    Of blocks, the rest that the hosts with a whole one leave has to fit on one other host.
+    """
+    caps, blocks = capacity.caps, term.ptile
+    if len(term.candidates) != len(caps):  # In any other case the order makes no difference.
+        caps = caps[term.candidates]
+        blocks = None if blocks is None else blocks[term.candidates]
+    if term.one_host or blocks is None:
         most = caps.max(initial=0) if term.one_host else caps.sum()
         return bool(most >= slots)
-    blocks = term.ptile[term.candidates]
-    if int(np.minimum(caps, blocks).sum()) < slots:
-        return False
-    return place_plain(term, capacity, slots) is not None
+    whole = caps >= blocks
+    rest = slots - int(blocks[whole].sum())
+    return rest <= 0 or bool((caps[~whole] >= rest).any())
 
 
 @dataclass(frozen=True, slots=True)

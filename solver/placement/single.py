@@ -11,7 +11,16 @@ import numpy as np
 
 from ..availability.demand import TermCapacity, TermDemand
 from ..availability.resources import Allocation
-from .choose import Rules, combine, exact_for, feasible, fits_plain, is_plain, place_plain
+from .choose import (
+    Rules,
+    combine,
+    exact_for,
+    feasible,
+    fits_plain,
+    is_plain,
+    place_plain,
+    takes_first_hosts,
+)
 from .cpsat import BindingGroup, absorbed, binding, fewest_hosts_first, obeys
 from .supply import Supply, supplies
 
@@ -23,7 +32,7 @@ def place(term: TermDemand, capacity: TermCapacity, slots: int | None = None) ->
     order, the first execution host first.
     """
     slots = term.slots if slots is None else slots
-    if is_plain(term, capacity):
+    if is_plain(term, capacity, slots):
         return place_plain(term, capacity, slots)
     classes = (
         _place_class(term, supply, capacity, slots) for supply in supplies(term, capacity, slots)
@@ -32,6 +41,30 @@ def place(term: TermDemand, capacity: TermCapacity, slots: int | None = None) ->
     if not (term.same and Rules.of(term.unit).fewest):
         return next(placed, None)
     return min(placed, key=lambda found: len(units_of(term, found)), default=None)
+
+
+#: Number of hosts that are examined first: minimum, number per slot, one part in N of all.
+_FIRST_HOSTS, _PER_SLOT, _PARTS = 64, 2, 8
+
+
+def first_part(term: TermDemand) -> TermDemand | None:
+    """Return the term on its first candidates if they are few of all and may be enough, else None.
+
+    A placement there by :func:`place_on_first` equals that on all candidates: a later host is
+    taken only if the earlier ones do not suffice.
+    """
+    some = max(_FIRST_HOSTS, _PER_SLOT * term.slots, len(term.candidates) // _PARTS)
+    enough = takes_first_hosts(term) and term.max_slots <= term.slots
+    if not enough or len(term.candidates) < 2 * some:
+        return None
+    return replace(term, candidates=term.candidates[:some])
+
+
+def place_on_first(first: TermDemand, capacity: TermCapacity) -> Allocation | None:
+    """Return the placement of a term on its :func:`first_part`, None if other hosts decide too."""
+    if not is_plain(first, capacity, first.slots):
+        return None
+    return place_plain(first, capacity, first.slots)
 
 
 def units_of(term: TermDemand, allocation: Allocation) -> tuple[int, ...]:
@@ -43,7 +76,7 @@ def units_of(term: TermDemand, allocation: Allocation) -> tuple[int, ...]:
 def fits(term: TermDemand, capacity: TermCapacity, slots: int | None = None) -> bool:
     """Return whether :func:`place` finds a placement, without building it if possible."""
     slots = term.slots if slots is None else slots
-    if is_plain(term, capacity):
+    if is_plain(term, capacity, slots):
         return fits_plain(term, capacity, slots)
     for supply in supplies(term, capacity, slots):
         bounds = binding(capacity.groups, supply, slots)
@@ -111,6 +144,8 @@ def place_least(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
 
 def fits_at_all(term: TermDemand, capacity: TermCapacity) -> bool:
     """Return whether :func:`place_least` finds a placement."""
+    if term.max_slots <= term.slots:
+        return fits(term, capacity)
     return any(fits(term, capacity, slots) for slots in _sizes(term, capacity))
 
 

@@ -33,7 +33,9 @@ from ...model.objective import ObjectiveName
 from ...model.plan import Method, Plan, PlanChange, PlannedJob, Unplaced
 from ..advice.what_if import StartAnswer, WhatIfPlanner, answer_of_cycle
 from ..fairshare.queue_order import has_policy
+from ..optimal.alternatives import as_chosen, with_choice
 from ..planning import ESTIMATES, check_margin, plan
+from ..resolve import may_have_choices
 from ..rules.omitted import estimator_view
 from ..scheduler.loaded_jobs import LoadedRunningJobs
 from ..scheduler.next_cycle import NextCycle, plan_of
@@ -405,8 +407,11 @@ class Planner:
                 margin=self._margin,
             )
             return asker.stated(asker.answer(job))
-        stated = WhatIfPlanner(instance, "time-based", margin=self._margin).stated
+        asker = WhatIfPlanner(instance, "time-based", margin=self._margin)
+        stated = asker.stated
         current = self._current()
+        if may_have_choices(replace(instance, pending=(*instance.pending, job))):
+            return stated(asker.answer_with_omissions(job))
         if (
             self._asked is not None
             and (answer := self._asked.result_for_added_job(job)) is not None
@@ -460,10 +465,15 @@ class Planner:
         """Return a plan of the present state that stays near the last plan."""
         instance = self.instance
         if self.method in ESTIMATES and self._options["objective"] == "lexicographic":
+            chosen = instance
+            if may_have_choices(instance):
+                found = plan(instance, self.method, jobs=self._jobs, margin=self._margin)
+                chosen = as_chosen(instance, found)
             with no_collection():
-                cycle = self._cycle(instance, self.method, self._jobs, last)
+                cycle = self._cycle(chosen, self.method, self._jobs, last)
                 self._asked = cycle if self.method == "time-based" else None
-                found = replace(plan_of(cycle), margin=self._margin, origin=instance.origin)
+                found = with_choice(plan_of(cycle), instance, chosen)
+                found = replace(found, margin=self._margin, origin=instance.origin)
                 return self._stable(found, grounds_of_cycle(cycle), last)
         found = plan(
             instance,

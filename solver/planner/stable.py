@@ -11,6 +11,7 @@ from ..availability.demand import Demand, accepted_of
 from ..availability.profile import Profile
 from ..certify import holds
 from ..fairshare.priority_order import priority_order
+from ..optimal.alternatives import as_chosen
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free
 from ..placement.holding import Hold
 from ..problem import PlanningProblem
@@ -239,7 +240,8 @@ def grounds_of_search(instance: Instance, margin: int, found: Plan) -> PlanConte
 
     def problem() -> PlanningProblem:
         if not known:
-            known.append(PlanningProblem.of(instance, as_lsf=False, margin=margin))
+            chosen = as_chosen(instance, found)
+            known.append(PlanningProblem.of(chosen, as_lsf=False, margin=margin))
         return known[0]
 
     def placed() -> list[PlannedPlacement]:

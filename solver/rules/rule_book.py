@@ -7,7 +7,7 @@ used. A rule that no demand can express is reported, and nothing that it touches
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -25,6 +25,7 @@ from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
+from .. import alike
 from ..availability.demand import Calendar, Demand, Floor, TermDemand
 from ..availability.resources import BoolArray, IntArray
 from ..fairshare.priority_order import Admission, admissions
@@ -162,8 +163,8 @@ HELD_BY_ALTERNATIVE = "the alternative of -R under which running jobs started ({
 UNITS_UNKNOWN = "affinity[] where hosts do not tell how many processor units they have"
 #: Maximum number of jobs of a simulation that are examined.
 MAX_JOBS = 100_000
-#: Start conditions that only plans omit.
-KNOWN_IN_A_RUN = (COUNT, EXIT, NOT)
+#: Start conditions that only plans omit, and alternatives beyond those that a plan chose.
+KNOWN_IN_A_RUN = (COUNT, EXIT, NOT, LATER_ALTERNATIVES)
 
 
 def unsupported_rules(
@@ -182,9 +183,10 @@ def unsupported_rules(
     asked: dict[str, Job | None] = {}
     sharing = GpuSharing(resolver)
     of_class: tuple[str, ...] = ()
+    of_kind: dict[Hashable, tuple[str, ...]] = {}
     for job, first in classes(instance.pending if jobs is None else jobs):
         if job is first:
-            of_class = tuple(_of(job, resolver))
+            of_class = _of_kind(job, resolver, of_kind)
         if job is first or first.id in sharing.asked:
             sharing.see((job,))
         if job.queue in inactive:
@@ -212,45 +214,59 @@ def unsupported_rules(
 
 def _held_by_alternative(instance: Instance, resolver: Resolver) -> tuple[str, ...]:
     """Return the running jobs of which the alternative, and so what they reserve, is unknown."""
-    found: list[str] = []
-    for run in instance.running:
+    unsure = set()
+    for key, run in {alike.merged(run.job): run for run in instance.running}.items():
         with suppress(InputError):
             if resolver.holds_by_alternative(run.job):
-                found.append(run.job.id)
-    return tuple(found)
+                unsure.add(key)
+    if not unsure:
+        return ()
+    return tuple(run.job.id for run in instance.running if alike.merged(run.job) in unsure)
 
 
 def unheeded_by_the_loop(
     instance: Instance,
     resolver: Resolver,
     jobs: Iterable[Job] | None = None,
-    *,
-    plans: bool = False,
 ) -> tuple[Omission, ...]:
     """Return rules that the simulated scheduler does not obey, with the jobs that they touch.
 
-    It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces;
-    plans: each cycle makes an optimal plan, which knows only the first of these.
+    It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces.
     """
     found = unsupported_rules(instance, resolver, jobs)
-    known = KNOWN_IN_A_RUN if plans else (*KNOWN_IN_A_RUN, LATER_ALTERNATIVES)
-    return tuple(item for item in found if item.what not in known)
+    return tuple(item for item in found if item.what not in KNOWN_IN_A_RUN)
 
 
-def unheeded_in_a_run(
-    instance: Instance, resolver: Resolver, *, plans: bool = False
-) -> tuple[Omission, ...]:
+def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
     """Return omissions for all jobs of a simulation, and those for information only.
 
-    plans: as of :func:`unheeded_by_the_loop`. For a log of more than MAX_JOBS jobs the first are
-    examined, and any start may be touched.
+    For a log of more than MAX_JOBS jobs the first are examined, and any start may be touched.
     """
     jobs = (*(run.job for run in instance.running), *instance.pending)
     met = islice(chain(jobs, instance.future), MAX_JOBS)
-    found = unheeded_by_the_loop(instance, resolver, met, plans=plans)
+    found = unheeded_by_the_loop(instance, resolver, met)
     if len(jobs) + len(instance.future) > MAX_JOBS:
         found = tuple(replace(item, jobs=None) for item in found)
     return (*found, *remarks(instance))
+
+
+def _of_kind(
+    job: Job, resolver: Resolver, known: dict[Hashable, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return omissions of one job; known: those of jobs that ask for the same, extended.
+
+    Service classes decide by more than what a job asks for.
+    """
+    if job.service_class or resolver.instance.service_classes:
+        return tuple(_of(job, resolver))
+    try:
+        key = job.unheeded, resolver.asked(job)
+        if key not in known:
+            known[key] = tuple(_of(job, resolver))
+        return known[key]
+    # A field is a list instead of a tuple: the job is not compared with others.
+    except TypeError:
+        return tuple(_of(job, resolver))
 
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:

@@ -2,9 +2,10 @@
 (TBR-18).
 
 A job of a BACKFILL queue with a run limit may use what is held for another if it ends, by that
-limit, no later than the other's estimated start; on a reservation without an estimate - it waits
-for a job without a run limit - no job may. Backfilled slots still count for both jobs in the limits
-that count over hosts (queue and user totals), but on the hosts only once.
+limit, no later than the other's estimated start (of LSF's open family: :mod:`.single_precision`).
+On a reservation without an estimate - it waits for a job without a run limit - no job may.
+Backfilled slots still count for both jobs in the limits that count over hosts (queue and user
+totals), but on the hosts only once.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..placement.holding import full_allocation
 from .cycle_reservations import BackfillRows
 from .cycle_state import CycleState
 from .job_state import JobState
+from .single_precision import backfill_from, backfill_from_each
 
 
 def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
@@ -76,7 +78,7 @@ class _FailedBackfills:
 
         estimates: instants until which reservations can be backfilled, rising.
         """
-        self._cycle, self._now = cycle, cycle.world.now
+        self._cycle = cycle
         self._estimates = estimates
         self._ends = np.array(estimates, dtype=np.int64)
         #: Number of backfillable reservations at the last failed attempt, by the number of the
@@ -104,7 +106,9 @@ class _FailedBackfills:
 
     def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
         """Return a mask of the jobs that cannot start, by their kinds (:meth:`ShapeTable.kind`)."""
-        holders = len(self._ends) - np.searchsorted(self._ends, limits + self._now)
+        world = self._cycle.world
+        until = backfill_from_each(world.instance, world.now, limits)
+        holders = len(self._ends) - np.searchsorted(self._ends, until)
         return np.asarray((holders <= self._failed[numbers]) | (self._least[numbers] > self.free))
 
 
@@ -152,7 +156,9 @@ def _count_backfillable(cycle: CycleState, state: JobState, estimates: list[int]
     """Return the number of reservations that a job may backfill: those with a start at its end or
     later.
     """
-    until = cycle.world.now + cycle.world.requests.backfill_limit(state.job, state.limit)
+    world = cycle.world
+    limit = world.requests.backfill_limit(state.job, state.limit)
+    until = backfill_from(world.instance, world.now, limit)
     return len(estimates) - bisect.bisect_left(estimates, until)
 
 

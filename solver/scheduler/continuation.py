@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from ...model.compact import no_collection
 from ...model.display import WrittenTimes
 from ...model.duration import expected_finish
 from ...model.instance import Instance
@@ -493,7 +494,8 @@ class ConfiguredRun:
     #: Start and allocation of each job that starts, by id.
     starts: Mapping[str, PlannedJob]
     #: Estimate of the first cycle for each job, by id, as bjobs -l would print it; the current time
-    #: if the job starts immediately. A job without an estimate is absent.
+    #: if the job starts immediately. A job without an estimate is absent. Empty for Slurm:
+    #: its estimates are those of method slurm.
     estimates: Mapping[str, int]
     #: Method of each estimate, by job id: a "greedy" estimate is a lower bound.
     estimate_by: Mapping[str, str]
@@ -537,8 +539,9 @@ def run_as_configured(
     if until and not session.cycle.preempts:  # A job that has just started may be preempted.
         session.cycle.wanted = until
     with suppress(OutOfTime):
-        session.begin(pending_only=True)
-        session.run_until_stable()
+        with no_collection():
+            session.begin(pending_only=True)
+            session.run_until_stable()
         estimates = _expected(session)
         waiting = {job for job in waiting if session.world.states.get(job).start is None}
         while waiting and not (until and until not in waiting):
@@ -616,6 +619,8 @@ def _found(
         for item in begun
     }
     told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}
+    if instance.params.of_slurm:  # its estimate is that of a cycle of its backfill
+        told = {}
     assert method in (Greedy.name, TimeBased.name)
     return ConfiguredRun(
         starts,

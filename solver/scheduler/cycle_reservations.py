@@ -295,13 +295,12 @@ def _short(
     memory_may: bool,
 ) -> bool:
     ignored = {"slots", "mem"} if memory_may else {"slots"}
-    candidates = with_slots(candidates, availability.table)
     for use in alternative.host_uses:
         if use.reservation.resource in ignored:
             continue
-        if not (
-            availability.free(use.index, now)[candidates] + SLACK >= use.reservation.initial
-        ).any():
+        there = with_slots(candidates, availability.table)
+        free = availability.free(use.index, now)[there]
+        if not (free + SLACK >= use.reservation.initial).any():
             return True
     for use in alternative.pool_uses:
         if use.reservation.resource in ignored:
@@ -336,9 +335,9 @@ class BackfillRows:
     ) -> None:
         self._size = residual.hosts
         self._numbers = [item.state.number for item in reservations]
-        unknown = np.iinfo(np.int64).min  # No job may backfill these.
+        # No job may backfill those without an estimate.
         self._estimates = np.array(
-            [unknown if item.estimate is None else item.estimate for item in reservations],
+            [-FOREVER if item.estimate is None else item.estimate for item in reservations],
             dtype=np.int64,
         )
         self._pools: dict[int, list[tuple[int, float]]] = {}
@@ -534,8 +533,8 @@ class BackfilledSlots:
     def on(self, hosts: Iterable[int], size: int) -> FloatArray:
         """Return the backfilled slots on these of `size` hosts, [H]."""
         found = np.zeros(size)
-        for host in hosts:
-            found[host] = sum(left for _, left in self._on.get(host, ()))
+        for host in self._on.keys() & set(hosts):
+            found[host] = sum(left for _, left in self._on[host])
         return found
 
     def take(self, backfilled: Allocation) -> None:

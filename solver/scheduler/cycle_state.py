@@ -18,7 +18,8 @@ from ...model.duration import aborted, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, sentence
-from ..availability.profile import UNBOUND, max_advance_reserved
+from ..availability.demand import Demand, TermDemand
+from ..availability.profile import FEW_HOSTS, UNBOUND, max_advance_reserved
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -34,7 +35,7 @@ from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..pending_reasons import BEGIN_TIME, not_active, not_yet, shortage
 from ..placement.earliest import Start, can_start, start_at
-from ..placement.single import place_most
+from ..placement.single import first_part, place_most, place_on_first
 from ..precedence import After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
@@ -50,7 +51,12 @@ from .cycle_reservations import (
 from .events import Settings
 from .job_state import JobState, Shape, without_hosts
 from .reserved_profile import PlannedProfiles
+from .single_precision import backfill_from
 from .world import World
+
+#: Number of jobs with a future allocation up to which it costs more to record windows without
+#: enough free slots than it saves.
+FEW_PLANNED = 8
 
 # A cycle that is run once more at the same instant, and makes the reservations it made before.
 #
@@ -182,7 +188,9 @@ class CycleState:
         #: Reservations of pending jobs in the cycle.
         self.reservation_table = CycleReservations()
         #: The profile of future amounts with the planned allocations.
-        self.planned = PlannedProfiles(world, eligibility, self.reservation_table)
+        self.planned = PlannedProfiles(
+            *(world, eligibility, self.reservation_table), records_full=settings.top > FEW_PLANNED
+        )
         self.record = CycleRecord(self.instance.now)
         #: Jobs with reservations that may expire.
         self.reservation_timers: dict[int, JobState] = {}
@@ -517,7 +525,8 @@ class CycleState:
         view = self.residual(closed, state)
         held = (rows or self.backfill_rows()).held(state, until)
         if any(item.is_partly_protected for item in self.other_reservations(state)):
-            held.add_hosts(SLOTS, self.planned.slots_needed_before(until, state), view.hosts)
+            needed = self.planned.slots_needed_before(until, state)
+            held.hosts[SLOTS] = held.hosts.get(SLOTS, 0.0) + needed
         view.held = held
         return view
 
@@ -544,13 +553,22 @@ class CycleState:
     def try_start(self, shape: Shape, residual: Residual, most: int | None = None) -> Start | None:
         """Return a start of such a job now, with as many slots of its range as possible."""
         demand = self.world.requests.now(shape)
-        if demand.impossible or residual.most_slots() < shape.min_free_slots:
+        if demand.impossible:
             return None
         if len(demand.terms) > 1:
-            return start_at(residual, demand, residual.now)
+            few = residual.most_slots() < shape.min_free_slots
+            return None if few else start_at(residual, demand, residual.now)
         term = demand.terms[0]
         if most is not None and most < term.max_slots:
             term = replace(term, max_slots=max(most, term.slots))
+        if len(term.candidates) > FEW_HOSTS:
+            term = replace(term, candidates=residual.free_now.with_slots(term.candidates))
+        # On few hosts it would cost as much as a look at all of them.
+        first = _start_on_first(demand, term, residual) if residual.hosts > FEW_HOSTS else None
+        if first is not None:
+            return first
+        if residual.most_slots() < shape.min_free_slots:
+            return None
         for number, alternative in enumerate(term.alternatives):
             if not alternative.missing:
                 capacity = residual.capacity(demand, term, alternative, residual.now)
@@ -722,8 +740,10 @@ class CycleState:
         end, left = backfill_job.expected_end(self.world.now), dict(backfill_job.backfilled_slots)
         if end is None or not left:
             return
+        now = self.world.now
+        since = backfill_from(self.instance, now, end - now)
         for reservation in self.reservations:
-            if reservation.estimate is not None and end <= reservation.estimate:
+            if reservation.estimate is not None and since <= reservation.estimate:
                 reservation.move_to_backfilled(left)
         self.reservation_table.recompute_totals(self.residual(None))
 
@@ -818,3 +838,13 @@ class CycleState:
             number: self.world.states.activate(number) for number in state["timed"]
         }
         self.record.started = list(state["started"])
+
+
+def _start_on_first(demand: Demand, term: TermDemand, residual: Residual) -> Start | None:
+    """Return a start now on the first candidates if no other host could change it, else None."""
+    first = first_part(term)
+    if first is None or len(term.alternatives) > 1 or term.alternatives[0].missing:
+        return None
+    capacity = residual.capacity(demand, first, term.alternatives[0], residual.now)
+    allocation = place_on_first(first, capacity)
+    return None if allocation is None else Start(residual.now, (allocation,), 0)

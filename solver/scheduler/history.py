@@ -228,7 +228,7 @@ def _instance_of(session: Session) -> Instance:
     ]
     shown = {job.id for job in here}
     future = [state.job for state in open_jobs if state.job.id not in shown]
-    return replace(
+    made = replace(
         before,
         running=tuple(running),
         pending=tuple(here),
@@ -237,6 +237,8 @@ def _instance_of(session: Session) -> Instance:
         borrowed=backfilled_slots_by_job(world),
         now=world.now,
     )
+    use = world.order.priorities.use if isinstance(world.order, DispatchOrder) else None
+    return made if use is None else use.instance_at(made)
 
 
 def _all_waiting(session: Session) -> Iterator[tuple[str, PendingJob]]:
@@ -281,6 +283,8 @@ def _limits(session: Session) -> Iterator[LimitUse]:
         }
         if limit.apps is not None:
             named["apps"] = _listed(limit.apps, row.app)
+        if limit.lic_projects is not None:
+            named["lic_projects"] = _listed(limit.lic_projects, row.license_project)
         if not row.on_hosts:
             pool = world.table.pools[row.index]
             used = pool.capacity - world.free_now.pool(row.index)

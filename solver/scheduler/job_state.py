@@ -37,6 +37,7 @@ from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray
 from ..fairshare.queue_order import UNLIMITED, JobKind
 from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start, least_slots
+from ..placement.single import first_part
 from ..resolve import Resolver
 from ..rules.guarantees import on_loans
 
@@ -193,7 +194,11 @@ class ShapeTable:
         if key not in self._fitting:
             one = replace(demand, terms=(term,), calendar=None)
             self._kept.append(one)  # so that no other object gets the identities in the key
-            self._fitting[key] = can_start(self.empty(), one, self.instance.now)
+            first = first_part(term)
+            parts = [one] if first is None else [replace(one, terms=(first,)), one]
+            self._fitting[key] = any(
+                can_start(self.empty(), part, self.instance.now) for part in parts
+            )
         return self._fitting[key]
 
     def empty(self) -> Profile:
@@ -503,8 +508,9 @@ class JobState:
         """Return when -t or the end of an advance reservation kills a run from `start`; None if
         never.
         """
-        closes = None if self.reserved is None else self.reserved.ends_run(start)
-        return ended_by_deadline(self.job, closes)
+        if self.reserved is None:
+            return self.job.deadline
+        return ended_by_deadline(self.job, self.reserved.ends_run(start))
 
     def expected_end(self, now: int) -> int | None:
         """Return the expected end; the next second for a job beyond its limit."""
@@ -580,8 +586,7 @@ class EndedJobs:
         row = len(self)
         if _is_plain(state):
             for term in state.terms:
-                for host, slots in term.items():
-                    self._pieces.append(host, slots)
+                self._pieces.extend(term.items())
         else:
             terms = [list(term.items()) for term in state.terms]
             stretches = [[begin, end, list(w.items())] for begin, end, w in state.past_allocations]

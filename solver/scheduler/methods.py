@@ -8,10 +8,12 @@ from typing import Literal, Protocol
 from ...model.errors import InputError, UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.plan import Plan
 from ..availability.demand import Calendar, Demand
 from ..availability.profile import Profile, block_advance_reservations
 from ..availability.resources import BoolArray
 from ..fairshare.stages import Offer
+from ..optimal.alternatives import as_chosen, plan_alternatives
 from ..optimal.first_fit import fill_ranges, plan_first_fit
 from ..placement.earliest import Start, earliest_start, still_free
 from ..problem import PlanningProblem
@@ -58,6 +60,25 @@ class _Top:
     demand: Demand
     #: The dispatch attempt that added the job.
     offer: Offer
+    #: Its demands under its alternatives in braces, () if it has none.
+    under: tuple[Demand, ...] = ()
+
+    @property
+    def demands(self) -> tuple[Demand, ...]:
+        """Return all demands of the job, one of which it needs."""
+        return self.under or (self.demand,)
+
+    def chosen(self, job: Job) -> Demand:
+        """Return the demand of the job with the alternative that it has chosen."""
+        return self.under[job.requirement_alternative or 0] if self.under else self.demand
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedTop:
+    """The planned start of a job, and its demand under the alternative by which it starts."""
+
+    demand: Demand
+    start: Start
 
 
 def plan_top(cycle: CycleState) -> None:
@@ -66,18 +87,18 @@ def plan_top(cycle: CycleState) -> None:
     if not chosen:
         return
     now = cycle.world.now
-    starts = _plan(cycle, chosen)
+    places = _plan(cycle, chosen)
     # The plan has capacity for all jobs that it starts now, also before a job of higher priority.
     waiting = [
         item
         for item in chosen
-        if (start := starts.get(item.state.job.id)) is None
-        or start.time > now
-        or not _start_as_planned(cycle, item, start)
+        if (place := places.get(item.state.job.id)) is None
+        or place.start.time > now
+        or not _start_as_planned(cycle, item, place)
     ]
     for item in waiting:
-        start = starts.get(item.state.job.id)
-        now_planned = start is not None and start.time <= now
+        place = places.get(item.state.job.id)
+        now_planned = place is not None and place.start.time <= now
         if now_planned and _start(cycle, item):
             continue
         if not item.state.reason:
@@ -85,9 +106,11 @@ def plan_top(cycle: CycleState) -> None:
         if not may_reserve(cycle, item.state):
             continue
         reservation: JobReservation | None
-        if start is not None and not now_planned:
+        if place is not None and not now_planned:
+            if item.under:
+                cycle.world.wait_by(item.state, place.demand.job)
             reservation = hold_now(
-                cycle, item.state, item.demand, start, item.closed, method=Optimal.name
+                cycle, item.state, place.demand, place.start, item.closed, method=Optimal.name
             )
         else:
             reservation = _fallback(cycle, item, now_planned=now_planned)
@@ -123,14 +146,19 @@ def _choose(cycle: CycleState) -> list[_Top]:
             # A running job with a growth request is examined at the end of the cycle.
             order.skipped(offer.job)
             continue
+        choices = cycle.world.requests.alternatives(state.job)
+        if choices:
+            cycle.world.wait_by(state, None)
         shape = cycle.shape(state)
         if reason := cycle.planning_exclusion(state, offer):
             cycle.set_reason(state, reason)
         else:
             closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
-            demand = _demand(cycle, state, offer)
-            if all(term.candidates.size for term in demand.terms):
-                _enter(cycle, chosen, _Top(state, shape, closed, demand, offer))
+            demand = _demand(cycle, offer, shape, state.job)
+            under = tuple(_demand_from(cycle, offer, opens, job) for opens, job in choices)
+            item = _Top(state, shape, closed, demand, offer, under)
+            if any(all(term.candidates.size for term in each.terms) for each in item.demands):
+                _enter(cycle, chosen, item)
                 # The job is charged to its account, so that users alternate as if the job had
                 # started.
                 where = min(offer.hosts) if offer.hosts else cycle.world.names[0]
@@ -142,13 +170,19 @@ def _choose(cycle: CycleState) -> list[_Top]:
     return chosen
 
 
-def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
+def _demand(cycle: CycleState, offer: Offer, shape: Shape, job: Job) -> Demand:
     """Return the demand as the plan sees it: on open hosts, within their windows (TBR-19)."""
-    demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
-    closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False, intervals=False)
-    calendar = Calendar.of(cycle.instance, cycle.queues[state.job.queue])
-    calendar = cycle.world.requests.resolver.in_reservation(state.job, calendar)
+    demand = cycle.world.requests.reserving(shape, job, cycle.world.now)
+    closed = cycle.eligibility.closed(job.queue, offer.hosts, windows=False, intervals=False)
+    calendar = Calendar.of(cycle.instance, cycle.queues[job.queue])
+    calendar = cycle.world.requests.resolver.in_reservation(job, calendar)
     return replace(without_hosts(demand, closed), calendar=calendar)
+
+
+def _demand_from(cycle: CycleState, offer: Offer, opens: int, job: Job) -> Demand:
+    """Return the demand under an alternative in braces, from the instant at which it opens."""
+    demand = _demand(cycle, offer, cycle.world.requests.shape(job), job)
+    return replace(demand, earliest=max(demand.earliest, opens))
 
 
 def _running(cycle: CycleState) -> Profile:
@@ -173,29 +207,46 @@ def _enter(cycle: CycleState, chosen: list[_Top], item: _Top) -> None:
         chosen[place] = item
 
 
-def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, Start]:
-    """Return the planned starts of the jobs, by id."""
+def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, _PlannedTop]:
+    """Return the planned places of the jobs, by id."""
     now = cycle.world.now
     profile = _running(cycle)
-    demands = tuple(item.demand for item in chosen)
+    items = {item.state.job.id: item for item in chosen}
     instance = replace(
         cycle.instance, now=now, running=(), pending=tuple(item.state.job for item in chosen)
     )
-    problem = PlanningProblem(instance, cycle.world.requests.resolver, demands, profile)
-    warm = plan_first_fit(problem)
-    plan = warm
-    if len(chosen) > 1 and any((item.start or now) > now for item in warm.reservations):
-        from ..budget import Budget
-        from ..optimal.lexicographic import plan_lexicographic
 
-        plan = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))
-    plan = fill_ranges(problem, plan)
-    return {item.job: start for item in plan if (start := problem.start_of(item)) is not None}
+    def problem_of(part: Instance) -> PlanningProblem:
+        demands = tuple(items[job.id].chosen(job) for job in part.pending)
+        return PlanningProblem(part, cycle.world.requests.resolver, demands, profile)
+
+    def solve(part: Instance) -> Plan:
+        problem = problem_of(part)
+        found = warm = plan_first_fit(problem)
+        if len(chosen) > 1 and any((item.start or now) > now for item in warm.reservations):
+            from ..budget import Budget
+            from ..optimal.lexicographic import plan_lexicographic
+
+            found = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))
+        return fill_ranges(problem, found)
+
+    found = plan_alternatives(
+        instance, solve, by="order", stopped=lambda: False, order=tuple(items)
+    )
+    problem = problem_of(as_chosen(instance, found))
+    demands = {demand.job.id: demand for demand in problem.demands}
+    return {
+        item.job: _PlannedTop(demands[item.job], start)
+        for item in found
+        if (start := problem.start_of(item)) is not None
+    }
 
 
 def _alone(profile: Profile, item: _Top) -> Start | None:
     """Return the earliest start of a job, given the running jobs alone."""
-    return earliest_start(profile, item.demand, finishes_only=True)
+    found = (earliest_start(profile, demand, finishes_only=True) for demand in item.demands)
+    starts = (start for start in found if start is not None)
+    return min(starts, key=lambda start: start.time, default=None)
 
 
 def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
@@ -203,17 +254,20 @@ def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
     return cycle.eligibility.closed(item.state.job.queue, item.offer.hosts)
 
 
-def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
+def _start_as_planned(cycle: CycleState, item: _Top, place: _PlannedTop) -> bool:
     """Start a job as planned if no rule prevents it."""
-    if not still_free(cycle.residual(_closed_now(cycle, item), item.state), item.demand, planned):
+    residual = cycle.residual(_closed_now(cycle, item), item.state)
+    if not still_free(residual, place.demand, place.start):
         return False
-    cycle.start(item.state, planned, offer=item.offer, why="planned for now")
+    if item.under:
+        cycle.world.choose(item.state, place.demand.job)
+    cycle.start(item.state, place.start, offer=item.offer, why="planned for now")
     return True
 
 
 def _start(cycle: CycleState, item: _Top) -> bool:
     """Start a job on the planned hosts, or wherever it fits."""
-    start = cycle.try_start(item.shape, cycle.residual(_closed_now(cycle, item), item.state))
+    start = cycle.start_of(item.state, cycle.residual(_closed_now(cycle, item), item.state))
     if start is None:
         return False
     cycle.start(item.state, start, offer=item.offer, why="planned for now")

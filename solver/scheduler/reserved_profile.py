@@ -569,13 +569,25 @@ class PlannedProfiles:
     """
 
     def __init__(
-        self, world: World, eligibility: Eligibility, reservations: CycleReservations
+        self,
+        world: World,
+        eligibility: Eligibility,
+        reservations: CycleReservations,
+        *,
+        records_full: bool,
     ) -> None:
+        """Initialise without any profile.
+
+        records_full: whether windows without enough free slots are recorded, for later jobs.
+        """
         self._world, self._eligibility = world, eligibility
         self._reservations = reservations
+        self._records_full = records_full
         self._profile: Profile | None = None
         self._guard: ReservedProfile | None = None
         self._always_free: FloatArray | None = None
+        #: Slots that stay free until an instant, [H], for jobs without a place of their own.
+        self._least_before: dict[int, FloatArray] = {}
         #: Earliest instant (seconds) at which allocations are searched.
         self.since = world.now
 
@@ -586,14 +598,17 @@ class PlannedProfiles:
 
     def invalidate(self) -> None:
         """Drop the profiles after a change other than a start."""
-        self._profile = self._guard = self._always_free = None
+        self._profile = self._always_free = None
+        self.invalidate_reserved()
 
     def invalidate_reserved(self) -> None:
         """Discard the reserved profile after the removal of a reservation without an allocation."""
         self._guard = None
+        self._least_before.clear()
 
     def add(self, demand: Demand, start: Start) -> None:
         """Add a planned start."""
+        self._least_before.clear()
         if self._profile is not None:
             allocate_start(self._profile, demand, start)
             self._always_free = None
@@ -602,6 +617,7 @@ class PlannedProfiles:
 
     def add_reservation(self, reservation: JobReservation) -> None:
         """Add a reservation whose allocation was added before."""
+        self._least_before.clear()
         if self._guard is not None:
             self._guard.add_reservation(reservation)
 
@@ -615,7 +631,8 @@ class PlannedProfiles:
 
     def _planned(self, reservations: Iterable[JobReservation]) -> Profile:
         profile = self._world.running_profile.copy()
-        profile.full_windows, profile.accepted = FullWindows(), self._eligibility.acceptances()
+        profile.full_windows = FullWindows() if self._records_full else None
+        profile.accepted = self._eligibility.acceptances()
         if profile.table.unreserved != SLOTS:  # There are advance reservations with jobs inside.
             block_advance_reservations(self._world.instance, profile)
         for reservation in reservations:
@@ -655,8 +672,8 @@ class PlannedProfiles:
             reservation.state.number for reservation in self._shared_guard().limit_dependent
         )
 
-    def slots_needed_before(self, until: int, own: JobState) -> dict[int, float]:
-        """Return the free slots that starts of other jobs need before `until`, by host."""
+    def slots_needed_before(self, until: int, own: JobState) -> FloatArray:
+        """Return the free slots that starts of other jobs need before `until`, [H]."""
         now = self._world.now
         future = self._shared_guard().fixed.at(now)
         free, reservation = self._world.free_now.host(SLOTS), self._reservations.get(own)
@@ -666,21 +683,22 @@ class PlannedProfiles:
             or reservation.start is None
             or reservation.start.time >= until
         ):
-            least = future.min_free(SLOTS, future.checkpoints(now, until - now))
-        else:
-            # The future allocation of the job lasts beyond `until`, so no other job counts on it.
-            assert reservation.demand is not None
-            begin = reservation.start.time
-            least = future.min_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
-            for host, count in full_allocation(
-                reservation.demand, reservation.start, future.table
-            ).items():
-                least[host] += count
-            if begin > now:
-                before = future.min_free(SLOTS, future.checkpoints(now, begin - now))
-                least = np.minimum(least, before)
-        needed = np.maximum(free - least, 0.0)
-        return {int(host): float(needed[host]) for host in np.flatnonzero(needed)}
+            if until not in self._least_before:
+                points = future.checkpoints(now, until - now)
+                self._least_before[until] = future.min_free(SLOTS, points)
+            return np.maximum(free - self._least_before[until], 0.0)
+        # The future allocation of the job lasts beyond `until`, so no other job counts on it.
+        assert reservation.demand is not None
+        begin = reservation.start.time
+        least = future.min_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
+        for host, count in full_allocation(
+            reservation.demand, reservation.start, future.table
+        ).items():
+            least[host] += count
+        if begin > now:
+            before = future.min_free(SLOTS, future.checkpoints(now, begin - now))
+            least = np.minimum(least, before)
+        return np.maximum(free - least, 0.0)
 
 
 def _always_free(future: Profile) -> FloatArray:

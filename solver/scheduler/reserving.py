@@ -14,7 +14,7 @@ import numpy as np
 from ...model.plan import PlannedJob
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import SLACK
-from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, IntArray
+from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray
 from ..availability.running_profile import Residual, RunningProfile
 from ..availability.usage import FOREVER
 from ..pending_reasons import hosts_concerned, reason_and_shortage
@@ -144,7 +144,9 @@ class Greedy:
                 return found
             return JobReservation(state, "greedy", found.start.time)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
-        backfilled = cycle.backfilled_slots.has_any and bool(state.holding.hosts)
+        # LSF's open family recomputes a reservation in each cycle, from the slots free then.
+        remembers = cycle.backfilled_slots.has_any and not cycle.instance.params.of_lava
+        backfilled = remembers and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:
             return None
         reservation = self._reserve(cycle, state, closed, backfilled)
@@ -178,7 +180,7 @@ class Greedy:
             now,
             memory=memory,
             by_start_time=cycle.instance.params.reserve_by_starttime,
-            backfilled_slots=cycle.backfilled_slots,
+            backfilled_slots=cycle.backfilled_slots if backfilled else None,
             lava=cycle.instance.params.of_lava,
         )
 
@@ -201,8 +203,9 @@ def reserve_greedily(
     the one with most slots, free or lent by the job (GRD-02). backfilled_slots: slots that backfill
     has borrowed of what the job held before. lava: as LSF's open family has it, the job holds
     nothing where limits leave it less than it needs, nor on hosts that lack anything else for it;
-    full hosts count for its estimate only where it may backfill, and where too few slots come free
-    the last of them says when. None if there is nothing to hold.
+    all its hosts count for its estimate, also if it may use only one, but full ones only where it
+    may backfill; where too few slots come free the last of them says when. None if there is nothing
+    to hold.
     """
     before = state.holding.hosts
     backfilled_before = (
@@ -225,7 +228,7 @@ def reserve_greedily(
             continue
         if memory:
             reservation.memory = memory_to_hold(demand, reservation.reserved, residual, now)
-        counted = group & large
+        counted = (_candidates(demand, residual.hosts) if lava else group) & large
         if lava and not (demand.queue.backfill and state.limit is not None):
             counted &= free + backfilled_before > 0
         reservation.estimate = _estimate(
@@ -257,7 +260,7 @@ def _of_group(
     """
     backfilled: Allocation = {}
     wanted = demand.slots
-    for host in state.holding.hosts:
+    for host in state.holding.hosts if backfilled_before.any() else ():
         part = int(backfilled_before[host]) if group[host] else 0
         part = part if demand.exclusive else min(part, wanted)
         if part > 0:
@@ -356,6 +359,8 @@ def _first_host(
 
 
 def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
+    if sum(slots.values()) <= most:
+        return slots
     kept: dict[int, int] = {}
     for host, count in slots.items():
         part = min(count, most)
@@ -399,10 +404,9 @@ def _estimate(
     missing = demand.slots - sum(reservation.slots.values())
     slots_at: int | None = now
     if missing > 0:
-        ends = running.slots_by_finish()
-        slots_at = _when(ends, group, float(missing))
+        slots_at = _when(running, group, float(missing))
         if slots_at is None and lava:
-            finish, host, _ = ends
+            finish, host, _ = running.slots_by_finish()
             inside = np.flatnonzero(group[host])
             slots_at = int(finish[inside[-1]]) if inside.size else None
     memory_at: int | None = now
@@ -443,33 +447,34 @@ def _soonest(demand: Demand, running: RunningProfile, first: int, latest: int) -
         )
         alone = replace(demand, terms=(blind,), calendar=None, interval=None, floors=())
         times = running.releases(found, latest) if steps else range(found, latest)
-        at = bisect.bisect_left(times, True, key=partial(can_start, running, alone))
+        fits = partial(can_start, running, alone)
+        # Most terms fit at the first instant, and each look takes a pass over all hosts.
+        at = 0 if times and fits(times[0]) else bisect.bisect_left(times, True, key=fits)
         found = times[at] if at < len(times) else latest
     return max(found, first)
 
 
 #: Number of ends of running jobs that are examined first.
-_FIRST_ENDS = 1024
+_FIRST_ENDS = 256
 
 
-def _when(
-    ends: tuple[IntArray, IntArray, FloatArray], group: BoolArray, needed: float
-) -> int | None:
+def _when(running: RunningProfile, group: BoolArray, needed: float) -> int | None:
     """Return the end of a running job at which the slots freed on a group of hosts reach the need.
 
-    ends: ends, hosts and slots, ascending; examined in parts, since few may be enough.
+    The ends are examined in parts, since few may be enough.
     """
-    finish, host, slots = ends
     low, high, freed = 0, _FIRST_ENDS, 0.0
-    while low < len(finish):
-        inside = low + np.flatnonzero(group[host[low:high]])
+    while True:
+        finish, host, slots = running.slots_by_finish(low, high)
+        if not finish.size:
+            return None
+        inside = np.flatnonzero(group[host])
         sums = freed + np.cumsum(slots[inside])
         position = int(np.searchsorted(sums, needed))
         if position < len(inside):
             return int(finish[inside[position]])
         freed = float(sums[-1]) if len(sums) else freed
         low, high = high, high * 4
-    return None
 
 
 def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
@@ -479,10 +484,16 @@ def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
     Groups are exclusive where the job may not mix them: single hosts under span[hosts=1], the
     classes of same[] (GRD-02).
     """
+    member = _candidates(demand, hosts)
+    return _exclusive_groups(demand.terms[0], member) or [member]
+
+
+def _candidates(demand: Demand, hosts: int) -> BoolArray:
+    """Return the hosts that some term of a job may use, [H]."""
     member = np.zeros(hosts, dtype=bool)
     for term in demand.terms:
         member[term.candidates] = True
-    return _exclusive_groups(demand.terms[0], member) or [member]
+    return member
 
 
 def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:

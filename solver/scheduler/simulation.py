@@ -478,7 +478,7 @@ class Session:
                     world.end(running, at)
                     self._only_submissions = False
                     any_event = True
-            elif world.running_profile.finish.get(number, FOREVER) <= at:
+            elif world.running_profile.finish.of.get(number, FOREVER) <= at:
                 world.overdue(running, time)
                 self._only_submissions = False
                 any_event = True
@@ -618,10 +618,7 @@ class Session:
             complete=self.progress.complete,
             log=tuple(self.progress.log),
             notes=tuple(self.progress.notes),
-            omissions=unheeded_in_a_run(
-                *(self.source, self.world.requests.resolver),
-                plans=self.settings.reservation == "optimal",
-            ),
+            omissions=unheeded_in_a_run(self.source, self.world.requests.resolver),
         )
 
 

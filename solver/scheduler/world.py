@@ -30,7 +30,8 @@ from ..availability.resources import (
 )
 from ..availability.running_profile import FreeNow, HeldPart, Hold, RunningProfile
 from ..availability.usage import FOREVER
-from ..fairshare.dispatch_policy import DispatchPolicy
+from ..fairshare.dispatch_order import DispatchOrder
+from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER_SATISFIED
 from ..problem import Running, RunningJobLoader
@@ -407,6 +408,8 @@ class World:
 
     def _queue(self, state: JobState) -> None:
         kind = self.requests.kind(state.job, state.limit)
+        if state.released is not None and isinstance(self.order, DispatchOrder):
+            self.order.priorities.released(state.job, state.released)
         self.order.submitted(state.job, state.number, state.arrival, kind)
 
     def set_durations(self, state: JobState, *, margin: int = 0) -> None:
@@ -432,8 +435,11 @@ class World:
         state.terms, state.alternative = tuple(terms), alternative
         self._run(state, holds_of(demand, terms, alternative, self.table.pools))
         self.last_accepted[list(state.allocation)] = now
-        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state.number))
-        self.order.started(state.job, self.named(state.allocation), now, memory)
+        if isinstance(self.order, FirstCome):
+            self.order.withdrawn(state.job)
+        else:
+            memory = [part.amount * float(part.times.sum()) for part in self._memory(state.number)]
+            self.order.started(state.job, self.named(state.allocation), now, sum(memory))
         state.holding.clear()
         # Jobs start within a cycle; a job whose dependency is satisfied by such a start is examined
         # in the next one.
@@ -638,6 +644,12 @@ class World:
         """Give a pending job the alternative in braces with which it starts now."""
         self.states.modify(state, job)
         state.shape = self.requests.shape(job)
+
+    def wait_by(self, state: JobState, job: Job | None) -> None:
+        """Let a pending job reserve by the alternative in braces that `job` has; None: by the first
+        one that ever fits.
+        """
+        state.shape = None if job is None else self.requests.shape(job)
 
     def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
         """Return an allocation by host names."""

@@ -78,11 +78,30 @@ class _BackfillCycle:
     reservations: tuple[AdvanceReservation, ...] = ()
     per_user: Counter[str] = field(default_factory=Counter)
     per_array: Counter[str] = field(default_factory=Counter)
+    #: Nodes of the running jobs, [jobs, H]; None if they have changed.
+    _nodes: BoolArray | None = None
 
     @property
     def now(self) -> int:
         """Return the instant of the cycle."""
         return self.problem.instance.now
+
+    def nodes_of_running(self) -> BoolArray:
+        """Return the nodes of the running jobs, [jobs, H]."""
+        if self._nodes is None:
+            self._nodes = np.zeros((len(self.running), len(self.weights)), dtype=bool)
+            for place, run in enumerate(self.running):
+                self._nodes[place] = run.nodes
+        return self._nodes
+
+    def add_running(self, run: _Occupied) -> None:
+        """Add a job that this cycle starts, behind those that end in the same second."""
+        self.running.insert(bisect_right(self.running, run.end, key=_end_of), run)
+        self._nodes = None
+
+
+def _end_of(run: _Occupied) -> int:
+    return run.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +355,8 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
     candidates[term.candidates] = True
     if attempt.nodes is not None:
         candidates &= attempt.nodes
-    shape, licences = JobShape.of(demand), _licence_uses(cycle, demand)
+    shape = JobShape.of(demand, parts_of_tasks=settings.counts_parts_of_tasks)
+    licences = _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
     last = math.inf if own is None else own.end - duration
     for _ in range(MAX_TRIES):
@@ -374,9 +394,29 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
             time = start if start > time else time + settings.resolution
             continue
         cycle.map.take(begin, end, nodes, licences)
+        if unseen := _unseen(cycle, answer, duration, own):
+            return _JobAnswer(answer, unseen)
         exact = _first_end(cycle, demand, shape, usable, start)
         return _JobAnswer(answer, _costs(start, time, exact, now))
     return _JobAnswer(why=GIVEN_UP)
+
+
+def _unseen(
+    cycle: _BackfillCycle, start: Start, duration: int, own: AdvanceReservation | None
+) -> str:
+    """Return the reservation into which a job runs whose start is after the instant examined, in
+    words; Slurm does not test it again.
+    """
+    index = cycle.problem.resolver.host_index()
+    for item in cycle.reservations:
+        taken = any(index[name] in start.allocation for name in item.slots)
+        overlaps = item.start < start.time + duration and item.end > start.time
+        if item is not own and taken and overlaps:
+            return (
+                f"runs into reservation {item.name}, which Slurm does not test at this start: it "
+                "cannot start then"
+            )
+    return ""
 
 
 def _first_end(
@@ -499,7 +539,9 @@ def _groups(
     order of their ends, until the next job on any node ends after the window; the window grows from
     group to group.
     """
-    jobs = [run for run in cycle.running if run.end > after or after == cycle.now]
+    first = 0 if after == cycle.now else bisect_right(cycle.running, after, key=_end_of)
+    jobs = cycle.running[first:]
+    is_usable: list[bool] = np.any(cycle.nodes_of_running()[first:] & usable, axis=1).tolist()
     window, barrier, place = FIRST_WINDOW, 0, 0
     while place < len(jobs):
         last: _Occupied | None = None
@@ -508,7 +550,7 @@ def _groups(
         while place < len(jobs):
             run = jobs[place]
             place += 1
-            if not (run.nodes & usable).any():
+            if not is_usable[place - 1]:
                 continue
             if not barrier:
                 end = cycle.zero + run.end
@@ -525,8 +567,8 @@ def _groups(
         window += cycle.settings.linear or window
         while following is not None and following.end > barrier + window:
             window += cycle.settings.linear or window
-        kept = [run for run in jobs[place:] if run.end <= last.end]
-        yield last.end, [run for run in kept if (run.nodes & usable).any()]
+        same = bisect_right(jobs, last.end, key=_end_of)  # later ones of this second
+        yield last.end, [jobs[n] for n in range(place, same) if is_usable[n]]
 
 
 def _begin(cycle: _BackfillCycle, demand: Demand, start: Start, duration: int) -> Start:
@@ -535,5 +577,5 @@ def _begin(cycle: _BackfillCycle, demand: Demand, start: Start, duration: int) -
     nodes = np.zeros(len(cycle.weights), dtype=bool)
     nodes[list(start.allocation)] = True
     run = _Occupied(start.time + duration, nodes, _alternative(demand), start.allocation)
-    cycle.running.insert(bisect_right([item.end for item in cycle.running], run.end), run)
+    cycle.add_running(run)
     return start

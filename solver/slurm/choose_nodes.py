@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..availability.demand import Demand, TermDemand
-from ..availability.resources import Allocation, BoolArray, IntArray
+from ..availability.resources import SLOTS, Allocation, BoolArray, IntArray, Per
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +21,17 @@ class JobShape:
     max_nodes: int | None
     #: CPUs of every node, 0 if they may differ.
     per_node: int = 0
-    #: CPUs of a node come in groups of this many.
+    #: CPUs of a task: a node comes with whole tasks, or with no fewer CPUs than this.
     block: int = 1
+    #: Whether a node that has a task counts with all its free CPUs, not with those of whole tasks.
+    parts_of_tasks: bool = False
 
     @classmethod
-    def of(cls, demand: Demand) -> JobShape:
-        """Return the shape of a job with one term."""
+    def of(cls, demand: Demand, *, parts_of_tasks: bool = False) -> JobShape:
+        """Return the shape of a job with one term.
+
+        parts_of_tasks: Slurm counts all CPUs of a node; if memory is requested by CPU, it does not.
+        """
         term = demand.terms[0]
         if term.one_host:
             return cls(term.slots, 1, 1)
@@ -32,7 +39,11 @@ class JobShape:
             size = _ptile(term)
             nodes = -(-term.slots // size)
             return cls(term.slots, nodes, nodes, min(size, term.slots))
-        return cls(term.slots, 1, None, block=term.block)
+        uses = (use for item in term.alternatives for use in item.host_uses)
+        by_cpu = any(use.per is Per.SLOT and use.index != SLOTS for use in uses)
+        return cls(
+            term.slots, 1, None, block=term.block, parts_of_tasks=parts_of_tasks and not by_cpu
+        )
 
 
 def _ptile(term: TermDemand) -> int:
@@ -56,13 +67,11 @@ def choose_nodes(
 
     caps: CPUs that the job can have on each node, [H]; usable: nodes that it may use, [H].
     """
-    free = {
-        host: size
-        for host in usable.nonzero()[0].tolist()
-        if (size := _size(int(caps[host]), shape)) > 0
-    }
-    if len(free) < shape.min_nodes or sum(free.values()) < shape.slots:
+    sizes = np.where(usable, _sizes(caps, shape), 0)
+    hosts = np.flatnonzero(sizes)
+    if len(hosts) < shape.min_nodes or int(sizes.sum()) < shape.slots:
         return None
+    free = dict(zip(hosts.tolist(), sizes[hosts].tolist(), strict=True))
     runs = list(_runs(free, weights))
     taken: Allocation = {}
     cpus, nodes = shape.slots, shape.min_nodes
@@ -81,13 +90,15 @@ def choose_nodes(
     return _trimmed(taken, shape.slots)
 
 
-def _size(cap: int, shape: JobShape) -> int:
-    """Return the number of CPUs of a node that count."""
+def _sizes(caps: IntArray, shape: JobShape) -> IntArray:
+    """Return the number of CPUs of each node that count, [H]."""
     if shape.per_node:
-        return cap if cap >= shape.per_node else 0
+        return np.where(caps >= shape.per_node, caps, 0)
     if shape.max_nodes == 1:
-        return cap if cap >= shape.slots else 0
-    return cap - cap % shape.block
+        return np.where(caps >= shape.slots, caps, 0)
+    if shape.parts_of_tasks:
+        return np.where(caps >= shape.block, caps, 0)
+    return np.asarray(np.maximum(caps, 0) // shape.block * shape.block)
 
 
 def _runs(free: dict[int, int], weights: Sequence[float]) -> Iterator[_NodeRun]:

@@ -6,9 +6,12 @@ import re
 from dataclasses import dataclass
 
 from ...model.configuration import Params
+from ...model.slurm_version import splits_tasks, version_number
 
 #: Minutes that backfill looks ahead, seconds of its steps, jobs and tasks that it plans in a cycle.
 WINDOW, RESOLUTION, MAX_JOBS, MAX_TASKS = 1440, 60, 500, 20
+#: The largest values that Slurm accepts: minutes, seconds, jobs.
+MAX_WINDOW, MAX_RESOLUTION, MAX_TEST = 30 * 1440, 3600, 1_000_000
 #: Parameters of backfill that this plan does not take into account.
 NOT_MODELLED = (
     "bf_busy_nodes",
@@ -69,16 +72,16 @@ class BackfillSettings:
         if topology := _words(params.select_parameters).get("topologyplugin"):
             omitted.append(f"choice of nodes by TopologyPlugin={topology}")
         return cls(
-            _number(given, "bf_window", WINDOW) * 60,
-            max(1, _number(given, "bf_resolution", RESOLUTION)),
+            _number(given, "bf_window", WINDOW, MAX_WINDOW) * 60,
+            _number(given, "bf_resolution", RESOLUTION, MAX_RESOLUTION),
             _number(given, "bf_window_linear", 0),
-            _number(given, "bf_max_job_test", MAX_JOBS),
+            _number(given, "bf_max_job_test", MAX_JOBS, MAX_TEST),
             _number(given, "bf_max_job_array_resv", MAX_TASKS),
             _number(given, "bf_max_job_user", 0),
             licences,
             "bf_one_resv_per_job" in given,
             licences or "bf_running_job_reserve" in given,
-            version_of(params.scheduler_version),
+            version_number(params.scheduler_version),
             tuple(omitted),
         )
 
@@ -91,6 +94,11 @@ class BackfillSettings:
     def by_chosen_nodes(self) -> bool:
         """Whether only ends on the chosen nodes count (25.05.1 and later)."""
         return self.version >= (25, 5, 1)
+
+    @property
+    def counts_parts_of_tasks(self) -> bool:
+        """Whether a node counts with free CPUs that are no whole task."""
+        return splits_tasks(self.version)
 
     def floor(self, time: int) -> int:
         """Return an instant (seconds since 1970) rounded down to the resolution."""
@@ -108,17 +116,16 @@ class BackfillSettings:
         return begin, max(self.end_of(end), begin + self.resolution)
 
 
-def version_of(text: str) -> tuple[int, int, int]:
-    """Return (22, 5, 8) for ``22.05.8``; (22, 5, 0) if the version is unknown."""
-    found = re.match(r"(\d{2})\.(\d{2})(?:\.(\d{1,3}))?", text)
-    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (22, 5, 0)
-
-
 def _words(text: str) -> dict[str, str]:
     parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
     return {name.strip().lower(): value.strip() for name, _, value in parts}
 
 
-def _number(given: dict[str, str], name: str, default: int) -> int:
-    text = given.get(name, "")
-    return int(text) if text.isdigit() else default
+def _number(given: dict[str, str], name: str, default: int, maximum: int = 0) -> int:
+    """Return the number of a parameter by its first digits, as Slurm reads it.
+
+    maximum: a number above it, or 0, is the default; 0 allows any number.
+    """
+    found = re.match(r"\d{1,9}", given.get(name, ""))
+    number = default if found is None else int(found[0])
+    return number if not maximum or 1 <= number <= maximum else default

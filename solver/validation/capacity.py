@@ -425,7 +425,7 @@ class Rule:
     most: float
     #: Amount that it limits: ``slots``, ``jobs`` or a resource.
     what: str = "slots"
-    #: Users whose jobs count; None in this and the next four fields: all.
+    #: Users whose jobs count; None in this and the next five fields: all.
     users: frozenset[str] | None = None
     #: Queues whose jobs count.
     queues: frozenset[str] | None = None
@@ -433,6 +433,8 @@ class Rule:
     projects: frozenset[str] | None = None
     #: Application profiles whose jobs count.
     apps: frozenset[str] | None = None
+    #: Licence projects whose jobs count.
+    lic_projects: frozenset[str] | None = None
     #: Names of the hosts that count.
     hosts: frozenset[str] | None = None
     #: Whether the amount applies to each host alone.
@@ -453,6 +455,7 @@ class Rule:
             and (self.queues is None or job.queue in self.queues)
             and (self.projects is None or job.project in self.projects)
             and (self.apps is None or job.application in self.apps)
+            and (self.lic_projects is None or job.license_project in self.lic_projects)
             and (self.array is None or _array_of(job) == self.array)
             and f"{job.job_group}/".startswith(f"{self.job_group}/" if self.job_group else "")
         )
@@ -648,7 +651,9 @@ def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     queues = _scope(facts, limit.queues, job.queue, "queue")
     projects = _scope(facts, limit.projects, job.project, "project")
     apps = _scope(facts, limit.apps, job.application, "application")
-    row = Rule(f"limit {limit.name}", 0, "", users, queues, projects, apps)
+    licenses = _scope(facts, limit.lic_projects, job.license_project, "license_project")
+    whose = users, queues, projects, apps, licenses
+    row = Rule(f"limit {limit.name}", 0, "", *whose)
     if not row.covers(job):
         return
     scope = limit.hosts
@@ -658,13 +663,13 @@ def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     each = scope is not None and scope.each
     name = row.name + _owners(limit, job)
     for what, most in limit.amounts.items():
-        yield Rule(name, most, what, users, queues, projects, apps, hosts, each)
+        yield Rule(name, most, what, *whose, hosts, each)
     for what, most in limit.percentages.items() if each else ():
-        row = Rule(name, most, what, users, queues, projects, apps, hosts, each)
+        row = Rule(name, most, what, *whose, hosts, each)
         yield replace(row, percent=True)
     if limit.slots_per_processor is not None and each:
         most = limit.slots_per_processor
-        row = Rule(name, most, "slots", users, queues, projects, apps, hosts, each)
+        row = Rule(name, most, "slots", *whose, hosts, each)
         yield replace(row, per_processor=True)
 
 
@@ -672,6 +677,7 @@ def _owners(limit: Limit, job: Job) -> str:
     scopes = (
         *((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)),
         (limit.apps, job.application),
+        (limit.lic_projects, job.license_project),
     )
     own = [value for scope, value in scopes if scope is not None and scope.each]
     return f" for {' '.join(own)}" if own else ""

@@ -216,7 +216,7 @@ class _FactsFound:
     expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
     members: dict[str, frozenset[str]] = field(default_factory=dict)
     everyone: dict[str, frozenset[str]] = field(default_factory=dict)
-    alike: dict[tuple[str, str, str, str], list[Holding]] = field(default_factory=dict)
+    alike: dict[tuple[str, ...], list[Holding]] = field(default_factory=dict)
     reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
     requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
     known: dict[tuple[object, ...], tuple[Simple, tuple[Reservation, ...]]] = field(
@@ -454,12 +454,12 @@ class Facts:
             self._found.everyone[attribute] = found - {""}
         return self._found.everyone[attribute]
 
-    def alike(self) -> dict[tuple[str, str, str, str], list[Holding]]:
-        """Return all jobs by user, queue, project and application, which limits distinguish."""
+    def alike(self) -> dict[tuple[str, ...], list[Holding]]:
+        """Return all jobs by what limits distinguish: user, queue, projects and application."""
         if not self._found.alike:
             for holding in self.holdings():
                 job = holding.job
-                kind = job.user, job.queue, job.project, job.application
+                kind = job.user, job.queue, job.project, job.application, job.license_project
                 self._found.alike.setdefault(kind, []).append(holding)
         return self._found.alike
 

@@ -123,6 +123,7 @@ def _meets(facts: Facts, part: str, names: set[str], job: Job) -> bool:
         "FAIRSHARE_GROUPS": job.group in names if job.group else of_user,
         "APPS": job.application in names,
         "PROJECTS": job.project in names,
+        "LIC_PROJECTS": job.license_project in names,
     }.get(part, False)
 
 

@@ -17,13 +17,16 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.resreq.syntax import Compound, Simple
 from .facts import Facts, Violation, counts_of, method
-from .schedule import Record, Schedule, facts_of
+from .schedule import Record, Schedule, facts_of, stretches
+from .slurm_fairshare import FairshareOverTime
 
 #: Sort key of a job, comparable within one class.
 Place = tuple[Any, ...]
 #: Parts of each factor.
 _WITHIN = {"RSRC": ("PROC", "MEM", "SWAP"), "WORK": ("JPRIORITY", "QPRIORITY", "APP", "USER", "UG")}
 _LARGEST = 1e6
+#: Difference of two priorities whose fairshare parts are truncated.
+_ROUNDED = 2
 #: Tolerance for equal values.
 _LEVEL = 1e-9
 
@@ -41,8 +44,10 @@ class Standing:
 class Standings:
     """Positions of the jobs of an instance at one time."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, shares: FairshareOverTime | None = None) -> None:
         self._facts = facts
+        #: Fairshare of Slurm by which jobs of several users are compared.
+        self._shares = shares
         self._instance = facts.instance
         self._shared = bool(self._instance.partitions) or any(
             queue.user_shares or queue.slot_pool for queue in facts.queues.values()
@@ -54,7 +59,8 @@ class Standings:
         own = grown(self._instance, job, now)
         parent = self._parents.get(job.queue)
         if parent is None or parent.aps_priority is None:
-            place = (-self._facts.queues[job.queue].priority, -own, job.queue_position)
+            moved = 0.0 if self._shares is None else self._shares.moved(job, now)
+            place = (-self._facts.queues[job.queue].priority, -own - moved, job.queue_position)
             return Standing(("queue", *(_seen_by_shares(job) if self._shared else ())), place)
         formula = parent.aps_priority
         by_shares = bool(parent.user_shares) and "FS" in formula.weights
@@ -65,6 +71,11 @@ class Standings:
             return Standing(group, (0, -job.aps.value, job.submit))
         worth = round(self._value(formula, job, now, own) / _LEVEL) * _LEVEL
         return Standing(group, (1, -worth, job.submit))
+
+    def is_near(self, one: Standing, other: Standing) -> bool:
+        """Return whether only a rounded part of fairshare keeps two jobs of one queue apart."""
+        known = self._shares is not None and one.place[0] == other.place[0]
+        return known and 0 < abs(one.place[1] - other.place[1]) <= _ROUNDED
 
     def _value(self, formula: AbsolutePriority, job: Job, now: int, own: int) -> float:
         """Return the sum of APS_PRIORITY without FS, which is equal for all compared jobs."""
@@ -139,7 +150,7 @@ class Standings:
 def grown(instance: Instance, job: Job, now: int) -> int:
     """The job priority at `now`, by JOB_PRIORITY_OVER_TIME, or by age as Slurm has it."""
     if instance.params.family == "Slurm":
-        return job.priority + _aged(instance, job, now)
+        return job.priority + (0 if job.has_fixed_priority else _aged(instance, job, now))
     growth, most = instance.params.job_priority_over_time, instance.params.max_user_priority
     if growth is None or most == 0 or now <= job.submit:
         return job.priority
@@ -159,6 +170,8 @@ def _aged(instance: Instance, job: Job, now: int) -> int:
     longest = Fraction(words.get("PriorityMaxAge", "604800"))
     every = int(words.get("PriorityCalcPeriod", "300"))
     first = max(job.submit, job.begin or job.submit)
+    if "ACCRUE_ALWAYS" in words.get("PriorityFlags", ""):
+        first = job.submit
     parts = []
     for time in (now - now % every, 0):
         share = max(Fraction(0), min(Fraction(1), (time - first) / longest))
@@ -205,6 +218,10 @@ _OWN = frozenset(
     | {"run_time", "cpu_time"}
 )
 _ASKED = attrgetter(*(field.name for field in fields(Job) if field.name not in _OWN))
+#: Fields of a request without the association, if the shares of all are known.
+_ASKED_BY_ANY = attrgetter(
+    *(field.name for field in fields(Job) if field.name not in _OWN | {"user", "project"})
+)
 
 
 def out_of_order(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
@@ -216,22 +233,25 @@ def out_of_order(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     growing = (
         instance.params.job_priority_over_time is not None
         or "PriorityWeightAge=" in instance.params.select_parameters
+        or "PriorityWeightFairshare=" in instance.params.select_parameters
     )
     if not growing and not any(queue.aps_priority for queue in instance.queues):
         return
     jobs = {job.id: job for job in (*instance.pending, *instance.future)}
+    shares = FairshareOverTime.across_users(instance, stretches(instance, schedule), schedule.time)
+    asked = _ASKED if shares is None else _ASKED_BY_ANY
     alike: dict[tuple[object, ...], list[Record]] = {}
     for record in schedule.jobs:
         job = jobs.get(record.job)
         if job is not None and not job.dependency and job.array_limit is None:
-            alike.setdefault((_ASKED(job),), []).append(record)
+            alike.setdefault((asked(job),), []).append(record)
     if schedule.settings.reservation != "none" and not schedule.log:
         return
     held: dict[str, list[int]] = {}
     for entry in schedule.log:
         for item in entry["reservations"]:
             held.setdefault(item["job"], []).append(entry["time"])
-    standings = Standings(facts_of(instance, (), ()))
+    standings = Standings(facts_of(instance, (), ()), shares)
     for records in alike.values():
         if len(records) > 1:
             free = [it for it in records if it.start is not None and not held.get(it.job)]
@@ -253,7 +273,7 @@ def _overtaken(
             at = standings.of(job, time)
             if own is None or at is None or at.group != own.group:
                 continue
-            if at.place < own.place:
+            if at.place < own.place and not standings.is_near(own, at):
                 text = f"job {record.job}: it starts at {time} s before job {job.id}, which asks "
                 text += "for the same and comes before it then"
                 yield Violation("order", text, record.job, time=time)

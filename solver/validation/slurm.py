@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
-from ...model.instance import Instance
+from ...model.instance import AdvanceReservation, Instance
 from ...model.plan import Plan, PlannedJob, Unplaced
 from .facts import Violation
 
@@ -38,13 +38,47 @@ def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Vio
     yield from _in_reservations(instance, plan)
 
 
-def on_any_node(instance: Instance) -> Instance:
-    """The instance without the nodes of queues such as ``a/b``: these are checked apart."""
+def as_in_a_cycle(instance: Instance, few: Plan) -> Instance:
+    """The instance as a cycle reads it for a plan of a few jobs: without the nodes of queues such
+    as ``a/b``, which are checked apart, without reservations that it does not see, and without
+    whole tasks if the version of Slurm does not keep them whole.
+    """
+    own = {job.id: job.reservation for job in instance.pending}
+    last = max(few.reservations, key=lambda item: item.start or 0, default=None)
+    if last is not None:
+        windows = instance.advance_reservations
+        seen = [w for w in windows if w.name == own[last.job] or _is_seen(w, last, few.now)]
+        instance = replace(instance, advance_reservations=tuple(seen))
+    if _splits_tasks(instance.params.scheduler_version):
+        jobs = tuple(replace(job, res_req=_in_parts(job.res_req)) for job in instance.pending)
+        instance = replace(instance, pending=jobs)
     queues = {queue.name: queue for queue in instance.queues}
     for name, queue in list(queues.items()):
         if parts := _parts(instance, name):
             queues[name] = replace(queue, hosts=(), res_req=queues[parts[0]].res_req)
     return replace(instance, queues=tuple(queues.values()))
+
+
+def _is_seen(window: AdvanceReservation, item: PlannedJob, now: int) -> bool:
+    """Whether a cycle that examines a job at any instant from now on sees a reservation: it begins
+    before the job would end if it started now. A later one is seen only at later instants.
+    """
+    length = float("inf") if item.finish is None else item.finish - (item.start or 0)
+    return window.start < now + length or window.start <= (item.start or 0)
+
+
+def _splits_tasks(version: str) -> bool:
+    """Whether Slurm starts a job on CPUs of nodes that are no whole tasks: 22.05.7 to 23.02.4."""
+    major, minor, micro = ([int(part) for part in re.findall(r"\d+", version)] + [0, 0, 0])[:3]
+    return (major == 22 and minor == 5 and micro >= 7) or (major == 23 and minor == 2 and micro < 5)
+
+
+def _in_parts(requirements: tuple[str, ...]) -> tuple[str, ...]:
+    """The requirement strings without span[block=n]; a job with memory for each CPU keeps it."""
+    return tuple(
+        text if "/task" in text else re.sub(r"\s*span\[block=\d+\]", "", text)
+        for text in requirements
+    )
 
 
 def _parts(instance: Instance, name: str) -> list[str]:
@@ -97,6 +131,8 @@ def _in_reservations(instance: Instance, plan: Plan) -> Iterator[Violation]:
             yield Violation("reservation", text, item.job, "", item.start)
         for window in instance.advance_reservations:
             nodes = item.allocation.keys() & window.slots.keys()
+            if not _is_seen(window, item, plan.now):
+                continue
             if window not in inside and nodes and item.start < window.end and end > window.start:
                 text = f"job {item.job}: its nodes are those of reservation {window.name}"
                 yield Violation("reservation", text, item.job, min(nodes), item.start)
@@ -106,9 +142,9 @@ def _shared_nodes(instance: Instance, plan: Plan, later: list[PlannedJob]) -> It
     """Yield pairs of future jobs with a common node at the same time, by the map's rounding."""
     text = instance.params.scheduler_parameters
     found = re.search(r"(?:^|,)\s*bf_resolution=(\d+)", text)
-    step = max(1, int(found[1])) if found else 60
+    step = int(found[1]) if found and 1 <= int(found[1]) <= 3600 else 60
     window = re.search(r"(?:^|,)\s*bf_window=(\d+)", text)
-    last = plan.now + 60 * (int(window[1]) if window else 1440)
+    last = plan.now + 60 * (int(window[1]) if window and 1 <= int(window[1]) <= 43200 else 1440)
     zero = 0
     if instance.origin is not None:
         zero = int(datetime.fromisoformat(instance.origin).timestamp())

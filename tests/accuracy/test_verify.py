@@ -44,6 +44,15 @@ def one(instance: Instance, log: LoggedRuns, name: str = "j"):
     return next(item for item in verified(instance, log).jobs if item.job == name)
 
 
+def test_a_log_of_another_cluster_is_told():
+    """A log that has one of the jobs, waiting or running, is of this cluster."""
+    other = (job("other"), HOUR, 2 * HOUR)
+    assert "another cluster" in verified(BEFORE, logged(other)).remarks[0]
+    for mine in ((R, -HOUR, HOUR), (job("j"), HOUR, 2 * HOUR)):
+        remarks = verified(BEFORE, logged(mine, other)).remarks
+        assert not any("another cluster" in remark for remark in remarks)
+
+
 def test_a_job_that_started_when_it_should():
     found = one(BEFORE, logged((R, -HOUR, HOUR), (job("j"), HOUR + 20, 3 * HOUR)))
     assert (found.why, found.fate, found.causes) == ("as estimated", "started", ())

@@ -8,7 +8,7 @@ from availability_cases import MEM, amount, steps, table, takes
 from slotwise import Host, SharedResource
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import Per, Use, flat
-from slotwise.solver.availability.running_profile import Hold, RunningProfile
+from slotwise.solver.availability.running_profile import FinishTimes, Hold, RunningProfile
 from slotwise.solver.availability.usage import FOREVER
 
 
@@ -29,13 +29,13 @@ def test_jobs_come_and_go() -> None:
     assert steps(live.copy()) == [(0, [3, 3]), (200, [4, 4])]
     live.ended(2)
     assert steps(live.copy()) == [(0, [4, 4])]
-    assert live.finish == {}
+    assert live.finish.of == {}
 
 
 def test_one_without_an_end_stays_and_gives_no_instant() -> None:
     live = running()
     live.started(1, plain({0: 2}), 0, None)
-    assert live.finish == {1: FOREVER}
+    assert live.finish.of == {1: FOREVER}
     assert live.copy().changes() == [0]
     assert steps(live.copy()) == [(0, [2, 4])]
 
@@ -48,6 +48,23 @@ def test_a_copy_plans_on_while_the_original_stays() -> None:
     assert steps(plan) == [(0, [0, 4]), (300, [4, 4])]
     assert steps(live.copy()) == [(0, [0, 4]), (100, [4, 4])]
     assert not plan.only_grows
+
+
+def test_finishes_in_order_however_they_come_and_go() -> None:
+    rng = np.random.default_rng(1)
+    finishes = FinishTimes()
+    finishes.add_all(expected := {job: int(rng.integers(20)) for job in range(100, 110)})
+    for _ in range(300):
+        job = int(rng.integers(30))
+        if rng.random() < 0.4:
+            assert finishes.remove(job) == expected.pop(job, None)
+        else:
+            expected[job] = FOREVER if rng.random() < 0.1 else int(rng.integers(20))
+            finishes.put(job, expected[job])
+        without = set(rng.integers(0, 110, 3).tolist()) if rng.random() < 0.5 else set()
+        kept = {time for job, time in expected.items() if job not in without}
+        later = sorted(time for time in kept if 7 < time < FOREVER)
+        assert finishes.copy().after(7, without) == finishes.after(7, without) == later
 
 
 def test_past_ends_are_no_candidates() -> None:
@@ -118,4 +135,4 @@ def test_many_starts_and_ends_leave_what_a_new_profile_has(seed: int) -> None:
     for allocation, finish in alive.values():
         fresh.allocate(takes(), allocation, 0, finish)
     assert steps(live.copy()) == steps(fresh)
-    assert live.finish == {number: finish for number, (_, finish) in alive.items()}
+    assert live.finish.of == {number: finish for number, (_, finish) in alive.items()}

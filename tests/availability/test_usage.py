@@ -86,6 +86,27 @@ def test_random_rows_sum_as_a_second_by_second_count_does(seed: int) -> None:
     assert [usage.at(time).tolist() for time in range(60)] == counted.tolist()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_most_in_use_by_few_instants_as_by_many(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(seed)
+    usage, starts = Usage(3), set[int]()
+    for _ in range(12):
+        start, length = int(random.integers(1, 50)), int(random.integers(1, 30))
+        hosts = random.permutation(3)[: int(random.integers(1, 4))]
+        usage.add_constant(hosts, start, start + length, np.full(len(hosts), 2.0))
+        starts.add(start)
+        for first in (0, 10, 30):
+            points = [first, *sorted(start for start in starts if first < start < first + 15)]
+            monkeypatch.setattr("slotwise.solver.availability.usage.FEW_POINTS", 0)
+            expected = usage.most(points, 0).tolist()
+            monkeypatch.setattr("slotwise.solver.availability.usage.FEW_POINTS", 99)
+            assert usage.most(points, 0).tolist() == expected
+            every = [usage.at(time) for time in range(first, points[-1] + 1)]
+            assert expected == np.max(every, axis=0).tolist()
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_stay_in_the_order_of_their_ends(seed: int) -> None:
     """However many come and go between two looks; and what is in use is what they come to."""

@@ -368,7 +368,7 @@ def test_a_history_that_is_no_log_is_one_line(moment, tmp_path, text, more):
     found = _forecast(moment, path, *more)
     assert isinstance(found.exception, InputError)
     (problem,) = found.exception.problems
-    assert "is no SWF, lsb.acct or lsb.events" in str(problem)
+    assert "is no SWF, lsb.acct, lsb.events or table of sacct -P" in str(problem)
 
 
 def test_a_log_with_malformed_lines_still_names_each(moment, log, tmp_path):

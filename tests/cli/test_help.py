@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 import typer
@@ -209,3 +210,13 @@ def test_no_option_that_must_be_given_is_hidden() -> None:
     ]
     assert ("import slurm", "Input") in required
     assert [name for name, panel in required if panel == ADVANCED] == []
+
+
+def test_paragraphs_fill_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of a command's words ends where the next word finds no room."""
+    for command in ("verify", "diagnose", "backtest", "solve"):
+        lines = help_of(command, monkeypatch=monkeypatch)
+        words = [line.strip() for line in lines[: next(n for n, x in enumerate(lines) if "╭" in x)]]
+        for line, following in pairwise(words[3:]):
+            if line and following:
+                assert len(f"{line} {following.split()[0]}") > 98

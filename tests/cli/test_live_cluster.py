@@ -215,6 +215,11 @@ def test_what_could_not_be_read_is_in_the_answer(lsf: Path, name: str, how: str)
         ("bsla", "echo 'The service class does not exist' >&2; exit 255"),
         ("bresources", "echo 'There is no guaranteed resource pool' >&2; exit 255"),
         ("bresources", "echo No guaranteed resource pool is configured"),
+        # Of volclava 2.2, as `make live` runs it.
+        ("bugroup", "echo 'user group: No user group defined in the system' >&2; exit 255"),
+        ("bmgroup", "echo 'host group: No host group defined in the system' >&2; exit 255"),
+        ("busers", "echo 'No user is defined in the lsb.users file' >&2; exit 255"),
+        ("brsvs", "echo 'brsvs: No reservation found' >&2; exit 255"),
         ("bresources", "printf 'Begin Limit\\nNAME = l\\nUSERS = bob\\nSLOTS = 0\\nEnd Limit\\n'"),
     ],
 )
@@ -225,6 +230,15 @@ def test_what_is_not_there_is_no_failure(lsf: Path, name: str, text: str) -> Non
     done = slotwise("explain", "4711", "--cluster")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4711 starts" in done.stdout
+
+
+def test_a_cluster_without_arrays_is_no_failure(lsf: Path) -> None:
+    """As volclava 2.2 says it to bjobs -A."""
+    (lsf / "bjobs").rename(lsf / "others")
+    none = "case $* in *-A*) echo 'Job array is not found' >&2; exit 255;; esac"
+    program(lsf, "bjobs", f'{none}\nexec {lsf / "others"} "$@"')
+    done = slotwise("explain", "4711", "--cluster")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(("name", "how"), some(product(NEEDED, FAILS), 2))

@@ -48,7 +48,10 @@ def test_columns_of_an_swf_log(tmp_path):
     assert jobs.run_time.tolist() == [30, 60, 80]  # the last is cut to its limit
     assert jobs.limit.tolist() == [NO_LIMIT, 90, 80]
     assert jobs.slots.tolist() == [2, 3, 1]
-    assert found.numbers(["user7", "user8", "nobody"]) == [*jobs.user[1::-1].tolist(), -1]
+    numbers = found.numbers(["user7", "user8", "nobody", "no one", "nobody"])
+    assert numbers[:2] == jobs.user[1::-1].tolist()
+    assert numbers[2] == numbers[4] != numbers[3]  # two unknown users are two users
+    assert max(numbers[2:]) < 0
     assert jobs.user[2] == jobs.user[1] != jobs.user[0]
     assert found.like(1) == Job("1", slots=3, user="user7", run_limit=90, submit=0)
     assert found.remarks == ()

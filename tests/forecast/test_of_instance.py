@@ -48,7 +48,8 @@ def test_columns_of_an_instance():
     jobs = asked_jobs(POOL, HISTORY)
     assert waiting_names(POOL) == ("4", "11")
     assert jobs.elapsed.tolist() == [60, 10, -1, -1]
-    assert jobs.user.tolist() == [0, -1, -1, 0]
+    assert np.sign(jobs.user).tolist() == [0, -1, -1, 0]
+    assert jobs.user[1] != jobs.user[2]  # two users that the history does not know
     assert jobs.limit.tolist() == [100, 900, -1, 60]
     assert jobs.slots.tolist() == [1, 3, 2, 4]  # a running job holds what it was given
     assert jobs.submit.tolist() == [NOW - 80, NOW - 70, NOW - 9, NOW - 5]

@@ -87,7 +87,8 @@ def test_one_that_is_no_single_number_is_refused(entry: dict[str, Any], told: st
 
 LINE = (
     "-n 2,4 -R span[hosts=1] -W 30 -We 20 -c 20 -q night -m fast -sp 7 -G g -P p -app a -gpu num=1 "
-    "-ext RMS[ptile=2] -b 23:00 -t 23:30 -x -ar -J name -w done(7) -ti -g /a -U ann#1 -sla s"
+    "-ext RMS[ptile=2] -b 23:00 -t 23:30 -x -ar -J name -w done(7) -ti -g /a -U ann#1 -sla s "
+    "-Lp lp"
 )
 
 

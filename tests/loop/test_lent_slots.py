@@ -169,3 +169,45 @@ def test_a_loan_does_not_keep_the_slots_of_another_from_being_lent() -> None:
     result = run(problem, until=HOUR)
     assert (result["S"].start, result["T"].start) == (0, 0)
     assert result["X"].start == 20 * MINUTE
+
+
+@pytest.mark.behaviour("TBR-18", "GRD-01")
+@pytest.mark.parametrize(("family", "second"), [("LSF", {"h": 1}), ("volclava", {})])
+def test_what_the_open_family_holds_is_free(family: str, second: dict[str, int]) -> None:
+    """Of 3 slots W holds 2, which B backfills; the third and fourth come free after 20 and 30 s.
+
+    LSF counts the two that B uses, so the fourth is for V. volclava forgets them: it is for W.
+    """
+    long = running("R", {"h": 2}, 10)
+    short = [running(n, {"h": 1}, 10, run_time=at) for n, at in (("S", 20), ("T", 30))]
+    result = run(
+        instance(
+            cluster=cluster(host("h", 6)),
+            queues=(Queue("q", 40, slot_reserve=1000, backfill=True),),
+            running=(long, *short),
+            pending=(job("1", 3, minutes=10), job("2", 3, minutes=10), job("3", 2, minutes=1)),
+            params=Params(family=family, mbd_sleep_time=10),
+        )
+    )
+    assert (result["3"].start, result["3"].backfilled) == (0, True)
+    first, last = (
+        next((slots for time, slots, _ in held(result, name) if time == 30), {})
+        for name in ("1", "2")
+    )
+    assert (sum(first.values()), last) == (2 - len(second), second)
+
+
+@pytest.mark.behaviour("GRD-02", "TBR-18")
+@pytest.mark.parametrize(("family", "estimate"), [("LSF", 600), ("volclava", 120)])
+def test_the_open_family_counts_all_hosts_for_a_job_on_one(family: str, estimate: int) -> None:
+    """W holds 2 slots of h, where 2 come free after 600 s; those of g do after 120 s, too few."""
+    result = run(
+        instance(
+            cluster=cluster(host("g", 2), host("h", 4)),
+            queues=(Queue("q", 40, slot_reserve=1000, backfill=True),),
+            running=(running("1", {"h": 2}, 10), running("2", {"g": 2}, 2)),
+            pending=(job("3", 4, "span[hosts=1]", minutes=10),),
+            params=Params(family=family, mbd_sleep_time=10),
+        )
+    )
+    assert estimates(result, "3")[0] == (0, estimate)

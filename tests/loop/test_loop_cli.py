@@ -20,9 +20,10 @@ from loop_lab import host, instance, job
 from sampling import some
 from slotwise import InputError, Params, Queue, dump
 from slotwise.cli.main import app
-from slotwise.solver.availability.demand import TermCapacity, TermDemand
+from slotwise.solver.availability.demand import GroupCap, TermCapacity, TermDemand
 from slotwise.solver.placement import fits, place
 from slotwise.solver.placement.choose import fits_plain, is_plain, place_plain
+from slotwise.solver.placement.single import place_on_first
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()
@@ -197,10 +198,12 @@ def test_stop_and_resume_give_the_same_bytes(tmp_path: Path, how: signal.Signals
     st.integers(1, 9),
     st.sampled_from(["any", "ptile", "host"]),
     st.integers(1, 3),
+    st.integers(0, 2),
 )
 def test_the_short_way_places_as_the_long_one(
-    caps: list[int], slots: int, shape: str, tile: int
+    caps: list[int], slots: int, shape: str, tile: int, spare: int
 ) -> None:
+    """Caps of groups that allow all slots of the term change nothing."""
     count = len(caps)
     term = TermDemand(
         slots,
@@ -209,12 +212,16 @@ def test_the_short_way_places_as_the_long_one(
         ptile=np.full(count, tile, dtype=np.int64) if shape == "ptile" else None,
         one_host=shape == "host",
     )
-    capacity = TermCapacity(np.array(caps, dtype=np.int64))
-    assert is_plain(term, capacity)
+    group = GroupCap(np.arange(count) % 2 == 0, slots + spare, slots + spare)
+    capacity = TermCapacity(np.array(caps, dtype=np.int64), (group,))
+    assert is_plain(term, capacity, slots)
     labels = replace(term, same=(np.zeros(count, dtype=np.int64),))  # forces the long way
-    assert not is_plain(labels, capacity)
+    assert not is_plain(labels, capacity, slots)
     assert place_plain(term, capacity, slots) == place(labels, capacity)
     assert fits_plain(term, capacity, slots) == fits(labels, capacity)
+    for few in range(1, count + 1):
+        on_first = place_on_first(replace(term, candidates=term.candidates[:few]), capacity)
+        assert on_first in (None, place(labels, capacity))
 
 
 def test_library_call() -> None:

@@ -584,6 +584,29 @@ CASES: list[tuple[str, Instance, list[str]]] = [
             ("JOBS_APP", {"jobs": 1}, "JOBS limit defined for the application has been reached"),
         )
     ),
+    *(
+        (
+            name,
+            waits(
+                running=(full(slots=2, license_project="a"),),
+                pending=job("j", license_project="a"),
+                limits=(every("lic_projects", **amounts),),
+            ),
+            [words],
+        )
+        for name, amounts, words in (
+            (
+                "LIMIT_LICENSE_PROJECT",
+                {"slots": 2},
+                "Resource (slots) limit defined on license project has been reached",
+            ),
+            (
+                "JOBS_LICENSE_PROJECT",
+                {"jobs": 1},
+                "JOBS limit defined for the license project has been reached",
+            ),
+        )
+    ),
     (
         "JOBS_CLUSTER",
         waits(running=(full(slots=2),), limits=(Limit("l", {"jobs": 1.0}),)),

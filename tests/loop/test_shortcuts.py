@@ -8,10 +8,10 @@ import pytest
 from sampling import some
 from slotwise import Instance, Plan, Reservation
 from slotwise.model.generate import generate
-from slotwise.solver.availability import profile
+from slotwise.solver.availability import profile, running_profile
 from slotwise.solver.availability.resources import SLOTS, Amounts
 from slotwise.solver.availability.running_profile import Residual, RunningProfile
-from slotwise.solver.placement import supply
+from slotwise.solver.placement import single, supply
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler import cycle, cycle_state, reserved_profile, reserving
 from slotwise.solver.scheduler.cycle_reservations import JobReservation
@@ -35,8 +35,9 @@ def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def of_many_hosts(monkeypatch: pytest.MonkeyPatch, more_than: int = 0) -> None:
     """What pays with many hosts is done with more than so many."""
-    for module in (profile, supply):
+    for module in (profile, supply, running_profile, cycle_state):
         monkeypatch.setattr(module, "FEW_HOSTS", more_than)
+    monkeypatch.setattr(single, "_FIRST_HOSTS", more_than)
 
 
 class OneByOne:

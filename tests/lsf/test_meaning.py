@@ -421,7 +421,7 @@ def test_span_ptile_is_in_the_scope_of_what_packs_it() -> None:
 
 def test_limits_that_cannot_be_said_are_left_out_whole(tmp_path: Path) -> None:
     text = """Begin Limit
-NAME USERS SLOTS LIC_PROJECTS MEM
+NAME USERS SLOTS CLUSTERS MEM
 a    ann   3     -       -
 b    -     5     all     -
 c    all   -     -       50%

@@ -385,3 +385,24 @@ def test_a_past_time_without_a_year_is_of_the_last_one_though_the_next_is_nearer
 def test_run_limits_of_less_than_a_minute() -> None:
     (job,) = _jobs({"JOBID": "1", "STAT": "PEND", "RUNTIMELIMIT": "0.5"})
     assert job.run_limit == 30
+
+
+#: Of `bjobs -l` of volclava 2.2, recorded by tests/live, with bsub -sp 56 and a limit of 100.
+OWN_PRIORITY = """\
+Job <20>, Job Name <p11>, User <ann>, Project <default>, Status <PEND>, Queue <
+                     normal>, Job Priority <56>, Command <sleep 24>
+Fri Apr 22 14:52:22: Submitted from host <host0>, CWD </>, Output File </dev/nu
+                     ll>, 3 Processors Requested, User Priority <56>;
+"""
+
+
+@pytest.mark.behaviour("CFG-04")
+@pytest.mark.parametrize(
+    ("printed", "priority"),
+    [("Job Priority <56>, ", 56), ("Job Priority <70>, ", 70), ("", 56)],
+    ids=["both", "it has grown", "without that of the job"],
+)
+def test_the_priority_of_bsub_is_read(printed: str, priority: int) -> None:
+    text = OWN_PRIORITY.replace("Job Priority <56>, ", printed)
+    (job,) = read_bjobs(Text(text, "x"), CALENDAR)
+    assert (job.priority, job.slots, job.unheeded) == (priority, 3, ())

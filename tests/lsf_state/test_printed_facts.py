@@ -42,6 +42,7 @@ def test_the_page_has_the_table() -> None:
 def test_each_fact_is_of_a_field_and_each_field_of_a_fact() -> None:
     """What was seen and is no fact of a listing comes from logs, or says how it was read."""
     own = {"job": {"line", "unknown", "from_limit", "real_run_time", "dependent", "queued_as"}}
+    own["job"] |= {"shows_license_project"}
     own |= {"host": {"stop", "truncated", "unknown"}, "queue": {"stop", "cut", "long"}}
     own["queue"] |= {"run_limit_max", "resource_reserve"}
     for name, (kind, facts) in KINDS.items():
@@ -66,7 +67,8 @@ def _job(draw: Random, number: int) -> dict[str, Any]:
         "run_limit": 60 * draw.randint(1, 900), "name": f"j{number}",
     }  # fmt: skip
     some: dict[str, Any] = {
-        "group": "g", "application": "fluent", "res_req": "rusage[mem=5] span[ptile=2]",
+        "group": "g", "application": "fluent", "license_project": "lp",
+        "res_req": "rusage[mem=5] span[ptile=2]",
         "exclusive": True, "reservation": "bob#1", "job_group": "/a/b", "service_class": "gold",
         "estimated_run_time": 60 * draw.randint(1, 90),
     }  # fmt: skip
@@ -104,7 +106,8 @@ def _json_job(job: dict[str, Any]) -> dict[str, str]:
 
 
 _CLAUSES = {"name": "Job Name", "user": "User", "project": "Project", "group": "User Group",
-            "application": "Application", "status": "Status", "queue": "Queue",
+            "application": "Application", "license_project": "License Project",
+            "status": "Status", "queue": "Queue",
             "reservation": "Reservation", "job_group": "Job Group", "priority": "Job Priority",
             "service_class": "Service Class",
             "dependency": "Dependency Condition", "res_req": "Requested Resources"}  # fmt: skip

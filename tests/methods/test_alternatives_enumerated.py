@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
+import slotwise as sw
 from loop_lab import host, instance, job, running
 from slotwise import Instance
 from slotwise.solver.planning import plan
@@ -107,14 +109,52 @@ def compared(seed: int) -> None:
         if exact:
             assert [found[item.id].start for item in given.pending] == right, (seed, method)
             assert all(item.proved for item in found), (seed, method)
-    for reservation in ("none", "time-based"):
+    for reservation in ("none", "time-based", "optimal"):
         result = simulate(given, reservation=reservation, keep_log=True)  # type: ignore[arg-type]
         assert not validate_schedule(given, result), (seed, reservation)
+        if reservation == "optimal":
+            starts = {item.job: item.start for item in result.jobs}
+            assert [starts[item.id] for item in given.pending] == right, seed
+
+
+def answered(seed: int) -> None:
+    """explain, ask and the planner have the start, and the alternative, of the method's plan."""
+    given, _ = case(seed)
+    *others, last = given.pending
+    before = replace(given, pending=tuple(others))
+    for method in ("time-based", "optimal"):
+        effort = {"effort": 9} if method == "optimal" else {}
+        found = plan(given, method, **effort)  # type: ignore[arg-type]
+        told = [sw.explain(given, item.id, method=method, **effort) for item in given.pending]  # type: ignore[arg-type]
+        assert [item.answer.start for item in told] == [found[j.id].start for j in given.pending]
+        asked = sw.ask(before, last, method=method, **effort)  # type: ignore[arg-type]
+        planner = sw.Planner(before, method=method, **effort)  # type: ignore[arg-type]
+        answers = (asked.line.answer, planner.ask(last))
+        assert [item.start for item in answers] == [found[last.id].start] * 2, (seed, method)
+        planner.submit(last)
+        kept = planner.plan()
+        assert not validate(given, kept, as_lsf=method == "time-based"), (seed, method)
+        chosen = {item.job: (item.start, item.requirement_alternative) for item in found}
+        assert {i.job: (i.start, i.requirement_alternative) for i in kept} == chosen
+        omissions = (*kept.omissions, *(o for item in told for o in item.answer.omissions))
+        omissions = (*omissions, *(o for item in answers for o in item.omissions))
+        assert not [item.what for item in omissions if "alternatives" in item.what], (seed, method)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
 def test_no_choice_of_alternatives_and_places_is_better(seed: int) -> None:
     compared(seed)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_answers_on_one_job_have_the_alternative_of_the_plan(seed: int) -> None:
+    answered(seed)
+
+
+@pytest.mark.slow
+def test_answers_on_one_job_have_it_on_many() -> None:
+    for seed in range(100, 160):
+        answered(seed)
 
 
 @pytest.mark.slow

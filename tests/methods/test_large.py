@@ -234,7 +234,7 @@ def test_finishes_stay_sorted_as_jobs_start_and_end() -> None:
             del there[gone]
         host, count, end = int(rng.integers(6)), int(rng.integers(1, 4)), int(rng.integers(1, 40))
         profile.started(job, [(slots, {host: count}, ())], 0, end if rng.random() < 0.9 else None)
-        there[job] = (profile.finish[job], host, float(count))
+        there[job] = (profile.finish.of[job], host, float(count))
         found = [tuple(row) for row in zip(*map(list, profile.slots_by_finish()), strict=True)]
         known = [row for row in there.values() if row[0] < 40]
         assert found == sorted(known, key=lambda row: row[0])

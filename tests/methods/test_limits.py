@@ -160,6 +160,9 @@ def test_a_limit_on_memory_counts_what_jobs_reserve() -> None:
 @pytest.mark.behaviour("TBR-10")
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
 @pytest.mark.parametrize(
+    ("kind", "field"), [("apps", "application"), ("lic_projects", "license_project")]
+)
+@pytest.mark.parametrize(
     ("scope", "starts"),
     [
         (Scope(("a",)), (0, 100, 0, 0)),
@@ -168,17 +171,20 @@ def test_a_limit_on_memory_counts_what_jobs_reserve() -> None:
         (EACH, (0, 100, 0, 0)),
     ],
 )
-def test_limits_of_application_profiles(method: Any, scope: Scope, starts: tuple[int, ...]) -> None:
+def test_limits_of_application_profiles_and_licence_projects(
+    method: Any, scope: Scope, starts: tuple[int, ...], kind: str, field: str
+) -> None:
     """APPS counts the profiles together, PER_APP each; jobs without a profile never count."""
-    profiles = ("a", "a", "b", "")
-    jobs = [replace(job(f"{n}", 2), application=name) for n, name in enumerate(profiles)]
+    named: list[dict[str, Any]] = [{field: name} for name in ("a", "a", "b", "")]
+    scopes: dict[str, Any] = {kind: scope}
+    jobs = [replace(job(f"{n}", 2), **of) for n, of in enumerate(named)]
     instance = problem(
         *jobs,
         hosts=(host("A", 12),),
         applications=(sw.Application("a"), sw.Application("b")),
-        limits=(Limit("L", {"slots": 3.0}, apps=scope),),
+        limits=(Limit("L", {"slots": 3.0}, **scopes),),
     )
-    assert sw.loads(sw.dump(instance)).limits == instance.limits
+    assert sw.loads(sw.dump(instance)) == instance
     found = plan(instance, method)
     for item, start in zip(jobs, starts, strict=True):
         said = found[item.id].start

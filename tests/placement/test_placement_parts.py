@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -301,15 +302,17 @@ def test_blocks_in_order_and_the_rest_on_one_more_host(seed: int) -> None:
 
 def test_what_is_plain() -> None:
     plain = [case([2, 2], 2), case([2, 2], 2, ptile=1), case([2, 2], 2, one_host=True)]
-    assert all(is_plain(*each) for each in plain)
+    loose = case([2, 2], 2, groups=(GroupCap(bools([True, False]), 2, 2),))
+    assert all(is_plain(*each, 2) for each in [*plain, loose])
     others = [
         case([2, 2], 2, block=2),
         case([2, 2], 2, first=[True, False]),
         case([2, 2], 2, units=[0, 0]),
         case([2, 2], 2, same=([1, 1],)),
         case([2, 2], 2, groups=(GroupCap(bools([True, False]), 1),)),
+        case([2, 2], 2, groups=(GroupCap(bools([True, False]), hosts=1),)),
     ]
-    assert not any(is_plain(*each) for each in others)
+    assert not any(is_plain(*each, 2) for each in others)
 
 
 @pytest.mark.parametrize(
@@ -331,10 +334,25 @@ def test_what_is_plain() -> None:
 def test_plain_terms(keywords: dict[str, object], slots: int, expected: Allocation | None) -> None:
     """Host 1 has nothing, host 2 comes first."""
     term, capacity = case([2, 0, 3, 2], slots, order=[1, 2, 0, 3], **keywords)
-    assert is_plain(term, capacity)
+    assert is_plain(term, capacity, slots)
     assert place_plain(term, capacity, slots) == place(term, capacity) == expected
     assert fits_plain(term, capacity, slots) == fits(term, capacity) == (expected is not None)
     assert expected is None or valid(term, capacity, expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whether_a_plain_term_fits_is_whether_it_is_placed(seed: int) -> None:
+    """Also with blocks that differ from host to host, and with some hosts as candidates."""
+    rng = random.Random(seed)
+    for _ in range(100):
+        count = rng.randint(1, 6)
+        order = rng.sample(range(count), rng.randint(1, count))
+        caps = [rng.randint(0, 4) if host in order else 0 for host in range(count)]
+        term, capacity = case(caps, rng.randint(1, 9), order=order)
+        if rng.random() < 0.7:
+            term = replace(term, ptile=ints([rng.randint(1, 4) for _ in caps]))
+        placed = place_plain(term, capacity, term.slots)
+        assert fits_plain(term, capacity, term.slots) == (placed is not None)
 
 
 def test_no_slot_anywhere() -> None:

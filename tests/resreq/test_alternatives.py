@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import slotwise as sw
 from slotwise import InputError, Instance, loads, outlook
 from slotwise.cli.main import app
 from slotwise.model.formats import loads_with_warnings
@@ -187,7 +188,7 @@ def test_no_alternative_is_used_before_its_delay(method: str, delay: int) -> Non
 
 
 @pytest.mark.parametrize("cycle", [0, 60])
-@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based"])
+@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based", "optimal"])
 @pytest.mark.parametrize("delay", [5, 130])
 def test_the_loop_tries_them_in_order(delay: int, reservation: str, cycle: int) -> None:
     text = TEXT.replace("@5", f"@{delay}")
@@ -237,6 +238,38 @@ def test_it_is_said_which_alternative_was_used(tmp_path: Path) -> None:
     assert done.stdout.count("by alternative 2 of its -R") == 2
     said = outlook(site(FORMS[0]))["10"]
     assert said.alternatives == (1, 1)
+
+
+@pytest.mark.parametrize("method", ["configured", "time-based", "optimal"])
+def test_each_says_what_is_in_its_way(method: str) -> None:
+    """Host A is full until 6h; host B is free, and the second alternative opens at 3:10."""
+    instance = site(FORMS[0].replace("@5", "@130"))
+    instance = replace(instance, pending=instance.pending[:1])
+    found = sw.explain(instance, "10", method=method, effort=1)  # type: ignore[arg-type]
+    assert found.answer.start == 3 * HOUR + 600
+    assert [(row.first, row.until, row.reason) for row in found.obstacles] == [
+        (3 * HOUR, 3 * HOUR + 600, "alternative 1 of its -R: needs 2 free slots (has 0)"),
+        (3 * HOUR, 3 * HOUR + 600, "alternative 2 of its -R, which is not open yet"),
+    ]
+    assert found.outlook is not None
+    assert found.outlook.alternatives == (1, 1)
+    asked = sw.ask(instance, f"bsub -q q -n 2 -W 60 -R '{TEXT}'", method=method, effort=1)  # type: ignore[arg-type]
+    # Its own second alternative opens at 3:05; only the optimal plan keeps B free for job 10 then.
+    starts = {"optimal": 4 * HOUR + 600}
+    assert asked.start == starts.get(method, 3 * HOUR + 300)
+    assert asked.line.allocation == {"B": 2}
+    omitted = (*asked.omissions, *found.answer.omissions)
+    assert not [item.what for item in omitted if "alternatives" in item.what]
+
+
+def test_a_closed_host_of_a_later_one_may_come_back() -> None:
+    """No host is Z; B is closed."""
+    job = FORMS[0].replace("hname==A", "hname==Z")
+    text = SITE.replace("JOB", job).replace("OF_QUEUE", "")
+    closed = loads(text.replace("{name: B, slots: 2}", "{name: B, slots: 2, status: closed_Adm}"))
+    said = outlook(closed)["10"]
+    assert said.state == "starts if"
+    assert said.condition.startswith("B is opened or comes back")
 
 
 def test_of_a_queue_they_are_those_of_its_jobs() -> None:

@@ -95,3 +95,20 @@ def test_equal_ages_keep_the_order() -> None:
     problem = cluster(AgeFactor(1000, 10 * HOUR, 300).text())
     young = tuple(replace(job, submit=-60) for job in problem.pending)
     assert starts(replace(problem, pending=young)) == {"1": HOUR, "2": 2 * HOUR}
+
+
+@pytest.mark.parametrize("wait", ["dependency", "begin"])
+def test_the_age_counts_from_when_a_job_is_eligible(wait: str) -> None:
+    """Of a dependent job from the end of the job that it waits for, unless ACCRUE_ALWAYS is set."""
+    more = {"dependency": "done(0)"} if wait == "dependency" else {"begin": HOUR}
+    words = AgeFactor(1000, 10 * HOUR, 300).text()
+    problem = cluster(words)
+    first, second = problem.pending
+    third = replace(first, id="3", priority=2000)  # from 1 h to 2 h
+    pending = (replace(first, priority=1150), replace(second, **more), third)
+    problem = replace(problem, pending=pending)
+    assert starts(problem) == {"1": 2 * HOUR, "2": 3 * HOUR}  # 1150 and 1100 at 2 h
+    lower = replace(problem, pending=(replace(first, priority=1090), *pending[1:]))
+    assert starts(lower) == {"1": 3 * HOUR, "2": 2 * HOUR}
+    always = replace(problem.params, select_parameters=f"{words},PriorityFlags=ACCRUE_ALWAYS")
+    assert starts(replace(problem, params=always)) == {"1": 3 * HOUR, "2": 2 * HOUR}  # 1200

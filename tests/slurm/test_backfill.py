@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise.solver.budget import Budget
+from slotwise.solver.outlook.outlook import outlook_of, with_slurm_estimates
+from slotwise.solver.scheduler.continuation import run_as_configured
+from slotwise.solver.slurm.settings import BackfillSettings
 
 from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
 from tests.slurm.test_import import instance_of as imported
@@ -331,3 +335,92 @@ def test_the_judge_has_its_own_reading() -> None:
 def test_recorded_plans_are_those_of_the_data() -> None:
     path = Path(__file__).parents[1] / "data" / "ground" / "slurm-plans.json"
     assert sum(len(item["pending"]) for item in json.loads(path.read_text())) == 64
+
+
+@pytest.mark.parametrize(
+    ("version", "memory", "start"),
+    [
+        ("22.05.6", "", 5400), ("22.05.7", "", 1800), ("22.05.8", "mem=10/host", 1800),
+        ("22.05.8", "mem=10/task", 5400), ("23.02.4", "", 1800), ("23.02.5", "", 5400),
+        ("24.11.0", "", 5400), ("", "", 5400),
+    ],
+)  # fmt: skip
+def test_some_versions_count_cpus_that_are_no_whole_task(
+    version: str, memory: str, start: int
+) -> None:
+    """Seed 318 of the live runs: -n3 -c2 where 3 and 3 CPUs are released, and it then starts."""
+    uses = f"rusage[{memory}] " if memory else ""
+    asked = sw.Job("p", 6, queue="q", res_req=(f"{uses}span[block=2]",), run_limit=600)
+    problem = cluster(
+        [("r1", 1800, {"n1": 3, "n2": 3}), ("r2", 5400, {"n1": 1, "n2": 1, "n3": 4})], asked
+    )
+    amounts = {"mem": 1000.0}
+    hosts = tuple(replace(host, amounts=amounts) for host in problem.cluster.hosts)
+    problem = replace(problem, cluster=replace(problem.cluster, hosts=hosts))
+    assert starts(problem, "bf_resolution=1", version)["p"] == start
+    single = replace(problem, pending=(replace(asked, slots=8),))  # two nodes of four, whole tasks
+    assert starts(single, "bf_resolution=1", version)["p"] == 5400
+
+
+@pytest.mark.parametrize("version", ["22.05.8", "24.11.0"])
+def test_a_node_without_a_whole_task_counts_in_no_version(version: str) -> None:
+    problem = cluster(
+        [("r1", 1800, {"n1": 3, "n2": 1}), ("r2", 5400, {"n1": 1, "n2": 3, "n3": 4})],
+        sw.Job("p", 4, queue="q", res_req=("span[block=2]",), run_limit=600),
+    )
+    assert starts(problem, "bf_resolution=1", version)["p"] == 5400
+
+
+def test_its_starts_are_the_estimates_of_slurm() -> None:
+    """In `verify` and the store of the service; the loop's own reservations estimate nothing."""
+    problem = imported(texts_of("live"))
+    starts = {item.job: item.start for item in sw.plan(problem, "slurm")}
+    run = run_as_configured(problem)
+    assert not run.estimates
+    own = with_slurm_estimates(problem, run, Budget())
+    found = outlook_of(problem, own, None)
+    assert {item.job: item.estimate for item in found} == starts
+    assert {item.estimate_by for item in found if item.estimate is not None} == {"slurm"}
+    of_lsf = replace(problem, params=replace(problem.params, family="LSF"))
+    run = run_as_configured(of_lsf)
+    assert run.estimates
+    assert with_slurm_estimates(of_lsf, run, Budget()) is run
+
+
+@pytest.mark.parametrize(
+    ("begin", "minutes", "start"),
+    [(1500, 10, 1200), (1900, 10, 1200), (1500, 30, 5101), (500, 10, 5101), (1201, 10, 1200)],
+)
+def test_a_start_that_runs_into_a_reservation(begin: int, minutes: int, start: int) -> None:
+    """Slurm tests reservations at the instant examined alone: seen live with (1500, 10, 1200)."""
+    problem = cluster([("r1", 1200, {"n1": 4})], job("p", 1, minutes), nodes=1)
+    window = sw.AdvanceReservation("late", begin, 5100, {"n1": 4}, users=("root",))
+    problem = replace(problem, advance_reservations=(window,))
+    made = slurm(problem, "bf_resolution=1")
+    found = sw.plan(made, "slurm")
+    assert not found.refused, found.notes
+    assert found["p"].start == start
+    runs_into = start < begin < start + 60 * minutes
+    assert ("runs into reservation late" in found["p"].waits_for) == runs_into
+    best = sw.plan(made)
+    assert best["p"].start == (5100 if runs_into or start == 5101 else start)
+    assert not [note for note in best.notes if "LSF" in note]
+
+
+@pytest.mark.parametrize(
+    ("given", "same_as"),
+    [("3.5", "3"), ("0", "60"), ("", "60"), ("x", "60"), ("2s", "2"), ("-1", "60"), ("3601", "60")],
+)
+def test_numbers_of_parameters_are_read_as_slurm_reads_them(given: str, same_as: str) -> None:
+    """By their first digits; what is not allowed is the default."""
+    problem = imported(texts_of("live"))
+
+    def found(resolution: str) -> sw.Plan:
+        plan = sw.plan(slurm(problem, f"bf_resolution={resolution},bf_window=2880"), "slurm")
+        assert not plan.refused, plan.notes
+        return plan
+
+    assert [item.start for item in found(given)] == [item.start for item in found(same_as)]
+    for word in ("bf_window=0", "bf_max_job_test=0", "bf_window=x", "bf_window=43201"):
+        params = slurm(problem, word).params
+        assert BackfillSettings.of(params) == BackfillSettings.of(slurm(problem).params)

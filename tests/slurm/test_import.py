@@ -20,7 +20,7 @@ from slotwise.model.sources.slurm.assemble import AssembledSlurm, assemble
 from slotwise.model.sources.slurm.fields import FIELDS, SlurmRecord, known_names
 from slotwise.model.sources.slurm.folder import printed_at, read_folder, read_texts
 from slotwise.model.sources.slurm.records import records_of_json, records_of_text
-from slotwise.model.sources.slurm.several_partitions import BEHIND
+from slotwise.model.sources.slurm.several_partitions import BEHIND, BEHIND_HET, BEHIND_LEFT
 from typer.testing import CliRunner
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -56,7 +56,7 @@ def jobs_of(instance: Instance) -> dict[str, sw.Job]:
     return {job.id: job for job in instance.pending}
 
 
-@pytest.mark.parametrize("name", ["live", "probes"])
+@pytest.mark.parametrize("name", ["live", "probes", "fairshare"])
 def test_every_field_of_the_recordings_is_in_the_table(name: str) -> None:
     for file, content in texts_of(name).items():
         if file.endswith(".json"):
@@ -494,18 +494,6 @@ def replace_partition(texts: dict[str, str], old: str, new: str) -> dict[str, st
     return {**texts, "squeue.json": texts["squeue.json"].replace(old, new)}
 
 
-def test_parts_of_priorities_are_named_as_not_read() -> None:
-    tables = {
-        "sprio.txt": "  JOBID PARTITION  PRIORITY  AGE  FAIRSHARE\n  512 main  1078  0  0\n",
-        "sshare.txt": "Account|User|RawShares|NormShares\nroot||1|1.0\n",
-    }
-    plain, made = assembled(texts_of("live")), assembled({**texts_of("live"), **tables})
-    assert [note.partition(" ")[0] for note in made.notes if note not in plain.notes] == [
-        "sprio", "sshare"
-    ]  # fmt: skip
-    assert made.instance == plain.instance
-
-
 TOPOLOGY = (
     "# two leaves\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-3]\n"
     "SwitchName=n4 Nodes=n[4-6],gone\nSwitchName=top Level=1 Nodes=n[1-6] Switches=s1,n4\n"
@@ -779,3 +767,107 @@ def test_switches_in_text_and_without_a_topology() -> None:
     (item,) = [item for item in found.omissions if "--switches" in item.what]
     assert item.jobs == ("512",)
     assert "no input has the switches" in item.what
+
+
+@pytest.mark.parametrize(
+    ("version", "memory", "is_named"),
+    [("22.05.8", "memory_per_node", True), ("22.05.8", "memory_per_cpu", False),
+     ("22.05.6", "memory_per_node", False), ("23.02.4", "memory_per_node", True),
+     ("23.02.5", "memory_per_node", False)],
+)  # fmt: skip
+def test_tasks_that_a_version_does_not_keep_whole_are_named(
+    version: str, memory: str, is_named: bool
+) -> None:
+    texts = texts_of("live")
+    listed = json.loads(texts["squeue.json"])
+    row = next(job for job in listed["jobs"] if job["job_id"] == 515)
+    row.update(
+        tasks=3, cpus=6, node_count=1, max_nodes=0, tasks_per_node=0, minimum_cpus_per_node=2,
+        memory_per_node=None, memory_per_cpu=None, tres_req_str="cpu=6,node=1",
+    )  # fmt: skip
+    row[memory] = 10
+    listed["meta"] = {"slurm": {"release": version}}
+    texts["squeue.json"] = json.dumps(listed)
+    texts["sinfo.json"] = texts["sinfo.json"].replace("22.05.8", version)
+    texts["config.txt"] = texts["config.txt"].replace("22.05.8", version)
+    found = instance_of(texts)
+    assert "span[block=2]" in jobs_of(found)["515"].res_req[0]
+    named = [item.what for item in found.omissions if item.jobs and "515" in item.jobs]
+    assert any("whole tasks of 2 CPUs" in text for text in named) == is_named
+
+
+def test_a_feature_that_no_node_has_any_more() -> None:
+    """A pending job of which the administrator has changed the nodes: it cannot start, by name."""
+    texts = texts_of("probes")
+    listed = json.loads(texts["squeue.json"])
+    next(job for job in listed["jobs"] if job["job_id"] == 10)["features"] = "a&big"
+    texts["squeue.json"] = json.dumps(listed)
+    del texts["jobs.txt"]
+    found = instance_of(texts)
+    reason = next(item.reason for item in sw.plan(found).unplaced if item.job == "10")
+    assert "big holds on 0 of 4 hosts" in reason
+
+
+def named(found: Instance, text: str) -> set[str]:
+    return {job for item in found.omissions if text in item.what for job in item.jobs or ()}
+
+
+def het_texts() -> dict[str, str]:
+    live = texts_of("live")
+    return {name: live[name] for name in ("config.txt", "partition.txt")} | texts_of("het")
+
+
+def test_a_live_heterogeneous_job() -> None:
+    """Slurm plans each component by itself; neither they nor the jobs behind are proved."""
+    found = instance_of(het_texts())
+    assert {run.job.id for run in found.running} == {"1", "2", "3", "4", "5", "6", "10", "11"}
+    assert named(found, "heterogeneous job 7 start together") == {"7", "8"}
+    assert named(found, BEHIND_HET) == {"9"}
+    of_slurm = {item.job: item.start for item in found.lsf_says}
+    assert {item.job: item.start for item in sw.plan(found, "slurm")} == of_slurm
+    best = sw.plan(found)
+    assert not best.refused
+    assert not any(item.proved or item.proved_if for item in best)
+
+
+@pytest.mark.parametrize("newer", [False, True])
+def test_components_of_a_heterogeneous_job_in_json(newer: bool) -> None:
+    texts = texts_of("probes")
+    listed = json.loads(texts["squeue.json"])
+
+    def number(value: int) -> Any:
+        return {"set": True, "infinite": False, "number": value} if newer else value
+
+    for row in listed["jobs"]:
+        is_part = row["job_id"] in (22, 23)
+        row["het_job_id"] = number(22 if is_part else 0)
+        row["het_job_offset"] = number(row["job_id"] - 22 if is_part else 0)
+        row["het_job_id_set"] = "22-23" if is_part else ""
+    texts["squeue.json"] = json.dumps(listed)
+    found = instance_of(texts)
+    priority = {job.id: job.priority or 0 for job in found.pending}
+    assert named(found, "heterogeneous job 22 start together") == {"22", "23"}
+    most = max(priority["22"], priority["23"])
+    behind = {job.id for job in found.pending if priority[job.id] <= most and not job.reservation}
+    tiers = {job.id for job in found.pending if job.queue == "hi/main"}  # PriorityTier 5
+    assert named(found, BEHIND_HET) == behind - {"22", "23"} - tiers
+    assert not named(instance_of(texts_of("probes")), BEHIND_HET)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_named"),
+    [("Flags=", "Flags=FLEX,", True), ("EndTime=2026-11-27T01", "EndTime=2026-11-26T01", False),
+     ("ReservationName=maint1", "ReservationName=other", True)],
+)  # fmt: skip
+def test_jobs_behind_one_that_its_reservation_leaves_out(
+    old: str, new: str, is_named: bool
+) -> None:
+    """A job that starts by itself and is not planned takes nodes from those behind it."""
+    texts = texts_of("probes")
+    texts["reservation.txt"] = texts["reservation.txt"].replace(old, new, 1)
+    listed = json.loads(texts["squeue.json"])
+    next(job for job in listed["jobs"] if job["job_id"] == 38)["priority"] = 10**6
+    texts["squeue.json"] = json.dumps(listed)
+    found = instance_of(texts)
+    waiting = {job.id for job in found.pending if not job.reservation and job.queue == "main"}
+    assert named(found, BEHIND_LEFT) >= waiting if is_named else not named(found, BEHIND_LEFT)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import slotwise as sw
-from slotwise.model.slurm_priority import SizeAndPartition
+from slotwise.model.slurm_priority import PriorityRequest, SizeAndPartition
+from slotwise.model.sources.slurm.priorities import size_and_partition
 from slotwise.model.sources.slurm.sbatch import sbatch_submission
-from slotwise.model.sources.slurm.site import size_and_partition
 
 from tests.slurm.test_import import instance_of, texts_of
 
@@ -86,8 +87,8 @@ def test_a_new_job_has_the_priority_of_its_size_and_partition() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["PriorityWeightQOS = 10", "PriorityWeightAssoc = 1", "PriorityWeightTRES = CPU=10",
-     "PriorityFlags = SMALL_RELATIVE_TO_TIME", "PriorityType = priority/basic",
+    ["PriorityWeightQOS = 10", "PriorityWeightAssoc = 1", "PriorityWeightTRES = GRES/gpu=10",
+     "PrioritySiteFactorPlugin = site/own", "PriorityType = priority/basic",
      "AccountingStorageType = accounting_storage/slurmdbd"],
 )  # fmt: skip
 def test_another_part_leaves_the_priority_unknown(line: str) -> None:
@@ -99,3 +100,24 @@ def test_another_part_leaves_the_priority_unknown(line: str) -> None:
     found = sbatch_submission(problem, "sbatch -n1 --mem=50 -t10")
     assert "lowest priority" in found.notes[0]
     assert sw.loads(sw.dump(problem)).params == problem.params
+
+
+def test_size_relative_to_time_weights_and_plain_factors() -> None:
+    """Row 8 of a live `sprio -l` with SMALL_RELATIVE_TO_TIME and PriorityFavorSmall: 446.
+
+    Three of four nodes, 24 of 32 CPUs, seven minutes; job 6 of the same: two nodes, 20 minutes.
+    """
+    flags = frozenset({"SMALL_RELATIVE_TO_TIME"})
+    small = SizeAndPartition(500, 0, {}, 4, 32, favours_small=True, flags=flags)
+    assert round(small.size_part(3, 24, 7)) == 446
+    assert round(small.size_part(2, 16, 20)) == 488
+    assert SizeAndPartition(500, 0, {}, 4, 32, flags=flags).size_part(4, 32, 1) == 500
+    plain = SizeAndPartition(
+        0, 3, {"main": 10, "hi": 20}, 4, 32, qos_weight=2, qos={"a": 5, "b": 10},
+        tres_weights={"cpu": 2.0}, totals={"main": {"cpu": 8.0}},
+        flags=frozenset({"NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES"}),
+    )  # fmt: skip
+    request = PriorityRequest(1, 4, "main", qos="a")
+    assert plain.parts(request) == {"JOBSIZE": 0, "PARTITION": 30, "QOS": 10, "TRES": 8}
+    normal = replace(plain, flags=frozenset())
+    assert [float(part) for part in normal.parts(request).values()] == [0, 1.5, 1, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,22 @@ def test_the_command(tmp_path: Path, live: sw.Instance) -> None:
     code, said = run("ask", tmp_path / "live.yaml", "sbatch --bogus")
     assert code == 2
     assert "--bogus" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "script"),
+    [
+        ("sbatch -n1 -t5 --mem=10 : -n20 -t5 --mem=10", None),
+        ("sbatch -n1 -t5 --mem=10 : -n20 : -N2 -t5 job.sh", "#!/bin/sh\nsrun a : b\n"),
+        ("sbatch job.sh", "#!/bin/sh\n#SBATCH -n1 -t5 --mem=10\n#SBATCH hetjob\n#SBATCH -n20\n"),
+        ("sbatch job.sh", "#!/bin/sh\n#SBATCH -n1 -t5 --mem=10\n#SBATCH packjob\n#SBATCH -N9\n"),
+    ],
+)
+def test_the_other_components_of_a_heterogeneous_job_are_named(
+    live: sw.Instance, line: str, script: str | None
+) -> None:
+    alone = sbatch_submission(live, "sbatch -n1 -t5 --mem=10").job
+    found = sbatch_submission(live, line, script=script).job
+    assert found.unheeded[:-1] == alone.unheeded
+    assert "the other components of the heterogeneous job" in found.unheeded[-1]
+    assert replace(found, unheeded=()) == replace(alone, unheeded=())

@@ -29,7 +29,7 @@ esac
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name in ("squeue", "scontrol", "sdiag", "sacctmgr"):
+    for name in ("squeue", "scontrol", "sdiag", "sacctmgr", "sshare", "sprio"):
         path = folder / name
         path.write_text(_PROGRAM.format(name=name, data=DATA / "probes"))
         path.chmod(0o755)

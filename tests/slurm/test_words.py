@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 import slotwise as sw
 from sampling import some
 from slotwise.cli.main import app
+from slotwise.model.formats.settings import changed, read_setting
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("SLU-01")
@@ -143,3 +145,53 @@ def test_names_stay_and_lsf_keeps_its_words() -> None:
     )
     lsf = sw.load(sw.example("headline"))
     assert family_text(lsf, "queue slots host") == "queue slots host"
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("whatif --set partitions.nope.PriorityTier=1", "no partition is called 'nope'"),
+        ("whatif --set partitons.main.PriorityTier=1", "(did you mean 'partitions'?)"),
+        ("whatif --set nods.n1.slots=1", "(did you mean 'nodes'?)"),
+        ("whatif --set PriorityTier=1", "PriorityTier belongs to a partition"),
+        ("whatif --set partitions.main.MaxTime=10", "give partitions.main.RUNLIMIT"),
+        ("ask 'sbatch -w n7'", "--nodelist: unknown node 'n7'"),
+        ("ask 'sbatch -x n[1-7]'", "--exclude: unknown node 'n7'"),
+        ("ask 'sbatch -C gold&big'", "--constraint: no node has the feature 'big'"),
+        ("ask 'sbatch -L matlab:1,abaqus'", "--licenses: unknown licence 'abaqus'"),
+        ("ask 'sbatch --gres=fpga:1'", "--gres: no node has the generic resource 'fpga'"),
+    ],
+)
+def test_names_of_slurm_that_are_not_there(tmp_path: Path, words: str, answer: str) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(CLUSTER)
+    command, *rest = shlex.split(words)
+    result = CliRunner().invoke(app, [command, str(path), *rest])
+    assert isinstance(result.exception, sw.InputError)
+    assert answer in str(result.exception)
+
+
+def test_settings_and_views_in_words_of_slurm(tmp_path: Path) -> None:
+    problem = sw.loads(CLUSTER)
+    for given, ours in (
+        ("partitions.main.PriorityTier=7", "queues.main.PRIORITY=7"),
+        ("partitions.*.Nodes=n1 n2", "queues.*.HOSTS=n1 n2"),
+        ("nodes.n1.slots=8", "hosts.n1.slots=8"),
+        ("partitions.main.MaxCPUsPerNode=2", "queues.main.HJOB_LIMIT=2"),
+    ):
+        theirs, wrong = changed(problem, [read_setting(given)])
+        assert not wrong
+        assert theirs == changed(problem, [read_setting(ours)])[0] != problem
+    path = tmp_path / "small.yaml"
+    path.write_text(CLUSTER)
+    for view, ours in (("squeue", "bjobs"), ("nodes", "bhosts"), ("partitions", "bqueues")):
+        assert run("show", view, path) == run("show", ours, path)
+
+
+def test_a_bsub_line_has_the_lowest_priority_as_an_sbatch_line_has(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(CLUSTER)
+    said = "it has the lowest priority of its partition: give"
+    assert f"{said} --priority for another" in run("ask", path, "sbatch -n1 -t 5")[1]
+    assert f"{said} -sp for another" in run("ask", path, "bsub -n 1 -W 5")[1]
+    assert said not in run("ask", path, "bsub -sp 9 -n 1 -W 5")[1]

@@ -249,19 +249,20 @@ def counted(
 
 def _slots(it: Case, name: str, more: str, time: int, placed: list[tuple[Form, int]]) -> list[int]:
     """Slots of each host that a job may use; more: limits on a host, and whether it needs all."""
-    job = it.jobs[name]
+    job, booked = it.jobs[name], it.booked(name)
     limits = {"JL/U": ("JLU", None, job.user), "HJOB_LIMIT": ("HJOB", job.queue)}
     limits |= {"PJOB_LIMIT": ("PJOB", job.queue)}
     found = []
     for host in hosts_open(it, name, time):
-        rows: list[Row] = [("slots", host)]
+        rows: list[Row] = [("slots", host), ("outside" if booked is None else booked.name, host)]
         rows += [
             tuple(part or host for part in row) if None in row else (*row, host)
             for word, row in limits.items()
             if word in more
         ]
         left = least_left(it, [row for row in rows if row in it.full], name, time, placed)
-        if "no other job" in more and left["slots", host] < it.full["slots", host]:
+        wholly = [row for row in left if row in (("slots", host), ("outside", host))]
+        if "no other job" in more and any(left[row] < it.full[row] for row in wholly):
             left["slots", host] = 0
         found.append(max(0, int(min(left.values()))))
     return found

@@ -195,7 +195,10 @@ class Case:
 
     @staticmethod
     def _limit_row(limit: Limit, job: Job, resource: str, where: tuple[str, ...]) -> Row | None:
-        scopes = ((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project))
+        scopes = (
+            *((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)),
+            (limit.lic_projects, job.license_project),
+        )
         if not all(covers(scope, name) for scope, name in scopes):
             return None
         who = (name if scope is not None and scope.each else "" for scope, name in scopes)
@@ -577,10 +580,12 @@ def alike(one: Form, other: Form) -> bool:
 
 
 def covers(scope: Scope | None, name: str) -> bool:
-    """Whether a limit covers a name."""
+    """Whether a limit covers a name; "", no licence project, is under no limit of them."""
     if scope is None:
         return True
-    return ("all" in scope.names or name in scope.names) and name not in scope.excluded
+    return (
+        bool(name) and ("all" in scope.names or name in scope.names) and name not in scope.excluded
+    )
 
 
 def whole(slots: float) -> int:

@@ -160,6 +160,28 @@ def _users(random: Random) -> list[User]:
     return [User("ann", random.choice([None, 2, 4]), random.choice([None, 0.5, 1.0]))]
 
 
+def _apart(random: Random) -> Random:
+    """Return a source of its own, so that other draws stay what they are."""
+    return Random(repr(random.getstate()))
+
+
+def _license_project(random: Random) -> str:
+    return _apart(random).choice(["", "L", "M"])
+
+
+def _license_scope(random: Random) -> Scope | None:
+    """Some licence projects: all, or one of them."""
+    return _apart(random).choice(
+        [
+            None,
+            Scope(("all",)),
+            Scope(("all",), each=True),
+            Scope(("L",)),
+            Scope(("all",), True, ("M",)),
+        ]
+    )
+
+
 def _limits(random: Random, names: list[str]) -> list[Limit]:
     if not _maybe(random, 0.3):
         return []
@@ -180,6 +202,7 @@ def _limits(random: Random, names: list[str]) -> list[Limit]:
             queues=scope(["b"]),
             projects=scope(["P"]),
             hosts=scope(names),
+            lic_projects=_license_scope(random),
         )
     ]
 
@@ -217,6 +240,7 @@ def _running(
             user=random.choice(["ann", "bob"]),
             queue=random.choice("ab"),
             project=random.choice("PQ"),
+            license_project=_license_project(random),
             res_req=(text,) if text else (),
             run_limit=random.choice([120, 180, 300, 360, 480, 720] * 4 + [None]),
             exclusive=_maybe(random, 0.2),
@@ -259,6 +283,7 @@ def pending_job(
         user=random.choice(["ann", "bob"]),
         queue=random.choice("ab"),
         project=random.choice("PQ"),
+        license_project=_license_project(random),
         res_req=(text,) if text else (),
         run_limit=random.choice([1, 2, 3, 4, 6]) * MINUTE if _maybe(random, 0.96) else None,
         submit=-100 + number,

@@ -172,6 +172,7 @@ def jobs(draw: Any, identity: str, names: list[str]) -> Job:
         priority=draw(st.integers(0, 100)),
         weight=draw(AMOUNT),
         project=draw(NAME),
+        license_project=draw(st.sampled_from(["", "lp"])),
         application=draw(st.sampled_from(["", "tool"])),
         hosts=tuple(draw(st.lists(host, max_size=2))),
         exclusive=draw(st.booleans()),

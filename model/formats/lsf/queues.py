@@ -320,7 +320,7 @@ RESOURCE_SECTIONS = (
 _AMOUNTS = ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOURCE", "LICENSE")
 _SCOPES = (
     ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT",
-     "APPS", "PER_APP"]
+     "APPS", "PER_APP", "LIC_PROJECTS", "PER_LIC_PROJECT"]
 )  # fmt: skip
 #: INELIGIBLE only says how the pending time of a job counts.
 _TAKEN_OF_RESOURCES = frozenset(["NAME", "INELIGIBLE", *_AMOUNTS, *_SCOPES])

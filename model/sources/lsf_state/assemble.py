@@ -296,6 +296,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     _tell_without_window(base.cluster.hosts, notes)
     names = {job.queue for job in (*seen.jobs, *seen.later)}
     _tell_without_queues(base, seen, notes)
+    _tell_without_license_projects(base, seen, notes)
     base = merged_queues(base, seen.queues, seen.partitions, names, notes)
     builder = _Jobs(base, shift, notes)
     running, pending = builder.build(seen.jobs)
@@ -514,6 +515,20 @@ def _tell_without_queues(base: Instance, seen: Seen, notes: Remarks) -> None:
             "no input describes the queues: taken without limits and policies, for all users and "
             "hosts (give bqueues -l, or a site)"
         )
+
+
+def _tell_without_license_projects(base: Instance, seen: Seen, notes: Remarks) -> None:
+    """Note limits by licence project if a listing does not print the projects of jobs."""
+    if all(job.shows_license_project for job in seen.jobs):
+        return
+    for limit in base.limits:
+        if limit.lic_projects is not None:
+            queues = () if limit.queues is None else limit.queues.names
+            notes.touch(
+                f"limit {limit.name} counts licence projects, which the jobs have no column for "
+                "(give license_project to bjobs -o, or bjobs -l)",
+                queues=() if "all" in queues else queues,
+            )
 
 
 def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
@@ -753,6 +768,7 @@ class _Jobs:
             deadline=deadline,
             priority=seen.priority,
             project=seen.project,
+            license_project=seen.license_project,
             group=seen.group if self.base.groups else "",
             application=seen.application if seen.application in self.names else "",
             from_host=self._home(seen.from_host),

@@ -38,7 +38,8 @@ class SeenLimit:
 
     #: Name of the limit.
     name: str
-    #: Names by ``users``, ``queues``, ``hosts``, ``projects``; a kind that is missing binds all.
+    #: Names by ``users``, ``queues``, ``hosts``, ``projects``, ``apps``, ``lic_projects``; a kind
+    #: that is missing binds all.
     consumers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Limit by resource.
     amounts: Mapping[str, float] = field(default_factory=dict)
@@ -178,7 +179,7 @@ def _limit(row: Mapping[str, str], line: int, reading: Reading) -> Iterator[Seen
 
 #: Amounts that are no resource of a requirement, and columns of limits that are not modelled.
 _COUNTS = frozenset({"slots", "jobs"})
-_UNHEEDED = frozenset({"LIC_PROJECTS", "INELIGIBLE", "JOBS_PER_SCHED_CYCLE"})
+_UNHEEDED = frozenset({"INELIGIBLE", "JOBS_PER_SCHED_CYCLE"})
 
 
 def _plain(word: str) -> str:
@@ -207,15 +208,17 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
     for (name, _), alike in by_name.items():
         names[name] = names.get(name, 0) + 1
         own = name if names[name] == 1 else f"{name}.{names[name]}"
-        users, queues, hosts, projects, apps = (
-            _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
-        )
+        scopes: dict[str, Any] = {
+            kind: _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
+        }
         amounts = dict(alike[0].amounts)
-        found.append(Limit(own, amounts, None, users, queues, hosts, projects, apps))
+        found.append(Limit(own, amounts, None, **scopes))
     return tuple(found)
 
 
-KINDS = ("users", "queues", "hosts", "projects", "apps")
+KINDS = ("users", "queues", "hosts", "projects", "apps", "lic_projects")
+#: Fields of a job by kind of consumer, if the names differ.
+_FIELDS = {"apps": "application", "lic_projects": "license_project"}
 
 
 def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
@@ -269,7 +272,7 @@ def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -
             if rest:
                 notes.touch(text, where="blimits", hosts=rest)
             continue
-        key = "application" if kind == "apps" else kind.removesuffix("s")
+        key = _FIELDS.get(kind, kind.removesuffix("s"))
         others = [
             job.id
             for job in instance.pending

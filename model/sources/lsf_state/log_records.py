@@ -53,6 +53,8 @@ class Submitted:
     project: str
     #: User group (-G), "" if none.
     group: str
+    #: Licence project (-Lp), "" if none.
+    license_project: str
     #: Application profile (-app), "" if none.
     application: str
     #: Minimum number of slots (-n).
@@ -378,7 +380,7 @@ def _new(name: str, fields: Fields) -> Record:
         queue,
         project or "default",
         group,
-        "" if lava else _application(fields),
+        *(("", "") if lava else _last_projects(fields)),
         max(1, slots),
         most,
         res_req,
@@ -413,16 +415,20 @@ def _asked(fields: Fields) -> tuple[str, ...]:
     return tuple(fields.text("askedHosts") for _ in range(fields.count("numAskedHosts")))
 
 
-def _application(fields: Fields) -> str:
-    """Return the application profile: the first text after options3.
+def _last_projects(fields: Fields) -> tuple[str, str]:
+    """Return the licence project, before options3, and the application profile behind it.
 
     Between the priority and it are optional texts and three numbers: warningTimePeriod,
     SLArunLimit, options3.
     """
-    numbers = 0
+    numbers, text, last = 0, "", ""
     while fields.more and numbers < 3:
-        numbers += re.fullmatch(r"-?\d{1,18}", fields.text("options3")) is not None
-    return fields.text("app") if fields.more else ""
+        text, last = last, fields.text("options3")
+        numbers += re.fullmatch(r"-?\d{1,18}", last) is not None
+    if numbers < 3:
+        return "", fields.text("app") if fields.more else ""
+    license = "" if re.fullmatch(r"-?\d{1,18}", text) else text
+    return license, fields.text("app") if fields.more else ""
 
 
 def _elements(job_name: str) -> tuple[int, ...]:

@@ -98,7 +98,8 @@ JOBS = (
     _job("estimated run time (-We)", "estimated_run_time", "ESTIMATED_RUNTIME",
          "ESTIMATED_RUN_TIME; ESTIMATED_RUNTIME"),
     _job("submission", "submit", "Submitted", "SUBMIT_TIME", needed="submit_time"),
-    _job("priority (-sp)", "priority", "Job Priority", "JOB_PRIORITY", needed="job_priority"),
+    _job("priority (-sp)", "priority", "Job Priority; User Priority", "JOB_PRIORITY",
+         needed="job_priority"),
     _job("absolute priority set for it (bmod -aps)", "aps",
          "System Absolute Priority; Admin factor value", "APS", asked=""),
     _job("earliest start (-b)", "begin", "Specified Start Time", "SPECIFIED_START_TIME",
@@ -126,7 +127,7 @@ JOBS = (
     _job("advance reservation (-U)", "reservation", "Reservation", "RSVID; RESERVATION"),
     _job("job group (-g)", "job_group", "Job Group", "JOB_GROUP"),
     _job("service class (-sla)", "service_class", "Service Class", "SERVICE_CLASS; SLA"),
-    _job("licence project (-Lp)", "unread", "License Project", "LICENSE_PROJECT", told=True,
+    _job("licence project (-Lp)", "license_project", "License Project", "LICENSE_PROJECT",
          asked=""),
     _job("network", "unread", "Network", "NETWORK_REQ", told=True),
     _job("data (-data)", "unread", "DATA REQUIREMENTS", "DATA_REQUIREMENT", told=True,
@@ -216,6 +217,13 @@ LIMIT_CONSUMERS = (
     _row("limit", "hosts", "hosts", long="HOSTS; PER_HOST", plain="HOSTS"),
     _row("limit", "projects", "projects", long="PROJECTS; PER_PROJECT", plain="PROJECTS"),
     _row("limit", "application profiles", "apps", long="APPS; PER_APP", plain="APPS"),
+    _row(
+        "limit",
+        "licence projects",
+        "lic_projects",
+        long="LIC_PROJECTS; PER_LIC_PROJECT",
+        plain="LIC_PROJECTS",
+    ),
 )
 LIMIT_AMOUNTS = (
     _row("limit", "slots", "slots", long="SLOTS", plain="SLOTS"),

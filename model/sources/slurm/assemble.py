@@ -17,10 +17,20 @@ from ..lsf_state.values import Remarks
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
 from .preemption import preemptions
+from .priorities import associations_of
+from .priority_check import PriorityCheck, set_directly
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
-from .several_partitions import BEHIND, PartitionGroups, behind_others, omitted_of
+from .several_partitions import (
+    BEHIND,
+    BEHIND_HET,
+    BEHIND_LEFT,
+    JobAhead,
+    PartitionGroups,
+    behind_others,
+    omitted_of,
+)
 from .site import (
     MAX_PRIORITY,
     SlurmSite,
@@ -72,11 +82,6 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         )
     facts = facts_of(seen, notes)
     _name_unknown(seen, notes)
-    for name in dict.fromkeys(seen.passed_over):
-        notes.append(
-            f"{name} is not read: priorities are those of squeue; age raises them, fairshare and "
-            "the other parts stay as they are now"
-        )
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -87,6 +92,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         queues=queues,
         limits=tuple(bound.limits),
         params=params_of(seen, facts),
+        associations=associations_of(seen),
         origin=now.isoformat(),
     )
     builder = _SlurmJobs(seen, facts, bound, groups, int(now.timestamp()), notes)
@@ -99,6 +105,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         lsf_says=tuple(builder.said({job.id for job in pending})),
     )
     _check_use(instance, seen, notes)
+    PriorityCheck(instance, seen, notes).run()
     made = acceptable(instance, notes)
     return AssembledSlurm(replace(made, omissions=(*made.omissions, *notes.omissions)), notes)
 
@@ -133,6 +140,7 @@ class _SlurmJobs:
         self.seen, self.facts, self.bound, self.zero, self.notes = seen, facts, bound, zero, notes
         self.groups = groups
         self.reservations = SlurmReservations(seen, zero, notes)
+        self.set_directly = set_directly(seen.priorities)
         self.listed: defaultdict[str, list[SlurmJob]] = defaultdict(list)
         for job in seen.jobs:
             if is_running(job) or is_pending(job):
@@ -264,9 +272,10 @@ class _SlurmJobs:
         for seen in self.seen.jobs:
             if is_pending(seen):
                 found += self._waiting(seen)
-        waiting = filter(is_pending, self.seen.jobs)
-        for name in behind_others(self.seen, self.groups, waiting, found):
-            self.omitted[name].append(BEHIND)
+        het = {seen.full_id: seen.het for seen in self.seen.jobs}
+        for text, ahead in self._uncertain():
+            for name in behind_others(self.groups, ahead, found, het):
+                self.omitted[name].append(text)
         for name, text in preemptions(self.seen, self.groups.nodes, found):
             self.omitted[name].append(text)
         for what, ids in self.left.items():
@@ -274,7 +283,28 @@ class _SlurmJobs:
             self.notes.unplanned(text, ids, what)
         for text, ids in self._by_text():
             self.notes.touch(text, ids, count=len(ids))
+            jobs = f"job{'s' * (len(ids) > 1)} {some(ids)}"
+            self.notes[-1] = f"{jobs}: not modelled: {text}"
         return tuple(found)
+
+    def _uncertain(self) -> Iterator[tuple[str, list[JobAhead]]]:
+        """Yield the pending jobs that take nodes at another time or place than planned, by the
+        sentence on jobs behind them.
+        """
+        kinds: dict[str, list[JobAhead]] = {BEHIND: [], BEHIND_HET: [], BEHIND_LEFT: []}
+        for seen in filter(is_pending, self.seen.jobs):
+            ahead = JobAhead(seen, self._priority(seen), seen.partitions)
+            group = self.groups.of(seen)
+            is_left = self.reservations.can_start_elsewhere(seen.places.reservation)
+            if seen.held or seen.reason.lower() in _INFEASIBLE_REASONS:
+                continue
+            if is_left:
+                kinds[BEHIND_LEFT].append(ahead)
+            elif seen.het:
+                kinds[BEHIND_HET].append(ahead)
+            elif group is not None and not group.alike:
+                kinds[BEHIND].append(replace(ahead, partitions=group.names))
+        yield from kinds.items()
 
     def _by_text(self) -> Iterator[tuple[str, list[str]]]:
         by_text: defaultdict[str, list[str]] = defaultdict(list)
@@ -285,8 +315,6 @@ class _SlurmJobs:
 
     def _why_left(self, seen: SlurmJob) -> str:
         """Return why a pending job cannot start by itself, "" if it can."""
-        if seen.het:
-            return "parts of heterogeneous jobs, which start together"
         if seen.held:
             return "held (scontrol release)"
         why = self.reservations.why_left(seen.places.reservation)
@@ -306,6 +334,11 @@ class _SlurmJobs:
         requested = requested_of(seen, self.facts)
         begin = seen.eligible
         notes += self.reservations.notes_on(seen)
+        if seen.het:
+            notes.append(
+                f"that the components of heterogeneous job {seen.het} start together: each is "
+                "planned by itself, as in a cycle of Slurm"
+            )
         group = self.groups.of(seen)
         notes += () if group is None else omitted_of(group, seen)
         job = replace(
@@ -357,10 +390,14 @@ class _SlurmJobs:
             queue=partition,
             run_limit=None if limit is None or math.isinf(limit) else int(limit),
             submit=min(0, (self.zero if seen.submit is None else seen.submit) - self.zero),
-            priority=max(0, (seen.priority or 0) - self.priority_shift),
+            priority=self._priority(seen),
+            has_fixed_priority=seen.id in self.set_directly,
             project=self.bound.project(seen),
             name=seen.name,
         )
+
+    def _priority(self, seen: SlurmJob) -> int:
+        return max(0, (seen.priority or 0) - self.priority_shift)
 
     def _partition(self, seen: SlurmJob) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Every field that Slurm prints of jobs, nodes, partitions, reservations and licences.
+"""Every field that Slurm prints of jobs, nodes, partitions, reservations, licences and shares.
 
 The readers take their names from here; a test holds every field of recorded output against it. A
 name with dots is a field of a record in a record.
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ..slurm_values import blank, number
 
-RecordKind = Literal["job", "node", "partition", "reservation", "licence"]
+RecordKind = Literal["job", "node", "partition", "reservation", "licence", "share", "priority"]
 Outcome = Literal["read", "named", "inert"]
 
 
@@ -31,7 +31,7 @@ class PrintedField:
     what: str
     #: Fields of the JSON forms, of all versions; the first that has a value counts.
     json: tuple[str, ...] = ()
-    #: Fields of ``scontrol show``.
+    #: Fields of ``scontrol show``, and columns of sshare and sprio.
     text: tuple[str, ...] = ()
     #: Treatment of the field by the reader.
     outcome: Outcome = "read"
@@ -214,6 +214,7 @@ PARTITIONS = (
     _row("partition", "least loaded first", "", "LLN", "named", "no"),
     _row("partition", "reservation required", "", "ReqResv", "named", "no"),
     _row("partition", "preemption", "", "PreemptMode"),
+    _row("partition", "billing weights", "tres.billing_weights", "TRESBillingWeights"),
     _row("partition", "defaults of gres", "defaults.job", "JobDefaults", "named"),
     _row("partition", "beyond the limit", "maximums.over_time_limit", "OverTimeLimit"),
     _row("partition", "kinds of resources", "select_type", "SelectTypeParameters", "named",
@@ -227,9 +228,9 @@ PARTITIONS = (
         "maximums.memory_per_cpu maximums.partition_memory_per_cpu maximums.shares "
         "maximums.oversubscribe.jobs maximums.partition_memory_per_node node_sets "
         "nodes.allowed_allocation nodes.total suspend_time timeouts.resume timeouts.suspend "
-        "topology tres.billing_weights tres.configured",
+        "topology tres.configured",
         "AllocNodes Alternate DisableRootJobs GraceTime Hidden MaxMemPerCPU MaxMemPerNode NodeSets "
-        "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES TRESBillingWeights Topology "
+        "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES Topology "
         "TotalCPUs TotalNodes CpuBind",
     ),
 )  # fmt: skip
@@ -262,7 +263,43 @@ LICENCES = (
            "Free LastConsumed LastDeficit LastUpdate Nodes Remote"),
 )  # fmt: skip
 
-FIELDS = (*JOBS, *NODES, *PARTITIONS, *RESERVATIONS, *LICENCES)
+#: sshare. Its text has the parent by indentation of the account.
+SHARES = (
+    _row("share", "account", "", "Account"),
+    _row("share", "user", "", "User"),
+    _row("share", "name", "name"),
+    _row("share", "parent", "parent", "Parent"),
+    _row("share", "kind", "type"),
+    _row("share", "partition", "partition", "Partition"),
+    _row("share", "shares", "shares", "RawShares"),
+    _row("share", "part of shares", "shares_normalized", "NormShares"),
+    _row("share", "usage", "usage", "RawUsage"),
+    _row("share", "effective usage", "effective_usage", "EffectvUsage"),
+    _row("share", "factor", "fairshare.factor", "FairShare"),
+    _row("share", "level", "fairshare.level", "LevelFS"),
+    _row("share", "GrpTRESMins", "tres.group_minutes", "GrpTRESMins"),
+    _inert("share", "cluster id tres.run_seconds tres.usage usage_normalized",
+           "Cluster GrpTRESRaw ID NormUsage TRESRunMins"),
+)  # fmt: skip
+
+#: sprio, which has no JSON; "PARTITION factor" is its second column PARTITION.
+PRIORITIES = (
+    _row("priority", "job", "", "JOBID"),
+    _row("priority", "partition", "", "PARTITION"),
+    _row("priority", "priority", "", "PRIORITY"),
+    _row("priority", "SITE", "", "SITE"),
+    _row("priority", "AGE", "", "AGE"),
+    _row("priority", "ASSOC", "", "ASSOC"),
+    _row("priority", "FAIRSHARE", "", "FAIRSHARE"),
+    _row("priority", "JOBSIZE", "", "JOBSIZE"),
+    _row("priority", "PARTITION", "", "PARTITION_factor"),
+    _row("priority", "QOS", "", "QOS"),
+    _row("priority", "NICE", "", "NICE"),
+    _row("priority", "TRES", "", "TRES"),
+    _inert("priority", "", "ACCOUNT CLUSTER QOSNAME SLUID USER"),
+)
+
+FIELDS = (*JOBS, *NODES, *PARTITIONS, *RESERVATIONS, *LICENCES, *SHARES, *PRIORITIES)
 
 
 @cache

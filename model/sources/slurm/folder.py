@@ -32,16 +32,22 @@ from .seen import (
     SlurmState,
     SlurmSwitch,
 )
+from .shares import (
+    NORMALISED,
+    PRIORITY_HEAD,
+    SHARE_HEAD,
+    check_accounts,
+    priorities_of_text,
+    priority_of,
+    share_of,
+    shares_of_json,
+    shares_of_text,
+)
 from .topology import SWITCHES, switches_of
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
 _LIMIT_TABLE = re.compile(r"^(?:Cluster\|)?[^\n]*\b(?:GrpTRES|MaxTRES|GrpJobs)\b", re.MULTILINE)
-#: Tables that are not read, since squeue has the priorities of which they are the parts.
-_PARTS_OF_PRIORITY = {
-    "sprio": re.compile(r"^\s*JOBID\b.*\bPRIORITY\b.*\b(?:AGE|JOBSIZE|FAIRSHARE)\b", re.MULTILINE),
-    "sshare": re.compile(r"^\s*Account\b.*\bRawShares\b", re.MULTILINE),
-}
 _DIAGNOSIS = re.compile(r"sdiag output at (.*?) \((\d{9,11})\)")
 _CONFIGURED = re.compile(r"Configuration data as of (\S+)")
 _STAMP_OF_DIAGNOSIS = "%a %b %d %H:%M:%S %Y"
@@ -53,10 +59,12 @@ _FAILED = re.compile(
 #: Settings that are read as numbers.
 _SIZES = ("defmempernode", "defmempercpu")
 _COUNTS = (
-    "maxarraysize", "priorityweightage", "priorityweightjobsize", "priorityweightpartition"
+    "maxarraysize", "priorityweightage", "priorityweightjobsize", "priorityweightpartition",
+    "priorityweightfairshare", "priorityweightqos", "priorityweightassoc",
+    "fairsharedampeningfactor",
 )  # fmt: skip
 _SECONDS = ("killwait", "overtimelimit")
-_TIMES = ("prioritymaxage", "prioritycalcperiod")
+_TIMES = ("prioritymaxage", "prioritycalcperiod", "prioritydecayhalflife")
 _NO_JOBS = re.compile(r"^No jobs in the system", re.MULTILINE)
 #: Answers of commands whose subject the cluster does not have, with an error's prefix at times.
 _NOTHING_THERE = re.compile(
@@ -73,7 +81,9 @@ _CLOCKED: Mapping[str, Callable[[SlurmRecord, tzinfo | None], Any]] = {
     "job": job_of,
     "reservation": reservation_of,
 }
-_TIMELESS: Mapping[str, Callable[[SlurmRecord], Any]] = {"node": node_of, "partition": partition_of}
+_TIMELESS: Mapping[str, Callable[[SlurmRecord], Any]] = {
+    "node": node_of, "partition": partition_of, "share": share_of, "priority": priority_of,
+}  # fmt: skip
 
 
 def read_folder(folder: Path) -> SlurmState:
@@ -100,6 +110,10 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
             problems += error.problems
     for kind, listed in records.items():
         _interpret(kind, listed, zone, seen, problems)
+    try:
+        check_accounts(seen.shares)
+    except InputError as error:
+        problems += error.problems
     if problems:
         raise InputError(problems)
     if not (records or seen.settings):
@@ -158,7 +172,10 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
     content = text.content
     if text.is_json:
         document = json_of(text)
-        found = list(records_of_json(document, text.source))
+        found = [
+            *records_of_json(document, text.source),
+            *shares_of_json(document, text.source),
+        ]
         if found:
             seen.version = version_of(document) or seen.version
             _stamp(document, seen)
@@ -180,9 +197,14 @@ def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmReco
         return
     elif _RECORDS.search(content):
         found = list(records_of_text(text))
+    elif SHARE_HEAD.search(content[:4096]):
+        found = list(shares_of_text(text))
+    elif PRIORITY_HEAD.search(content[:4096]) and NORMALISED.search(content):
+        seen.passed_over.append("sprio -n")
+        return
+    elif PRIORITY_HEAD.search(content[:4096]):
+        found = list(priorities_of_text(text))
     else:
-        parts = _PARTS_OF_PRIORITY.items()
-        seen.passed_over += [name for name, table in parts if table.search(content[:4096])]
         _check_printed(text)
         return
     by_kind: dict[RecordKind, list[SlurmRecord]] = {}
@@ -229,8 +251,10 @@ def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRe
     """
     if kind == "partition":
         return listed[0].is_text and not before[0].is_text
-    if kind == "job" and listed[0].is_text == before[0].is_text:
-        return len(listed) > len(before)
+    if kind in ("job", "share") and listed[0].is_text == before[0].is_text:
+        return len(listed) > len(before) or (
+            kind == "share" and len(listed[0].fields) > len(before[0].fields)
+        )
     return False
 
 
@@ -299,6 +323,10 @@ def _interpret(
             seen.nodes.append(made)
         elif kind == "partition":
             seen.partitions.append(made)
+        elif kind == "share":
+            seen.shares.append(made)
+        elif kind == "priority":
+            seen.priorities.append(made)
         else:
             seen.reservations.append(made)
 

@@ -62,7 +62,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         allocation,
         memory,
         _held_gres(record),
-        bool(values.whole(get("het job"))),
+        str(values.whole(get("het job")) or ""),
         tuple(record.named()),
         record.where,
     )
@@ -285,6 +285,7 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         tuple(named),
         values.text(get("preemption")),
         values.whole(get("job factor")) or 0,
+        values.tres_weights(get("billing weights")),
     )
 
 

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 
 from ...job import HostRequest
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
-from .site import SlurmSite, feature_name, gres_resource, is_gpu, licence_name, some
+from .site import (
+    FEATURE,
+    SlurmSite,
+    constraint_names,
+    feature_name,
+    gres_resource,
+    is_gpu,
+    licence_name,
+    some,
+)
 
 
 @dataclass(slots=True)
@@ -56,6 +65,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _nodes(job, facts, found)
     _sharing(job, facts, found)
     _switches(job.places, facts, found)
+    _split_tasks(job.size, facts, found)
     found.omitted += [f"{what} ({value})" for what, value in job.named]
     if job.places.preferred:
         found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
@@ -106,6 +116,19 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         if size.max_nodes != nodes:
             more = "more" if size.max_nodes is None else f"up to {size.max_nodes}"
             found.omitted.append(f"it can start on {more} nodes: planned on {nodes}")
+
+
+def _split_tasks(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
+    """Name the jobs whose tasks a version of Slurm does not keep whole; it does with memory by
+    CPU.
+    """
+    by_cpu = any(use.startswith("mem=") and use.endswith("/task") for use in found.uses)
+    is_one_unit = size.cpus_per_task <= facts.unit
+    if facts.splits_tasks and found.span.startswith("block=") and not (by_cpu or is_one_unit):
+        found.omitted.append(
+            f"whole tasks of {size.cpus_per_task} CPUs: Slurm {facts.splits_tasks} also starts it "
+            "with fewer for some tasks"
+        )
 
 
 def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
@@ -166,8 +189,9 @@ def _gres(size: SlurmJobSize, found: Requested) -> None:
             found.uses.append(f"{gres_resource(name)}={count}/host")
 
 
-#: A name of a feature in -C, with a count.
-_FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
+def unknown_features(text: str, facts: SlurmSite) -> list[str]:
+    """Return the features of a constraint that no node has."""
+    return [name for name in constraint_names(text) if feature_name(name) not in facts.features]
 
 
 def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
@@ -183,12 +207,9 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
     bare = bare.replace("[", "(").replace("]", ")")
     if counted:
         bare = bare.replace("&", "|")
-    unknown = [n for n in _FEATURE.findall(bare) if feature_name(n) not in facts.features]
-    if unknown:  # no node has it: nothing would start
+    if unknown := unknown_features(text, facts):
         found.omitted.append(f"-C {text}: no node has {some(unknown)}")
-        found.selects.append("0")
-        return
-    selected = _FEATURE.sub(lambda word: feature_name(word[0]), bare)
+    selected = FEATURE.sub(lambda word: feature_name(word[0]), bare)
     selected = selected.replace(",", "&").replace("&", " && ").replace("|", " || ")
     found.selects.append(f"({selected})" if "||" in selected else selected)
 

@@ -43,6 +43,12 @@ class SlurmReservations:
             return f"they run inside reservation {name}, whose nodes are in maintenance"
         return ""
 
+    def can_start_elsewhere(self, name: str) -> bool:
+        """Whether a job that is omitted for its reservation can still start."""
+        item = self.seen.get(name)
+        never = item is not None and (item.end <= self.zero or name not in self.made)
+        return bool(self.why_left(name)) and not never
+
     def notes_on(self, job: SlurmJob) -> Iterator[str]:
         """Yield the rules that are not modelled for a job planned inside its reservation."""
         own = self.made.get(job.places.reservation)

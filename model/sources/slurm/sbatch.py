@@ -14,13 +14,15 @@ from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
 from ...job import ArraySpec, Job, parse_spec, too_large
 from ...omissions import ASSUMED
-from ...slurm_partitions import SEVERAL
-from ...slurm_words import refusal_text
+from ...slurm_partitions import SEVERAL, partitions_of
+from ...slurm_priority import PriorityRequest, SizeAndPartition
+from ...slurm_words import lowest_priority, refusal_text
 from .. import slurm_values as values
 from .conditions import NeverSatisfied, condition_of
-from .requests import requested_of
+from .priorities import fairshare_part, size_and_partition
+from .requests import licence_counts, requested_of, unknown_features
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
-from .site import site_of, size_and_partition
+from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
 
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
@@ -58,16 +60,16 @@ _QUIET = _names(
 #: Options that no method takes into account.
 _NAMED = _names(
     "bb bbf cluster-constraint clusters contiguous core-spec cores-per-socket cpus-per-gpu "
-    "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core "
+    "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nodefile ntasks-per-core "
     "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job "
     "thread-spec tmp tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
     "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus-per-node "
-    "gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes ntasks ntasks-per-node "
-    "oversubscribe partition prefer priority qos reservation switches threads-per-core time "
-    "time-min"
+    "gpus-per-task gres hint hold licenses mem mem-per-cpu nice nodelist nodes ntasks "
+    "ntasks-per-node oversubscribe partition prefer priority qos reservation switches "
+    "threads-per-core time time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
 _IN_TIME = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
@@ -87,6 +89,8 @@ class SbatchLine:
     problems: list[Problem] = field(default_factory=list)
     #: The script that it names, "" if it names none.
     script: str = ""
+    #: Whether these are the options of the first component of a heterogeneous job.
+    is_het: bool = False
 
     def complain(self, option: str, message: str) -> None:
         """Add a problem with an option."""
@@ -142,7 +146,8 @@ def sbatch_submission(
         texts = [refusal_text(instance, problem.message) for problem in error.problems]
         texts = texts if user else [with_unnamed_user(text) for text in texts]
         raise InputError(Problem(text, path="sbatch line") for text in texts) from None
-    quiet = tuple(f"--{name}" for name in found.given if name in _QUIET)
+    counted = ("account",) if instance.associations else ()
+    quiet = tuple(f"--{name}" for name in found.given if name in _QUIET and name not in counted)
     return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
 
 
@@ -154,6 +159,9 @@ def _line_of(line: str) -> SbatchLine:
         raise InputError([Problem(f"cannot be read: {error}", path="sbatch line")]) from None
     command = words[0] if words and words[0] in COMMANDS else ""
     rest = _read_words(found, words[1:] if command else words, 0)
+    while rest[:1] == [":"]:  # options of another component
+        found.is_het = True
+        rest = _read_words(SbatchLine(), rest[1:], 0)
     if command in ("", "sbatch"):  # srun and salloc run a command and read no script
         found.script = rest[0] if rest else ""
     return found
@@ -171,6 +179,9 @@ def _read_script(found: SbatchLine, text: str) -> None:
             except ValueError as error:
                 found.problems.append(Problem(f"cannot be read: {error}", line=number))
                 continue
+            if words[:1] in (["hetjob"], ["packjob"]):  # the next lines are of another component
+                found.is_het = True
+                return
             _read_words(found, words, number)
         elif line.strip() and not line.lstrip().startswith("#"):
             return
@@ -326,19 +337,22 @@ def _job_of(
         min_limit=_read(found, "time-min", values.clock_seconds),
         dependency=given.get("dependency", ""), size=size, places=_places(found), named=named,
     )  # fmt: skip
+    _check_names(instance, seen, site, found)
     requested = requested_of(seen, site)
     omitted = list(requested.omitted)
     condition = _condition(instance, seen, omitted, found)
     deadline = _read(found, "deadline", lambda text: _instant(instance, text))
     reservation, closes = _reservation(instance, found, omitted)
     array = _read(found, "array", lambda text: _tasks(instance, text))
+    if found.is_het:
+        omitted.append(
+            "the other components of the heterogeneous job: its first component is planned alone"
+        )
     if "hold" in given:
         omitted.append("--hold: it starts once it is released")
     if "qos" in given and any(limit.name.startswith("qos_") for limit in instance.limits):
         omitted.append(f"limits of --qos {given['qos']}")
-    account = given.get("account", "default")
-    default, note = _priority_of(instance, size, partitions[0])
-    notes = [] if "priority" in given else [note]
+    account = given.get("account") or _default_account(instance, user)
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
         queue=_queue_of(instance, partitions, omitted), res_req=requested.res_req,
@@ -348,22 +362,89 @@ def _job_of(
         begin=begin if begin is not None and begin > now else None,
         deadline=min((at for at in (deadline, closes) if at is not None), default=None),
         reservation=reservation,
-        priority=_read(found, "priority", int, default),
         project=f"{account}/{given['qos']}" if "qos" in given else account,
         hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
-        name=given.get("job-name", ""), dependency=condition, unheeded=tuple(omitted),
+        name=given.get("job-name", ""), dependency=condition,
     )  # fmt: skip
-    return job, array, notes
+    default, note = _priority_of(instance, found, size, job)
+    if "nice" in given and ("priority" in given or default == instance.params.default_priority):
+        omitted.append(f"--nice ({given['nice'] or 100})")
+    job = replace(
+        job,
+        priority=_read(found, "priority", int, default),
+        has_fixed_priority="priority" in given and instance.params.grows_priorities,
+        unheeded=tuple(omitted),
+    )
+    return job, array, [] if "priority" in given else [note]
 
 
-def _priority_of(instance: Instance, size: SlurmJobSize, partition: str) -> tuple[int, str]:
+def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: SbatchLine) -> None:
+    """Complain of nodes, features and licences that the cluster does not have, as sbatch does."""
+    places = seen.places
+    for option, names in (("nodelist", places.required), ("exclude", places.excluded)):
+        for name in names:
+            if name not in site.nodes:
+                found.complain(option, f"unknown node {name!r}{nearest(name, site.nodes)}")
+    if unknown := unknown_features(places.features, site):
+        found.complain("constraint", f"no node has the feature {unknown[0]!r}")
+    size, known = seen.size, {item.name for item in instance.cluster.resources}
+    for name in (*size.gres_per_node, *size.gres_per_job, *size.gres_per_task):
+        if not is_gpu(name) and gres_resource(name) not in known:
+            found.complain("gres", f"no node has the generic resource {name!r}")
+    licences = {item.name for item in instance.cluster.shared}
+    for name, _ in licence_counts(places.licences):
+        if licence_name(name) not in licences:
+            found.complain("licenses", f"unknown licence {name!r}")
+
+
+def _default_account(instance: Instance, user: str) -> str:
+    """Return the account of a user who has one association, "default" if that is not known."""
+    accounts = {item.account for item in instance.associations if user and item.user == user}
+    return accounts.pop() if len(accounts) == 1 else "default"
+
+
+def _priority_of(
+    instance: Instance, found: SbatchLine, size: SlurmJobSize, job: Job
+) -> tuple[int, str]:
     """Return the priority of a job that asks for none, and a note on it."""
     parts = size_and_partition(instance)
-    if parts is None:
-        lowest = "it has the lowest priority of its partition: give --priority for another"
-        return instance.params.default_priority, f"{ASSUMED}{lowest}"
-    priority = parts.priority(size.nodes, size.cpus, partition)
-    return priority, f"{ASSUMED}it has priority {priority}, of its size and partition"
+    request = None if parts is None else _requested(instance, parts, found, size, job)
+    shares = None if request is None else fairshare_part(instance, job)
+    if parts is None or request is None or shares is None:
+        return instance.params.default_priority, lowest_priority("--priority")
+    priority = parts.priority_of(request, shares)
+    names = ["size", "partition"]
+    names += [f"QOS {request.qos}"] if parts.qos_weight else []
+    names += ["TRES"] if parts.tres_weights else []
+    names += ["nice value"] if request.nice else []
+    names += ["fairshare"] if instance.associations else []
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return priority, f"{ASSUMED}it has priority {priority}, of its {listed}"
+
+
+def _requested(
+    instance: Instance, parts: SizeAndPartition, found: SbatchLine, size: SlurmJobSize, job: Job
+) -> PriorityRequest | None:
+    """Return what the priority measures, None if something that counts is not known."""
+    partition = partitions_of(instance, job.queue)[0]
+    memory = (size.memory_per_node or 0.0) * size.nodes
+    memory = memory or (size.memory_per_cpu or 0.0) * size.cpus
+    qos = found.given.get("qos", "normal")
+    if (parts.qos_weight and qos not in parts.qos) or ("mem" in parts.tres_weights and not memory):
+        return None
+    queues = [queue for queue in instance.queues if queue.name == partition]
+    limit = job.run_limit or (queues[0].run_limit if queues else None)
+    return PriorityRequest(
+        size.nodes, size.cpus, partition, memory, None if limit is None else limit // 60, qos,
+        _read(found, "nice", _nice, 0),
+    )  # fmt: skip
+
+
+def _nice(text: str) -> int:
+    """Return a nice value, 100 if none is written."""
+    if text and not re.fullmatch(r"-?\d{1,10}", text.strip()):
+        raise ValueError(f"must be a whole number, not {text!r}")
+    return int(text) if text else 100
 
 
 def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:

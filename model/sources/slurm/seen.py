@@ -123,8 +123,8 @@ class SlurmJob:
     memory: Mapping[str, float] = field(default_factory=dict)
     #: Generic resources of a running job: number by name.
     gres_held: Mapping[str, int] = field(default_factory=dict)
-    #: Whether the job is a component of a heterogeneous job.
-    het: bool = False
+    #: Heterogeneous job of which the job is a component, by its id, "" if it is none.
+    het: str = ""
     #: (fact, value) of what no method takes into account.
     named: tuple[tuple[str, str], ...] = ()
     #: Input and record, as messages name them.
@@ -206,6 +206,8 @@ class SlurmPartition:
     preempt_mode: str = ""
     #: Factor of the partition's part of priorities (PriorityJobFactor).
     job_factor: int = 1
+    #: Weights by which usage is billed, by TRES: mem per MB; {} if CPUs count (TRESBillingWeights).
+    billing: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +262,56 @@ class SlurmLimit:
     values: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class SlurmShare:
+    """One row of sshare: an account, or a user of an account."""
+
+    #: Name of the account.
+    account: str
+    #: Name of the user, "" if the row is the account's own.
+    user: str = ""
+    #: Name of the parent account, "" if none or if the row is a user's.
+    parent: str = ""
+    #: Partition of the association, "" if it counts for all.
+    partition: str = ""
+    #: RawShares, None if they are the parent's.
+    shares: int | None = None
+    #: RawUsage: billed TRES times seconds.
+    usage: float = 0.0
+    #: NormShares, None if not printed.
+    norm_shares: float | None = None
+    #: EffectvUsage, None if not printed.
+    effective_usage: float | None = None
+    #: FairShare, None if not printed.
+    factor: float | None = None
+    #: LevelFS, None if not printed.
+    level: float | None = None
+    #: GrpTRESMins, "" without a limit.
+    minutes: str = ""
+    #: Input and row, as messages name them.
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmPriority:
+    """One row of sprio: the parts of the priority of a job in a partition."""
+
+    #: Job id; of an array that of its record.
+    job: str
+    #: Name of the partition, "" if not printed.
+    partition: str = ""
+    #: PRIORITY, None if not printed.
+    priority: int | None = None
+    #: Weighted parts by column: SITE, AGE, ASSOC, FAIRSHARE, JOBSIZE, PARTITION, QOS.
+    parts: Mapping[str, int] = field(default_factory=dict)
+    #: NICE, which is subtracted.
+    nice: int = 0
+    #: Sum of the parts of TRES, None if the list is truncated.
+    tres: int | None = 0
+    #: Input and row, as messages name them.
+    where: str = ""
+
+
 @dataclass(slots=True)
 class SlurmState:
     """Everything that was read."""
@@ -278,7 +330,11 @@ class SlurmState:
     limits: list[SlurmLimit] = field(default_factory=list)
     #: Switches of the network topology.
     switches: list[SlurmSwitch] = field(default_factory=list)
-    #: Programs whose output is there and not read.
+    #: Rows of sshare.
+    shares: list[SlurmShare] = field(default_factory=list)
+    #: Rows of sprio.
+    priorities: list[SlurmPriority] = field(default_factory=list)
+    #: Programs whose output is there in a form that is not read.
     passed_over: list[str] = field(default_factory=list)
     #: Settings from ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)

@@ -19,6 +19,9 @@ from .seen import SlurmJob, SlurmPartition, SlurmState
 
 #: Omission for jobs behind one that waits in several partitions.
 BEHIND = "that jobs ahead of it in several partitions can start in another than their first"
+#: Omissions for jobs behind a component of a heterogeneous job, and behind an omitted job.
+BEHIND_HET = "that components of heterogeneous jobs ahead of it start together"
+BEHIND_LEFT = "the nodes of jobs ahead of it inside reservations that are not planned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,40 +131,53 @@ def omitted_of(group: PartitionGroup, job: SlurmJob) -> Iterator[str]:
         yield f"its time limit, which the partition gives ({','.join(group.names)})"
 
 
-def behind_others(
-    seen: SlurmState,
-    groups: PartitionGroups,
-    waiting: Iterable[SlurmJob],
-    pending: Iterable[Job],
-) -> Iterator[str]:
-    """Yield the pending jobs that follow a job in unlike partitions and may use its nodes.
+@dataclass(frozen=True, slots=True)
+class JobAhead:
+    """A pending job that may take nodes at another time or place than planned."""
 
-    waiting: records of the jobs that are pending. Jobs of equal rank may be behind.
+    job: SlurmJob
+    #: Its priority in the instance.
+    priority: int
+    #: Its partitions.
+    partitions: tuple[str, ...]
+
+    @property
+    def whole(self) -> str:
+        """Return the id of the heterogeneous job, of the array or of the job itself."""
+        return self.job.het or self.job.id
+
+
+def behind_others(
+    groups: PartitionGroups,
+    others: Iterable[JobAhead],
+    pending: Iterable[Job],
+    het: Mapping[str, str],
+) -> Iterator[str]:
+    """Yield the pending jobs that follow one of these and may use its nodes.
+
+    Jobs of equal rank may be behind. het: heterogeneous job of each component.
     """
-    jobs = list(pending)
-    priority = {job.id: job.priority or 0 for job in jobs}
-    arrays = {job.array_id: job.priority or 0 for job in jobs if job.array_id}
-    tiers = {item.name: item.tier for item in seen.partitions}
-    nodes = groups.nodes
+    tiers = {name: item.tier for name, item in groups.partitions.items()}
+
+    def rank_of(names: Iterable[str], priority: int) -> tuple[int, int]:
+        return max((tiers.get(name, 1) for name in names), default=1), priority
+
     ahead: dict[tuple[str, ...], tuple[tuple[int, int], set[str]]] = {}
-    for item in waiting:
-        own_priority = priority.get(item.full_id, arrays.get(item.id))
-        group = groups.of(item)
-        if group is None or group.alike or own_priority is None:  # None: an omitted job
-            continue
-        rank = (max(tiers.get(name, 1) for name in group.names), own_priority)
-        known = ahead.get(group.names)
-        ids = {item.full_id, item.id} | (set() if known is None else known[1])
-        ahead[group.names] = (rank if known is None else max(rank, known[0]), ids)
-    for job in jobs:
+    for item in others:
+        rank = rank_of(item.partitions, item.priority)
+        known = ahead.get(item.partitions)
+        ids = {item.whole} | (set() if known is None else known[1])
+        ahead[item.partitions] = (rank if known is None else max(rank, known[0]), ids)
+    nodes = groups.nodes
+    for job in pending:
         if job.reservation:  # nodes of a reservation are not shared
             continue
         names = job.queue.split(SEVERAL)
         own = set().union(*(nodes.get(name, set()) for name in names))
-        rank = (max(tiers.get(name, 1) for name in names), job.priority or 0)
-        for others, (first, ids) in ahead.items():
-            alone = ids <= {job.id, job.array_id or job.id}
-            shared = any(own & nodes.get(name, set()) for name in others)
+        rank = rank_of(names, job.priority or 0)
+        for partitions, (first, ids) in ahead.items():
+            alone = ids <= {het.get(job.id) or job.array_id or job.id}
+            shared = any(own & nodes.get(name, set()) for name in partitions)
             if not alone and rank <= first and shared:
                 yield job.id
                 break

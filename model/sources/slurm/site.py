@@ -12,14 +12,17 @@ from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
-from ...slurm_age import CALC_PERIOD, MAX_AGE, AgeFactor
-from ...slurm_priority import SizeAndPartition
+from ...slurm_version import splits_tasks, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
+from .priorities import priority_text
 from .seen import SlurmNode, SlurmPartition, SlurmState
+from .select_words import words_of
 from .several_partitions import PartitionGroups
 from .topology import LEAF, units_of
 
+#: A name in an expression of --constraint.
+FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
 _DOWN = frozenset(
     {"down", "error", "unknown", "future", "fail", "invalid_reg", "not_responding", "no_respond",
@@ -63,6 +66,8 @@ class SlurmSite:
     memory_per_cpu: float | None = None
     #: Type of the compute units that are leaf switches, "" if there are none.
     leaf: str = ""
+    #: Version of Slurm if it counts CPUs of a node that are no whole task, else "".
+    splits_tasks: str = ""
 
     def rounded(self, cpus: int) -> int:
         """Return the CPUs of one node that are allocated for a requested number."""
@@ -108,12 +113,22 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         _finite(settings.get("defmempernode")),
         _finite(settings.get("defmempercpu")),
         leaf=LEAF if seen.switches else "",
+        splits_tasks=_splitting(seen.version),
     )
+
+
+def _splitting(version: str) -> str:
+    return version if splits_tasks(version_number(version)) else ""
 
 
 def _finite(text: str | None) -> float | None:
     found = values.megabytes(text) if text else None
     return None if found is None or math.isinf(found) or not found else found
+
+
+def constraint_names(text: str) -> list[str]:
+    """Return the features in an expression of --constraint, without counts."""
+    return list(dict.fromkeys(FEATURE.findall(re.sub(r"\*\d+", "", text))))
 
 
 def feature_name(name: str) -> str:
@@ -136,7 +151,9 @@ def cluster_of(
     others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
     hosts = tuple(_host(node, facts, weighted=weights, notes=notes) for node in seen.nodes)
-    definitions = [ResourceDefinition(name, "boolean") for name in sorted(facts.features)]
+    requested = (constraint_names(job.places.features) for job in seen.jobs)
+    features = facts.features.union(*(map(feature_name, names) for names in requested))
+    definitions = [ResourceDefinition(name, "boolean") for name in sorted(features)]
     definitions += [ResourceDefinition(name) for name in others]
     if weights:
         definitions.append(
@@ -314,7 +331,7 @@ def _memory_words(prefix: str, per_node: float | None, per_cpu: float | None) ->
 
 def site_of(instance: Instance) -> SlurmSite:
     """Return the facts of an instance that was made from Slurm's output."""
-    words = _words_of(instance)
+    words = words_of(instance)
     own = words.get("", {})
     hosts = instance.cluster.hosts
     threads = max((host.slots // (host.cores or host.slots or 1) for host in hosts), default=1)
@@ -331,17 +348,8 @@ def site_of(instance: Instance) -> SlurmSite:
         _finite(own.get("DefMemPerNode")),
         _finite(own.get("DefMemPerCPU")),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",
+        splits_tasks=_splitting(instance.params.scheduler_version),
     )  # fmt: skip
-
-
-def _words_of(instance: Instance) -> dict[str, dict[str, str]]:
-    """Return the words of ``select_parameters`` by partition; the key of the cluster is empty."""
-    words: dict[str, dict[str, str]] = {}
-    for word in filter(None, instance.params.select_parameters.split(",")):
-        where, colon, rest = word.partition(":")
-        name, _, value = (rest if colon else word).partition("=")
-        words.setdefault(where if colon else "", {})[name] = value
-    return words
 
 
 def _node_of_host(host: Host) -> SlurmNode:
@@ -370,84 +378,12 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         scheduler_version=seen.version,
         select_parameters=select_text(facts)
         + _topology(settings.get("topologyplugin", ""))
-        + _age(settings)
-        + _priority(settings, seen.partitions),
+        + priority_text(seen),
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=_parameter(parameters, "bf_interval", 30),
         time_reserve_numjobs=_parameter(parameters, "bf_max_job_test", 500),
         max_job_array_size=values.whole(settings.get("maxarraysize")) or DEFAULT_LARGEST,
     )
-
-
-#: Weights of parts of priorities that a request does not decide, and what leaves them out.
-_OTHER_WEIGHTS = ("priorityweightqos", "priorityweightassoc", "priorityweighttres")
-_ACCOUNTED = "priorityweightfairshare"
-
-
-def _priority(settings: Mapping[str, str], partitions: Sequence[SlurmPartition]) -> str:
-    """Return the words for the parts of size and partition, "" if there are others."""
-
-    def is_set(name: str) -> bool:
-        text = settings.get(name, "")
-        return not values.blank(text) and text.strip() != "0"
-
-    if not settings.get("prioritytype", "").lower().endswith("/multifactor"):
-        return ""
-    others = [*_OTHER_WEIGHTS, "priorityflags", "prioritysitefactorplugin"]
-    if _is_accounted(settings):
-        others.append(_ACCOUNTED)
-    if any(map(is_set, others)):
-        return ""
-    words = [f"{name}={values.whole(settings.get(name.lower())) or 0}" for name in _OWN_WEIGHTS]
-    small = settings.get("priorityfavorsmall", "").lower() in ("yes", "1", "true")
-    words += ["PriorityFavorSmall=1"] if small else []
-    words += [f"{item.name}:PriorityJobFactor={item.job_factor}" for item in partitions]
-    return "," + ",".join(words)
-
-
-_OWN_WEIGHTS = ("PriorityWeightJobSize", "PriorityWeightPartition")
-
-
-def size_and_partition(instance: Instance) -> SizeAndPartition | None:
-    """Return the parts of size and partition, None if priorities have other parts or none."""
-    words = _words_of(instance)
-    own = words.get("", {})
-    if any(name not in own for name in _OWN_WEIGHTS):
-        return None
-    hosts = instance.cluster.hosts
-    factors = {
-        name: int(given["PriorityJobFactor"])
-        for name, given in words.items()
-        if "PriorityJobFactor" in given
-    }
-    return SizeAndPartition(
-        int(own["PriorityWeightJobSize"]),
-        int(own["PriorityWeightPartition"]),
-        factors,
-        len(hosts),
-        sum(host.slots for host in hosts),
-        "PriorityFavorSmall" in own,
-    )
-
-
-def _is_accounted(settings: Mapping[str, str]) -> bool:
-    """Return whether there is the accounting without which age and fairshare do not count."""
-    stored = settings.get("accountingstoragetype", "").lower()
-    return not values.blank(stored) and not stored.endswith("/none")
-
-
-def _age(settings: Mapping[str, str]) -> str:
-    """Return the words for the age part of priorities, "" if age does not count.
-
-    It needs the accounting of slurmdbd.
-    """
-    multifactor = settings.get("prioritytype", "").lower().endswith("/multifactor")
-    weight = values.whole(settings.get("priorityweightage")) or 0
-    if not (multifactor and weight and _is_accounted(settings)):
-        return ""
-    times = [settings.get(name, "") for name in ("prioritymaxage", "prioritycalcperiod")]
-    known = [values.clock_seconds(text) if text else 0 for text in times]
-    return "," + AgeFactor(weight, known[0] or MAX_AGE, known[1] or CALC_PERIOD).text()
 
 
 def _topology(plugin: str) -> str:

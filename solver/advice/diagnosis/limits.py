@@ -181,6 +181,7 @@ def _scope_text(limit: Limit) -> str:
         ("host", limit.hosts),
         ("project", limit.projects),
         ("application", limit.apps),
+        ("licence project", limit.lic_projects),
     ):
         if scope is not None:
             each = f"each {noun} of" if scope.each else f"{noun}"

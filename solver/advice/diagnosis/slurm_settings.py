@@ -10,11 +10,15 @@ from functools import partial
 from ....model.configuration import Limit
 from ....model.duration import expected_duration, expected_finish
 from ....model.instance import Instance
-from ....model.slurm_words import change_text, family_text, job_id, update_command
+from ....model.slurm_words import (
+    PARTITION_KEYS,
+    change_text,
+    family_text,
+    job_id,
+    update_command,
+)
 from .probes import Probe, SettingChange, joined, present_value
 
-#: Settings of a queue, as those of a partition in slurm.conf.
-_PARTITION = {"PRIORITY": "PriorityTier", "HOSTS": "Nodes", "HJOB_LIMIT": "MaxCPUsPerNode"}
 #: What a limit counts, by the end of its name: its TRES and its jobs in sacctmgr.
 _LIMITS = {
     "group": ("GrpTRES", "GrpJobs"),
@@ -110,11 +114,11 @@ def _of_partition(
     if key == "UJOB_LIMIT":
         setting = f"MaxTRESPerUser=cpu={value}"
         return replace(change, where=f"the QOS of partition {name}", setting=setting)
-    if key not in _PARTITION:
+    if key not in PARTITION_KEYS:
         return None
     _, _, present = present_value(instance, change).partition(" = ")
-    now = f"{_PARTITION[key]}={present}" if present.isdigit() else ""
-    return _line(change, where, f"{_PARTITION[key]}={value.replace('all', 'ALL')}", now)
+    now = f"{PARTITION_KEYS[key]}={present}" if present.isdigit() else ""
+    return _line(change, where, f"{PARTITION_KEYS[key]}={value.replace('all', 'ALL')}", now)
 
 
 def _without_end(instance: Instance, queue: str) -> Iterator[str]:

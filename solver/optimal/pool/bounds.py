@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..backends import PRIMAL_SIMPLEX, new_program, solve
-from .problem import Bools, Floats, Group, Ints, PoolProblem
+from .problem import Floats, Group, Ints, PoolProblem
 
 FINE = 10_000
 ROUNDS = 40
@@ -385,6 +385,8 @@ class PoolBound:
     least: list[int]
     #: Cost of each candidate start above the minimum.
     excess: list[Ints]
+    #: Work of the linear programs that led to the prices, in simplex steps times rows.
+    work: int = 0
 
     @property
     def value(self) -> int:
@@ -392,42 +394,36 @@ class PoolBound:
         return -((-self.floor) // self.prices.scale)
 
 
-@dataclass(frozen=True)
-class Barrier:
-    """A window of starts from ``first`` to ``last``: jobs that run through all of this window have
-    at most ``room`` processors.
-    """
+class CaseLoad(Protocol):
+    """What starts load a row with that holds for some plans only."""
 
-    job: int
-    first: int
-    last: int
-    room: int
+    def of(self, group: Group, starts: Ints) -> Ints:
+        """Return the load of one job of the group, for each start."""
 
-    def passed(self, group: Group, starts: Ints) -> Bools:
-        """Return, for each start of a job of the group, whether the job runs through the whole
-        window (always False for the large job of the window).
-        """
-        if self.job in group.members:
-            return np.zeros(len(starts), dtype=bool)
-        return (starts <= self.first) & (starts + group.duration > self.last)
+
+@dataclass(frozen=True, slots=True)
+class Toll:
+    """An integer price, at least 0, of a load that is at most ``limit``."""
+
+    load: CaseLoad
+    price: int
+    limit: int
 
 
 def certify(
     problem: PoolProblem,
     prices: Duals,
     candidates: list[Ints],
-    tolls: Sequence[tuple[Barrier, int]] = (),
+    tolls: Sequence[Toll] = (),
 ) -> PoolBound:
-    """Return the exact bound of the prices over the candidate starts; ``tolls``: prices of a
-    processor through a barrier.
-    """
-    floor = -prices.worth - sum(toll * barrier.room for barrier, toll in tolls)
+    """Return the exact bound of the prices and tolls over the candidate starts."""
+    floor = -prices.worth - sum(toll.price * toll.limit for toll in tolls)
     least, excess = [], []
     for group, starts in zip(problem.groups, candidates, strict=True):
         window = prices.window(group.size, group.duration, starts)
         total = prices.scale * cost(group, starts) + window
-        for barrier, toll in tolls:
-            total += toll * group.size * barrier.passed(group, starts)
+        for toll in tolls:
+            total += toll.price * toll.load.of(group, starts)
         least.append(int(total.min()))
         floor += group.count * least[-1]
         excess.append(total - least[-1])
@@ -459,9 +455,11 @@ class Relaxation:
         domains: list[Ints] | None,
         ceiling: int,
         scale: int,
-        barriers: Sequence[Barrier] = (),
+        rows: Sequence[tuple[int, int]] = (),
     ) -> None:
-        """Initialise the prices.
+        """Load the program.
+
+        rows: (function, bucket) to begin with, in addition to those of the sizes themselves.
 
         scale: integer prices per unit of cost. failed: whether the LP solver gave up. solved:
         whether there is a solution.
@@ -473,6 +471,7 @@ class Relaxation:
         self._unit = 1.0 if ceiling <= LARGEST_COST else ceiling / LARGEST_COST
         self._ceiling = ceiling
         self.failed = self.solved = False
+        self._work = 0
         self.groups = market.problem.groups
         self._grid = market.grid
         self._lengths = np.diff(market.grid).astype(float)
@@ -483,7 +482,8 @@ class Relaxation:
         ]
         self._starts = [self._first_starts(index) for index in range(len(self.groups))]
         whole = market.add(market.sizes.copy())
-        self._rows = [(whole, bucket) for bucket in range(market.buckets)]
+        always = [(whole, bucket) for bucket in range(market.buckets)]
+        self._rows = list(dict.fromkeys([*always, *rows]))
         self._lp = self._load(ceiling)
         variables = self._lp.variables()
         self._columns: list[list[Any]] = []
@@ -493,12 +493,6 @@ class Relaxation:
         constraints = self._lp.constraints()
         self._placed = constraints[: len(self.groups)]
         self._caps = constraints[len(self.groups) :]
-        self._barriers = [
-            (barrier, self._lp.Constraint(-self._lp.infinity(), float(barrier.room)))
-            for barrier in barriers
-        ]
-        for index, starts in enumerate(self._starts):
-            self._pass(index, starts, self._columns[index])
 
     def _every_start(self, index: int) -> Ints:
         """Return starts that contain a cheapest start under any prices on the grid."""
@@ -601,36 +595,9 @@ class Relaxation:
         for position, bucket, share in zip(*entries, strict=True):
             for cap, weight in by_bucket.get(bucket, ()):
                 cap.SetCoefficient(columns[position], weight * share)
-        self._pass(index, fresh, columns)
         self._starts[index] = np.concatenate((self._starts[index], fresh))
         self._columns[index].extend(columns)
         return len(columns)
-
-    def _pass(self, index: int, starts: Ints, columns: list[Any]) -> None:
-        """Fill in the coefficients of the barrier rows for the columns of a group."""
-        group = self.groups[index]
-        for barrier, row in self._barriers:
-            for position in np.flatnonzero(barrier.passed(group, starts)).tolist():
-                row.SetCoefficient(columns[position], float(group.size))
-
-    def _tolls(self) -> list[tuple[Barrier, int]]:
-        """Return the LP's price of one processor through each barrier, truncated to fit into 64
-        bits.
-        """
-        highest = DEAREST / max(1, len(self._barriers)) / float(self.market.sizes[-1])
-        return [
-            (barrier, int(min(highest, max(0.0, -row.dual_value() * self._unit * self._scale))))
-            for barrier, row in self._barriers
-        ]
-
-    def add_prices(self, rows: Sequence[tuple[Ints, int, int]]) -> None:
-        """Add the rows of functions in all buckets from one instant on the grid to another."""
-        added: set[tuple[int, int]] = set()
-        for function, begin, end in rows:
-            which = self.market.add(function)
-            first, after = np.searchsorted(self._grid, [begin, end]).tolist()
-            added.update((which, bucket) for bucket in range(first, after))
-        self._add_rows(sorted(added - set(self._rows)))
 
     def _add_rows(self, rows: list[tuple[int, int]]) -> None:
         caps: dict[int, list[tuple[int, Any]]] = {}
@@ -664,7 +631,7 @@ class Relaxation:
                     yield certify(self.market.problem, free, self.candidates)
                 return
             prices = Duals.rounded(self.market, self._rows, self._duals(), self._scale)
-            bound = certify(self.market.problem, prices, self.candidates, self._tolls())
+            bound = replace(certify(self.market.problem, prices, self.candidates), work=self._work)
             # The solution is read before the model changes, because the LP interface discards it at
             # the first change.
             beliefs = [placed.dual_value() * self._unit * self._scale for placed in self._placed]
@@ -677,6 +644,7 @@ class Relaxation:
     def _solved(self) -> bool:
         """Solve the LP; if the solver fails, solve once more with smaller costs."""
         self.solved = solve(self._lp, PRIMAL_SIMPLEX)
+        self._work += self._lp.iterations() * self._lp.NumConstraints()
         if self.solved:
             return True
         smaller = self._ceiling / self._unit / MODEST_COST

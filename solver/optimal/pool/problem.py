@@ -135,8 +135,6 @@ class PoolProblem:
       slowdown up to a constant;
     * ``makespan``: the last end (0 without jobs); weights and due play no part.
 
-    Each job of ``apart`` is a group of its own.
-
     Raises ValueError where an array has the wrong form, a job can never run, or the cost of a start
     up to the horizon is far above ``MAX_COST``.
 
@@ -154,7 +152,6 @@ class PoolProblem:
     weights: Ints
     due: Ints
     objective: Objective = "starts"
-    apart: frozenset[int] = frozenset()
 
     @classmethod
     def build(
@@ -262,12 +259,11 @@ class PoolProblem:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Return the groups of identical jobs, in order of the first member of each group."""
-        found: dict[tuple[int, int, int, int, int, int], list[int]] = {}
+        found: dict[tuple[int, int, int, int, int], list[int]] = {}
         rows = np.stack((self.sizes, self.durations, self.earliest, self.weights, self.due), axis=1)
         for job, row in enumerate(rows.tolist()):
-            alone = job if job in self.apart else -1
-            found.setdefault((row[0], row[1], row[2], row[3], row[4], alone), []).append(job)
-        return tuple(Group(*key[:5], tuple(jobs)) for key, jobs in found.items())
+            found.setdefault((row[0], row[1], row[2], row[3], row[4]), []).append(job)
+        return tuple(Group(*key, tuple(jobs)) for key, jobs in found.items())
 
     @cached_property
     def large(self) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from .bounds import Incumbent, Market, PoolBound, posted
 from .chronology import Chronology, Guide, State, plan_of
 from .layers import LayeredSearch
+from .order_tree import branch_on_order
 from .pricing import Fineness, Reach, achievable_starts, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
-from .windows import WindowSearch
 
 FIRST_SLICE = 0.1
 LAST_SLICE = 4.0
@@ -100,6 +101,9 @@ def _solve(
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
+#: Buckets of ever finer grids, and the work of a grid after which no finer one follows.
+GRIDS = (80, 130, 200)
+CHEAP = 400_000
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MAX_INSTANTS = 400_000
 NODES = 3000
@@ -114,8 +118,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     positive.
 
     Prices come first, on ever finer grids, then a search until no better plan can exist: in layers
-    if capacity never falls and jobs are few, by windows of the large jobs if these are many, else
-    and at the end in a tree of forward plans.
+    if capacity never falls and jobs are few, by cases of when large jobs start
+    if these are many, else and at the end in a tree of forward plans.
 
     The generator does one small piece of work per step (mostly under a second), so that other tasks
     can run in between. Better plans found by these tasks make the later steps faster.
@@ -134,12 +138,9 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MAX_INSTANTS // len(problem.groups))
     if every is None:
-        fineness = QUICK if problem.large else FINE
-        every_start = Reach(None, horizon, incumbent.last)
-        prices = refine(problem, every_start, incumbent.value, fineness)
-        best = yield from best_of(posted(incumbent, prices))
+        best = yield from finer(incumbent, Reach(None, horizon, incumbent.last))
         if best is not None:
-            yield from WindowSearch(incumbent, best).run()
+            yield from branch_on_order(incumbent, best)
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
@@ -151,8 +152,25 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
         if len(problem) <= SEARCHABLE:
             yield from root.widen(FIRST_WIDTH * GROWTH, MAX_STATES)
     if len(problem) > SEARCHABLE and root.bound is not None:
-        yield from WindowSearch(incumbent, root.bound).run()
+        yield from branch_on_order(incumbent, root.bound)
     yield from root.branch()
+
+
+def finer(incumbent: Incumbent, reach: Reach) -> Generator[None, None, PoolBound | None]:
+    """Return the best of the bounds on ever finer grids, which end when one took much work, or
+    None if there is none.
+    """
+    best: PoolBound | None = None
+    for buckets in GRIDS:
+        known = () if best is None else functions_in_use(best)
+        fineness = replace(FINE, buckets=buckets)
+        bounds = refine(incumbent.problem, reach, incumbent.value, fineness, known=known)
+        found = yield from best_of(posted(incumbent, bounds))
+        if found is not None and (best is None or found.floor > best.floor):
+            best = found
+        if found is None or incumbent.proved or found.work > CHEAP:
+            break
+    return best
 
 
 def latest_starts(bound: PoolBound, value: int) -> list[int]:

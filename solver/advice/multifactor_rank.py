@@ -1,0 +1,119 @@
+"""Rank of a pending job by Slurm's multifactor priority, and the parts of that priority."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.slurm_age import age_factor
+from ..fairshare.association_use import association_use
+
+
+@dataclass(frozen=True, slots=True)
+class MultifactorRank:
+    """The place of one job among the pending jobs of its partition."""
+
+    #: Name of the partition.
+    partition: str
+    #: Rank of the job, 1 for the first.
+    rank: int
+    #: Number of pending jobs of the partition.
+    count: int
+    #: Priority of the job.
+    priority: int
+    #: Whether an administrator has set the priority, so that it has no parts.
+    is_set: bool = False
+    #: Age part, None if age does not count.
+    age: int | None = None
+    #: Fairshare part, None if fairshare does not count or the job has no association.
+    fairshare: int | None = None
+    #: Fairshare factor of the association.
+    factor: float = 0.0
+    #: LevelFS of the association, None under the classic formula.
+    level: float | None = None
+    #: User and account of the association.
+    association: str = ""
+    #: Id of the job right before it, "" if it is the first.
+    behind: str = ""
+    #: Priority of the job right before it.
+    priority_before: int = 0
+
+    @property
+    def others(self) -> int:
+        """Return the sum of the parts that stay: job size, partition, QOS, TRES, site, nice."""
+        return self.priority - (self.age or 0) - (self.fairshare or 0)
+
+    def __str__(self) -> str:
+        where = f"rank {self.rank} of {self.count} in partition {self.partition}"
+        text = f"has priority {self.priority}, {where}"
+        if self.is_set:
+            text += ": set by an administrator, it does not change"
+        else:
+            text += f": {', '.join(self._parts())}"
+        if not self.behind:
+            return text
+        return f"{text}; behind {self.behind} with {self.priority_before}"
+
+    def _parts(self) -> list[str]:
+        found = []
+        if self.fairshare is not None:
+            level = "" if self.level is None else f", LevelFS {self.level:.3f}"
+            what = f"FairShare {self.factor:.6f} of {self.association}{level}"
+            found.append(f"fairshare {self.fairshare} ({what})")
+        if self.age is not None:
+            found.append(f"age {self.age}")
+        return [*found, f"job size, partition, QOS and the other parts {self.others}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rank as JSON data."""
+        level = self.level if self.level is not None and math.isfinite(self.level) else None
+        return {
+            "partition": self.partition,
+            "rank": self.rank,
+            "of": self.count,
+            "priority": self.priority,
+            "set_by_administrator": self.is_set,
+            "age": self.age,
+            "fairshare": self.fairshare,
+            "fairshare_factor": None if self.fairshare is None else self.factor,
+            "level_fs": level,
+            "association": self.association,
+            "other_parts": None if self.is_set else self.others,
+            "behind": self.behind or None,
+            "priority_before": self.priority_before if self.behind else None,
+        }
+
+
+def multifactor_rank(instance: Instance, job: Job) -> MultifactorRank | None:
+    """Return the present rank of a pending job, None if no priority has parts that move."""
+    params = instance.params
+    if not params.of_slurm or not params.grows_priorities:
+        return None
+    jobs = [other for other in instance.pending if other.queue == job.queue]
+    ordered = sorted(
+        jobs, key=lambda other: (-params.priority_at(other, instance.now), *other.queue_position)
+    )
+    names = [other.id for other in ordered]
+    at = names.index(job.id)
+    before = ordered[at - 1] if at else None
+    age, use = age_factor(params.select_parameters), association_use(instance)
+    number = None if use is None else use.association(job)
+    shares = None if use is None or number is None else use.shares()[number]
+    factor = 0.0 if shares is None else shares.factor or 0.0
+    return MultifactorRank(
+        job.queue,
+        at + 1,
+        len(names),
+        params.priority_at(job, instance.now),
+        job.has_fixed_priority,
+        None if age is None else age.part(job, instance.now),
+        None if use is None or shares is None else int(use.rule.weight * factor),
+        factor,
+        None if shares is None else shares.level,
+        "" if number is None else instance.associations[number].title,
+        "" if before is None else before.id,
+        0 if before is None else params.priority_at(before, instance.now),
+    )
