@@ -46,7 +46,9 @@ class Listings:
     """Files with what LSF's commands have printed, and how they are read."""
 
     bjobs: tuple[Path, ...] = option(
-        (), "bjobs -u all -json -o '…', or bjobs -u all -l or -UF.", callback=from_stdin
+        (),
+        "bjobs -u all -json -o '…', or bjobs -u all -l or -UF; bjobs -A -w beside it.",
+        callback=from_stdin,
     )
     bhosts: tuple[Path, ...] = option(
         (),
@@ -270,7 +272,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     from ..model.errors import InputError, Problem
     from ..model.sources.lsf_state.bhosts import read_bhosts
     from ..model.sources.lsf_state.bhpart import read_bhpart
-    from ..model.sources.lsf_state.bjobs import read_bjobs
+    from ..model.sources.lsf_state.bjobs import is_of_arrays, read_bjobs, with_array_limits
     from ..model.sources.lsf_state.bqueues import read_bqueues
     from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
@@ -290,7 +292,10 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
 
     calendar = PrintedTimes(reference)
     notes = Remarks()
-    jobs = read(lambda text, notes: read_bjobs(text, calendar, notes), printed.bjobs) or []
+    arrays = [text for text in printed.bjobs if is_of_arrays(text)]
+    listings = [text for text in printed.bjobs if text not in arrays] or arrays
+    jobs = read(lambda text, notes: read_bjobs(text, calendar, notes), listings) or []
+    jobs = with_array_limits(jobs, arrays)
     _tell_other_times(jobs, notes)
     gpus = [text for text in printed.bhosts if is_of_gpus(text)]
     shared = [text for text in printed.bhosts if is_of_shared(text)]

@@ -69,10 +69,10 @@ def snapshot(
     """Make an instance of the cluster of this machine, as it is now.
 
     Of LSF it runs bjobs, bhosts, bqueues and, if they are there, bhpart, lsid, bparams, bugroup,
-    bmgroup, busers, lshosts, blimits, bjgroup, brsvs, bsla, bresources -g -l, bhosts -aff and
-    bjobs -aps; of Slurm squeue, scontrol, sinfo, sdiag, sacctmgr, sshare and sprio. Other
-    commands do the same with --cluster in place of FILE; `slotwise import` takes files of another
-    machine.
+    bmgroup, busers, lshosts, blimits, bjgroup, brsvs, bsla, bresources -g -l, bhosts -aff,
+    bjobs -aps and bjobs -A; of Slurm squeue, scontrol, sinfo, sdiag, sacctmgr, sshare and sprio.
+    Other commands do the same with --cluster in place of FILE; `slotwise import` takes files of
+    another machine.
 
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.
     """

@@ -61,6 +61,7 @@ COMMANDS = {
     "bresources": (("bresources", "-g", "-l"),),
     "topology": (("bhosts", "-aff"), ("lshosts", "-T")),
     "aps": (("bjobs", "-u", "all", "-aps"),),
+    "arrays": (("bjobs", "-u", "all", "-A", "-w"), ("bjobs", "-u", "all", "-A")),
     "lsid": (("lsid",),),
 }
 #: Without these nothing is known.
@@ -94,7 +95,7 @@ def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
     answers = _Answers(programs, asking.timeout)
     texts = {name: [text] for name in COMMANDS if (text := answers.ask(name)) is not None}
     printed = Printed(
-        bjobs=texts.get("bjobs", []),
+        bjobs=[text for name in ("bjobs", "arrays") for text in texts.get(name, ())],
         bhosts=[text for name in ("bhosts", "gpus", "shared") for text in texts.get(name, ())],
         bqueues=texts.get("bqueues", []),
         bhpart=texts.get("bhpart", []),
@@ -157,6 +158,7 @@ def _is_read(name: str, text: Text) -> bool:
     """
     from ..model.formats.sniff import kind_of_text
     from ..model.sources.lsf_state.bhpart import read_bhpart
+    from ..model.sources.lsf_state.bjobs import is_of_arrays
     from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
     from ..model.sources.lsf_state.facts import read_facts
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
@@ -176,6 +178,8 @@ def _is_read(name: str, text: Text) -> bool:
             begin = text.content.strip().partition("\n")[0][:60]
             wrong = f"must be a table with a line of column names, not {begin!r}"
             raise InputError([Problem(wrong, text.source)])
+    elif name == "arrays":
+        return is_of_arrays(text)
     elif kind in _OTHER_TABLES.get(name, ()):
         return False
     else:

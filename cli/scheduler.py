@@ -30,6 +30,7 @@ _NONE_CONFIGURED = re.compile(
     r"|(?i:(?:[\w/ ]+: )?no (?:\w+[ /])*"
     r"(?:group|user|host|limit|reservation|resource|partition)s?\b"
     r"[^:]* (?:defined|configured|found)\b[^:]*$"
+    r"|(?:\w+: )?job array is not found"
     r"|(?:\w+: )?(?:there (?:is|are) )?no (?:such )?(?:\w+ )*"
     r"(?:service class|SLA\b|guarantee|resource pool)"
     r"|(?:\w+: )?(?:the )?(?:service class|SLA|resource pool) does(?: not|n't) exist)"

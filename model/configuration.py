@@ -328,6 +328,7 @@ class Params:
 
         MXJ counts as the processors of a host in limits per processor. Equal hosts are taken from
         the last configured to the first. A job that cannot backfill gets no estimate on full hosts.
+        One that may use a single host has its estimate by all of them.
         Whether a backfill ends in time is compared in single precision, and a reservation does not
         remember the slots that were backfilled.
         A job that limits leave fewer slots than it needs, or whose hosts lack its memory, reserves

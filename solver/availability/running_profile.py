@@ -379,6 +379,8 @@ class Residual:
 
     def min_free_on(self, index: int, points: Sequence[int], some: IntArray) -> FloatArray:
         """Return :meth:`min_free` of some hosts, in their order."""
+        for point in points:
+            self._at(point)
         if index == self.table.unreserved and self.blocked is not None:
             return self.min_free(index, points)[some]
         amounts = self.free_now.host(index).take(some)

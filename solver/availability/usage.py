@@ -406,13 +406,15 @@ OFF = -(1 << 62)
 class _OrderedRows:
     """The rows of a running usage in the order of their ends, brought up to date step by step."""
 
-    __slots__ = ("any_off", "rows", "seen")
+    __slots__ = ("any_off", "ends", "rows", "seen")
 
     def __init__(self) -> None:
         #: Number of rows examined.
         self.seen = 0
         #: Positions of the rows that were not off then, ascending by end.
         self.rows: IntArray = np.zeros(0, np.int64)
+        #: The ends of these rows, which would else be gathered for each new row.
+        self.ends: IntArray = np.zeros(0, np.int64)
         #: Whether rows were switched off since.
         self.any_off = False
 
@@ -422,14 +424,16 @@ class _OrderedRows:
         end: the ends of all rows.
         """
         if self.any_off:
-            self.rows = self.rows[end[self.rows] != OFF]
+            kept = end[self.rows] != OFF
+            self.rows, self.ends = self.rows[kept], self.ends[kept]
             self.any_off = False
         later = self.seen + np.flatnonzero(end[self.seen : count] != OFF)
         self.seen = count
         if later.size:
             later = later[np.argsort(end[later], kind="stable")]
-            places = np.searchsorted(end[self.rows], end[later], side="right")
+            places = np.searchsorted(self.ends, end[later], side="right")
             self.rows = np.insert(self.rows, places, later)
+            self.ends = np.insert(self.ends, places, end[later])
 
 
 class RunningUsage(Usage):
@@ -645,7 +649,7 @@ class RunningUsage(Usage):
         first, before: only these rows, counted in this order.
         """
         rows = self._in_order()[first:before]
-        end = self._columns[2][rows]
+        end = self._ordered.ends[first:before]
         known = int(np.searchsorted(end, FOREVER))
         rows = rows[:known]
         return end[:known], self._columns[0][rows], self._columns[3][rows]

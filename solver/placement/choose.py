@@ -461,7 +461,7 @@ def takes_first_hosts(term: TermDemand) -> bool:
 
 
 def is_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
-    """Return whether the functions of this module are exact for so many slots of a term."""
+    """Return whether the functions of this module are exact for this number of slots of a term."""
     return (
         takes_first_hosts(term)
         and capacity.first is None
@@ -470,7 +470,7 @@ def is_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
 
 
 def _is_loose(group: GroupCap, slots: int) -> bool:
-    """Return whether the cap of a group cannot restrict a placement of so many slots."""
+    """Return whether the cap of a group cannot restrict a placement of this number of slots."""
     return (group.slots is None or group.slots >= slots) and (
         group.hosts is None or group.hosts >= slots
     )

@@ -43,17 +43,17 @@ def place(term: TermDemand, capacity: TermCapacity, slots: int | None = None) ->
     return min(placed, key=lambda found: len(units_of(term, found)), default=None)
 
 
-#: Number of hosts that are examined first: at least, per slot, and of so many candidates one.
-_FIRST_HOSTS, _PER_SLOT, _ONE_OF = 64, 2, 8
+#: Number of hosts that are examined first: minimum, number per slot, one part in N of all.
+_FIRST_HOSTS, _PER_SLOT, _PARTS = 64, 2, 8
 
 
 def first_part(term: TermDemand) -> TermDemand | None:
     """Return the term on its first candidates if they are few of all and may be enough, else None.
 
-    A plain placement there (:func:`place_on_first`) is that on all candidates: a later host is
+    A placement there by :func:`place_on_first` equals that on all candidates: a later host is
     taken only if the earlier ones do not suffice.
     """
-    some = max(_FIRST_HOSTS, _PER_SLOT * term.slots, len(term.candidates) // _ONE_OF)
+    some = max(_FIRST_HOSTS, _PER_SLOT * term.slots, len(term.candidates) // _PARTS)
     enough = takes_first_hosts(term) and term.max_slots <= term.slots
     if not enough or len(term.candidates) < 2 * some:
         return None

@@ -203,8 +203,9 @@ def reserve_greedily(
     the one with most slots, free or lent by the job (GRD-02). backfilled_slots: slots that backfill
     has borrowed of what the job held before. lava: as LSF's open family has it, the job holds
     nothing where limits leave it less than it needs, nor on hosts that lack anything else for it;
-    full hosts count for its estimate only where it may backfill, and where too few slots come free
-    the last of them says when. None if there is nothing to hold.
+    all its hosts count for its estimate, also if it may use only one, but full ones only where it
+    may backfill; where too few slots come free the last of them says when. None if there is nothing
+    to hold.
     """
     before = state.holding.hosts
     backfilled_before = (
@@ -227,7 +228,7 @@ def reserve_greedily(
             continue
         if memory:
             reservation.memory = memory_to_hold(demand, reservation.reserved, residual, now)
-        counted = group & large
+        counted = (_candidates(demand, residual.hosts) if lava else group) & large
         if lava and not (demand.queue.backfill and state.limit is not None):
             counted &= free + backfilled_before > 0
         reservation.estimate = _estimate(
@@ -483,10 +484,16 @@ def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
     Groups are exclusive where the job may not mix them: single hosts under span[hosts=1], the
     classes of same[] (GRD-02).
     """
+    member = _candidates(demand, hosts)
+    return _exclusive_groups(demand.terms[0], member) or [member]
+
+
+def _candidates(demand: Demand, hosts: int) -> BoolArray:
+    """Return the hosts that some term of a job may use, [H]."""
     member = np.zeros(hosts, dtype=bool)
     for term in demand.terms:
         member[term.candidates] = True
-    return _exclusive_groups(demand.terms[0], member) or [member]
+    return member
 
 
 def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:

@@ -110,6 +110,39 @@ def test_the_residual_is_what_is_free_beside_what_others_hold() -> None:
     assert caps(view, demand(alternative=takes(amount(5))), 40) == [1, 1]
 
 
+def test_some_hosts_have_what_all_have() -> None:
+    held = Amounts()
+    held.add_hosts(SLOTS, {0: 3}, 2)
+    view, order = residual(held), np.array([1, 0])
+    for view.blocked in (None, np.array([1.0, 0.0])):
+        for index in (SLOTS, MEM):
+            some = view.min_free_on(index, [40], order)
+            assert some.tolist() == view.min_free(index, [40])[::-1].tolist()
+
+
+def test_hosts_with_slots_are_known_as_jobs_start_and_end() -> None:
+    """A full host may stay in the list for a time; one that is not full is always in it."""
+    order = np.array([1, 0])
+    ways = (
+        lambda parts: free.give(parts),
+        lambda parts: free.change(parts[0], 0.0),
+        lambda parts: free.add(SLOTS, np.array([0]), np.array([4.0])),
+        lambda parts: free.free_slots(0, 4),
+        lambda parts: free.report(SLOTS, 0, 8.0),
+        lambda parts: free.load(FreeNow(two_hosts()).state() | {"hosts": [[4, 4], [100, 50]]}),
+    )
+    for release in ways:
+        free = FreeNow(two_hosts())
+        assert free.with_slots(order).tolist() == [1, 0]
+        parts = free.take(takes(), {0: 4})
+        for _ in range(40):
+            free.take(takes(amount(1)), {1: 0})
+        assert free.with_slots(order).tolist() == [1]
+        release(parts)
+        assert free.with_slots(order).tolist() == [1, 0]
+        assert free.copy().with_slots(order).tolist() == [1, 0]
+
+
 def test_closed_hosts_and_blocked_slots_are_no_room() -> None:
     view = residual()
     view.blocked = np.array([1.0, 0.0])
@@ -132,6 +165,7 @@ def test_the_residual_refuses_every_other_instant(time: int) -> None:
     view, job = residual(), demand()
     for ask in (
         lambda: view.free(SLOTS, time),
+        lambda: view.min_free_on(SLOTS, [time], np.array([0])),
         lambda: view.free_in_pool(0, time),
         lambda: view.min_free(SLOTS, [40, time]),
         lambda: view.min_free(SLOTS, [time]),

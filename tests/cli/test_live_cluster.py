@@ -232,6 +232,15 @@ def test_what_is_not_there_is_no_failure(lsf: Path, name: str, text: str) -> Non
     assert "4711 starts" in done.stdout
 
 
+def test_a_cluster_without_arrays_is_no_failure(lsf: Path) -> None:
+    """As volclava 2.2 says it to bjobs -A."""
+    (lsf / "bjobs").rename(lsf / "others")
+    none = "case $* in *-A*) echo 'Job array is not found' >&2; exit 255;; esac"
+    program(lsf, "bjobs", f'{none}\nexec {lsf / "others"} "$@"')
+    done = slotwise("explain", "4711", "--cluster")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(("name", "how"), some(product(NEEDED, FAILS), 2))
 def test_without_what_is_needed_there_is_no_answer(lsf: Path, name: str, how: str) -> None:
     text, said = FAILS[how]

@@ -26,6 +26,7 @@ COMMANDS = (
 #: What is recorded: by file, the command that prints it.
 LISTINGS = {
     "bjobs": ("bjobs", "-u", "all", "-UF"),
+    "arrays": ("bjobs", "-u", "all", "-A", "-w"),
     "bhosts": ("bhosts", "-l"),
     "shared": ("bhosts", "-s"),
     "bqueues": ("bqueues", "-l"),
@@ -142,6 +143,8 @@ class VolclavaCluster:
     hosts: dict[str, int] = field(default_factory=dict)
     #: Whether jobs with options of many kinds are submitted.
     with_options: bool = False
+    #: Least share of starts that are met.
+    least: float = 1.0
 
     @property
     def master(self) -> str:
@@ -217,7 +220,8 @@ class VolclavaCluster:
         """What its commands print, in files, as `slotwise import snapshot --from` reads them."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, words in LISTINGS.items():
-            (folder / name).write_text(self.run(*words))
+            if name != "arrays" or "[" in self.run("bjobs", "-u", "all"):
+                (folder / name).write_text(self.run(*words))
 
     def log(self) -> Path:
         """Its lsb.events."""

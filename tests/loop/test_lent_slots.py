@@ -195,3 +195,19 @@ def test_what_the_open_family_holds_is_free(family: str, second: dict[str, int])
         for name in ("1", "2")
     )
     assert (sum(first.values()), last) == (2 - len(second), second)
+
+
+@pytest.mark.behaviour("GRD-02", "TBR-18")
+@pytest.mark.parametrize(("family", "estimate"), [("LSF", 600), ("volclava", 120)])
+def test_the_open_family_counts_all_hosts_for_a_job_on_one(family: str, estimate: int) -> None:
+    """W holds 2 slots of h, where 2 come free after 600 s; those of g do after 120 s, too few."""
+    result = run(
+        instance(
+            cluster=cluster(host("g", 2), host("h", 4)),
+            queues=(Queue("q", 40, slot_reserve=1000, backfill=True),),
+            running=(running("1", {"h": 2}, 10), running("2", {"g": 2}, 2)),
+            pending=(job("3", 4, "span[hosts=1]", minutes=10),),
+            params=Params(family=family, mbd_sleep_time=10),
+        )
+    )
+    assert estimates(result, "3")[0] == (0, estimate)

@@ -409,7 +409,7 @@ def test_the_commands_are_run(path: Path) -> None:
     assert instance.cluster.hosts[0].slots == 20
     assert (path / "calls").read_text().splitlines() == [
         *("-u all", "-l", "-gpu -l", "-r", "-s", "-aff"),
-        "-u all",  # -aps
+        *("-u all", "-u all"),  # -aps, -A
     ]
 
 

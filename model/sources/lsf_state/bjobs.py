@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from ...errors import InputError, Problem
@@ -313,6 +313,22 @@ class SeenJob:
         return tuple(found)
 
 
+def is_of_arrays(text: Text) -> bool:
+    """Whether a text is ``bjobs -A``, which alone has the limits of arrays beside ``bjobs -l``."""
+    return not text.is_json and _ARRAYS.search(text.content) is not None
+
+
+def with_array_limits(jobs: Iterable[SeenJob], texts: Iterable[Text]) -> list[SeenJob]:
+    """Return the jobs, elements of arrays named by the specifications in ``bjobs -A``."""
+    specs = {id: spec for text in texts for id, spec in _LIMITED_ARRAY.findall(text.content)}
+    found = []
+    for job in jobs:
+        spec = specs.get(job.id.partition("[")[0])
+        named = spec is not None and "[" in job.id and "%" not in job.name
+        found.append(replace(job, name=_name(job.name, f"[{spec[1:]}")) if spec and named else job)
+    return found
+
+
 def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:
     """Return all jobs of a text; raises InputError with every error that makes it unusable.
 
@@ -320,7 +336,7 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
     show.
     """
     check_kind(text, "bjobs")
-    if not text.is_json and _ARRAYS.search(text.content):
+    if is_of_arrays(text):
         message = (
             "is bjobs -A, which only counts the elements of arrays: give bjobs -u all -l, -UF or "
             "-json -o '… jobindex …'"
@@ -575,8 +591,9 @@ _STARTED = re.compile(
     r"(?i:started|dispatched)(?: \S+ Tasks?(?:\(s\))?)? (?:on|to)"
     rf"(?: <?\d+>?)?(?: Hosts?(?:\(s\)|/Processors)?)? {_HOSTS}"
 )
-#: The head of ``bjobs -A``.
+#: The head of ``bjobs -A``, and a row of an array with a limit.
 _ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
+_LIMITED_ARRAY = re.compile(r"^\s*(\d{1,18})\s+[^\[\n]*(\[[^\]\s]+\]%\d{1,9})\s", re.MULTILINE)
 #: State of a job that is not eligible because of another job (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}

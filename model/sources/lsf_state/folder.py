@@ -10,12 +10,14 @@ from ...confined import check_inside, is_inside
 from ...errors import InputError, Problem, unreadable
 from ...formats.reading import file_bytes, no_file, odd_kind
 from ...formats.sniff import kind_of_text
+from .bjobs import is_of_arrays
 from .facts import COMMANDS
 from .values import Text
 
 #: The kind of a text, by the option that takes it.
 _OPTIONS = {
     **dict.fromkeys(("bhosts", "bhosts -gpu", "lshosts -gpu", "bhosts -s"), "bhosts"),
+    "bjobs -A": "bjobs",
     **{kind: kind for kind in ("bjobs", "bqueues", "bhpart", "lsid")},
     **dict.fromkeys((*COMMANDS, "blimits -c", "bresources"), "facts"),
 }
@@ -38,6 +40,8 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
         kind = kind_of_text(text.content[:65536]) or ""
         if kind == "configuration" and _LIMITS.match(text.content):
             kind = "blimits -c"
+        if kind == "bjobs" and is_of_arrays(text):
+            kind = "bjobs -A"
         if kind not in _OPTIONS:
             continue
         rank = _rank(kind, text)
