@@ -32,8 +32,8 @@ USUAL = Path("report.html")
 #: The option of each form of output.
 OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg", "animation": "--animate"}
 PICTURE_HELP = "Also draw the Gantt chart there, for a paper."
-#: Default wall seconds for all explanations together.
-ADVICE_TIME = 60.0
+#: Default wall seconds for explanations and diagnosis together; each has half of them.
+ADVICE_TIME = 40.0
 #: Meaning of --time-limit for a report.
 OF_REPORT = (
     "Wall seconds of the whole command, explanations and page too; of an exact plan 30 "
@@ -68,7 +68,9 @@ class AdviceOptions:
 
     explain: int = option(10, "Waiting jobs to explain.", min=0)
     advice_time: float | None = option(
-        None, "Wall seconds for that; default 60 without --effort.", min=0.0
+        None,
+        f"Wall seconds for that and the diagnosis; default {ADVICE_TIME:g} without --effort.",
+        min=0.0,
     )
 
 
@@ -93,14 +95,17 @@ class Asked:
         return None if left is None else PLANS_SHARE * left
 
     def for_advice(self) -> float | None:
-        """Return the wall seconds for all explanations, once there are plans."""
+        """Return the wall seconds for all explanations, or for the diagnosis, once there are
+        plans.
+        """
         left = left_of(self.search.time_limit, kept=0.0)
-        seconds = self.advice.advice_time
-        if seconds is None and self.search.effort is None:
-            seconds = ADVICE_TIME
-        if left is None:
-            return seconds
-        return min(ADVICE_SHARE * left, math.inf if seconds is None else seconds)
+        both = self.advice.advice_time
+        if both is None and self.search.effort is None:
+            both = ADVICE_TIME
+        seconds = math.inf if both is None else both / 2
+        if left is not None:
+            seconds = min(ADVICE_SHARE * left, seconds)
+        return None if math.isinf(seconds) else seconds
 
 
 @command

@@ -512,7 +512,25 @@ class TermCapacity:
     first: BoolArray | None = None
 
 
-class Availability(Protocol):
+class FreeResources(Protocol):
+    """Protocol for free resources at an instant."""
+
+    @property
+    def hosts(self) -> int:
+        """Return the number of hosts, H."""
+
+    @property
+    def table(self) -> ResourceTable:
+        """Return the table of host resources and pools to which indices refer."""
+
+    def free(self, index: int, time: int) -> FloatArray:
+        """Return the free amount of a host resource at `time`, [H]; negative if overcommitted."""
+
+    def free_in_pool(self, index: int, time: int) -> float:
+        """Return the free amount of a pool at `time`."""
+
+
+class Availability(FreeResources, Protocol):
     """Protocol for free resources at the instants it covers: over time (a profile), or now only.
 
     Times are seconds. Other instants raise a ValueError.
@@ -523,24 +541,10 @@ class Availability(Protocol):
         """Return the first instant of the availability."""
 
     @property
-    def hosts(self) -> int:
-        """Return the number of hosts, H."""
-
-    @property
-    def table(self) -> ResourceTable:
-        """Return the table of host resources and pools to which indices refer."""
-
-    @property
     def later_starts(self) -> tuple[int, ...]:
         """Return the instants after now at which a planned job starts, so that free resources
         fall.
         """
-
-    def free(self, index: int, time: int) -> FloatArray:
-        """Return the free amount of a host resource at `time`, [H]; negative if overcommitted."""
-
-    def free_in_pool(self, index: int, time: int) -> float:
-        """Return the free amount of a pool at `time`."""
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
         """Return the minimum free amount of a host resource over `points`, [H]."""

@@ -202,7 +202,7 @@ def _caps_of_hosts(
     """Return the slots that the host resources allow on each host, [H], and the hosts that may be
     the first, [H], None if any may.
 
-    few: the only hosts of interest, None for all; others get 0.
+    few: the only hosts of interest, None if all; others get 0.
     """
     hosts, table = availability.hosts, availability.table
     caps: FloatArray | None = None
@@ -245,7 +245,7 @@ def uses_and_min_free(
 ) -> Iterator[tuple[float, FloatArray]]:
     """Yield each amount of a use over a window with the minimum free meanwhile, [H].
 
-    some: the hosts to examine, in this order, None for all.
+    some: the hosts to examine, in this order, None if all.
     """
     for held, stretch in _amounts(use, points):
         if some is None:
@@ -638,6 +638,54 @@ class Profile:
         )
 
 
+class FixedProfiles:
+    """The slots that stay free from an instant on without what is reserved in part only.
+
+    An allocation that may be reserved in part only does not count before its start; from then on
+    its job runs.
+    """
+
+    def __init__(self, base: Profile) -> None:
+        """Initialise the profiles.
+
+        base: running and planned jobs, kept current.
+        """
+        self.base = base
+        #: Allocations that may be reserved in part only: begin, end (seconds), slots by host.
+        self._partial: list[tuple[int, int, Allocation]] = []
+        #: By number of the allocations that have begun.
+        self._profiles: dict[int, Profile] = {}
+
+    def release(self, begin: int, end: int, slots: Allocation) -> None:
+        """Add an allocation in `base` that does not count before `begin`."""
+        bisect.insort(self._partial, (begin, end, slots), key=lambda item: item[0])
+        self._profiles.clear()
+
+    def at(self, time: int) -> Profile:
+        """Return the profile for a job that starts at `time`; it is shared."""
+        begun = bisect.bisect_right(self._partial, time, key=lambda item: item[0])
+        if begun == len(self._partial):
+            return self.base
+        found = self._profiles.get(begun)
+        if found is None:
+            found = self._profiles[begun] = self.base.copy()
+            rows = RowList()
+            for begin, end, slots in self._partial[begun:]:
+                rows.extend(slots, begin, end, [-count for count in slots.values()])
+            found.hold_rows(SLOTS, rows, pool=False)
+        return found
+
+    def changed(self) -> list[Profile]:
+        """Return the profiles to which a change of `base` must be added."""
+        return list(self._profiles.values())
+
+    def copy_for(self, base: Profile) -> FixedProfiles:
+        """Return the same for a copy of `base`."""
+        twin = FixedProfiles(base)
+        twin._partial = list(self._partial)
+        return twin
+
+
 class ReservationView(Profile):
     """A profile with reservations subtracted until their starts, for one job.
 
@@ -646,9 +694,8 @@ class ReservationView(Profile):
     subtracted, and `lent`, reserved until then or longer, is free throughout. For a job that may
     not: a reservation covers the part of its allocation that is not released by its start, so a job
     that uses only slots that are always free from its start on uses none of it, however long it
-    runs. On each host it gets the slots that it would get without ever releasing them in `firm`,
-    which is `plain` without allocations that may be reserved in part only. Changes apply to all of
-    them: use a copy.
+    runs. On each host it gets the slots that it would get without ever releasing them in `fixed`.
+    Changes apply to all of them: use a copy.
     """
 
     def __init__(
@@ -656,29 +703,29 @@ class ReservationView(Profile):
         shown: Profile,
         base: Profile,
         *,
-        firm: Profile | None = None,
+        fixed: FixedProfiles | None = None,
         until: int = FOREVER + 1,
         lent: Amounts | None = None,
     ) -> None:
         super().__init__(base.table, base.now)
-        self._shown, self._plain, self._firm = shown, base, firm
+        self._shown, self._plain, self._fixed = shown, base, fixed
         self._until, self._lent = until, Amounts() if lent is None else lent
         self._starts, self._ends, self._finishes = shown.times()
         self.accepted = base.accepted
 
     def copy(self) -> ReservationView:
         """Return an independent copy that shares the table."""
-        base, firm = self._plain.copy(), self._firm
-        if firm is not None:
-            firm = base if firm is self._plain else firm.copy()
+        base, fixed = self._plain.copy(), self._fixed
+        if fixed is not None:
+            fixed = fixed.copy_for(base)
         return ReservationView(
-            self._shown.copy(), base, firm=firm, until=self._until, lent=self._lent
+            self._shown.copy(), base, fixed=fixed, until=self._until, lent=self._lent
         )
 
     def _parts(self) -> list[Profile]:
         """Return the distinct profiles that the combined profile uses."""
-        firm = () if self._firm is None or self._firm is self._plain else (self._firm,)
-        return [self._shown, self._plain, *firm]
+        fixed = () if self._fixed is None else self._fixed.changed()
+        return [self._shown, self._plain, *fixed]
 
     def allocate(
         self,
@@ -701,7 +748,7 @@ class ReservationView(Profile):
         self._starts, self._ends, self._finishes = self._shown.times()
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """Return the minimum free over a window; for slots in `firm` also after it, [H]."""
+        """Return the minimum free over a window; for slots in `fixed` also after it, [H]."""
         base, cut = self._plain, bisect.bisect_left(points, self._until)
         if not cut:
             return base.min_free(index, points)
@@ -710,11 +757,12 @@ class ReservationView(Profile):
             found = found + self._lent.hosts[index]
         if cut < len(points):
             found = np.minimum(found, base.min_free(index, points[cut:]))
-        if index != SLOTS or self._firm is None:
+        if index != SLOTS or self._fixed is None:
             return found
-        begin, firm = points[0], self._firm
+        begin = points[0]
+        fixed = self._fixed.at(begin)
         held = base.free(SLOTS, begin) - self._shown.free(SLOTS, begin)
-        return np.minimum(found, firm.min_free(SLOTS, firm.checkpoints(begin, None)) - held)
+        return np.minimum(found, fixed.min_free(SLOTS, fixed.checkpoints(begin, None)) - held)
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """Return the minimum free amount of a pool over `points`."""

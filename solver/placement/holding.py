@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...model.plan import PlannedJob, Unplaced
-from ..availability.demand import Availability, Demand
+from ..availability.demand import Demand, FreeResources
 from ..availability.profile import Profile
 from ..availability.resources import (
     SLOTS,
@@ -285,7 +285,7 @@ class ReservationRows:
 def free_slots_of(
     demand: Demand,
     start: Start,
-    availability: Availability,
+    availability: FreeResources,
     time: int,
     spare: FloatArray | None = None,
 ) -> dict[int, int]:
@@ -368,7 +368,7 @@ def _up_to(allocation: Allocation, free: FloatArray, most: int) -> dict[int, int
 
 def slot_capacity(
     alternative: Alternative,
-    availability: Availability,
+    availability: FreeResources,
     time: int,
     hosts: Sequence[int] | None = None,
 ) -> tuple[FloatArray, int]:

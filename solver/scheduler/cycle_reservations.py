@@ -7,14 +7,15 @@ its reservation beyond a cycle.
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from ..availability.demand import Availability, Demand
-from ..availability.profile import SLACK, Profile, ReservationView
+from ..availability.demand import Demand, FreeResources
+from ..availability.profile import SLACK, FixedProfiles, Profile, ReservationView
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -27,7 +28,7 @@ from ..availability.resources import (
     Use,
 )
 from ..availability.running_profile import Residual
-from ..availability.usage import FOREVER, RowList
+from ..availability.usage import FOREVER
 from ..placement.earliest import Start
 from ..placement.holding import (
     ReservationRows,
@@ -96,6 +97,15 @@ class JobReservation:
             host: self.slots.get(host, 0) + self.backfilled.get(host, 0)
             for host in dict.fromkeys((*self.slots, *self.backfilled))
         }
+
+    def without_amounts(self) -> JobReservation:
+        """Return the reservation with its future allocation and no amounts."""
+        return JobReservation(
+            *(self.state, self.method, self.estimate),
+            includes_memory=self.includes_memory,
+            start=self.start,
+            demand=self.demand,
+        )
 
     def add_to(self, held: Amounts, residual: Residual, *, reserved: bool = False) -> None:
         """Add the reserved slots and memory to `held`.
@@ -184,19 +194,20 @@ class JobReservation:
 
 def reserve_future_allocation(
     reservation: JobReservation,
-    availability: Availability,
+    availability: FreeResources,
     now: int,
     *,
-    unreserved: Availability,
-    spare: FloatArray,
+    unreserved: FreeResources,
+    spare: FloatArray | None,
 ) -> JobReservation:
     """Return the reservation of the resources of its future allocation that are free now (TBR-07).
 
     reservation: reserves nothing yet; its `with_memory` tells whether memory may be reserved with
-    the slots. beside: resources that other reservations do not protect; unreserved: resources that
-    they have not reserved. spare: slots of each host that are released by its start, [H]; changed.
-    These slots are not protected, unless memory is reserved with the slots (MEM-07). Nothing is
-    reserved while anything except slots (and memory, if it may be reserved) is short (MEM-08).
+    the slots. availability: resources that other reservations do not protect; unreserved: resources
+    that they have not reserved. spare: slots of each host that are released by its start, [H];
+    changed. These slots are not protected, unless memory is reserved with the slots (MEM-07); None:
+    what is protected without memory is not computed. Nothing is reserved while anything except
+    slots (and memory, if it may be reserved) is short (MEM-08).
     """
     demand, start, memory = reservation.demand, reservation.start, reservation.includes_memory
     assert demand is not None
@@ -214,7 +225,8 @@ def reserve_future_allocation(
             )
         else:
             reservation.slots = free_slots_of(demand, start, unreserved, now)
-            reservation.protected = free_slots_of(demand, start, availability, now, spare)
+            if spare is not None:
+                reservation.protected = free_slots_of(demand, start, availability, now, spare)
     return reservation
 
 
@@ -237,7 +249,7 @@ def uses_on_host(use: Use, slots: int, *, first: bool) -> int:
 
 
 def memory_to_hold(
-    demand: Demand, slots: Mapping[int, int], availability: Availability, now: int, number: int = 0
+    demand: Demand, slots: Mapping[int, int], availability: FreeResources, now: int, number: int = 0
 ) -> dict[int, float]:
     """Return the free memory to reserve, up to the job's need, on hosts where it has a slot
     (MEM-01, MEM-02).
@@ -259,7 +271,7 @@ def memory_to_hold(
 
 
 def only_slots_and_memory_short(
-    demand: Demand, availability: Availability, now: int, *, memory_may: bool
+    demand: Demand, availability: FreeResources, now: int, *, memory_may: bool
 ) -> bool:
     """Whether only slots (and memory, if the queue reserves it) prevent the job from starting
     (MEM-08).
@@ -278,7 +290,7 @@ def only_slots_and_memory_short(
 def _short(
     alternative: Alternative,
     candidates: IntArray,
-    availability: Availability,
+    availability: FreeResources,
     now: int,
     memory_may: bool,
 ) -> bool:
@@ -558,12 +570,16 @@ def has_spanning_lower_priority_job(reservations: Sequence[JobReservation]) -> b
 
 
 # Resources that reservations protect from other jobs until their starts, from instant to instant.
-# Many jobs need this one after another, and a changed allocation alters little of it, so results
-# are cached per instant until something that they depend on is planned.
+# At each instant the reservations are made in order, as in a cycle: each reserves what those before
+# it, and the limits, leave. Many jobs need this one after another, so results are cached.
 
 
 #: Instants at which the amounts of a reservation with limits of its own are computed.
 MAX_STEPS = 64
+#: Reservations that are made one after another; of more each is made beside planned jobs alone.
+MAX_IN_ORDER = 64
+#: Amounts of hosts that the cache of a sequence may contain.
+_CACHED_AMOUNTS = 1 << 22
 
 
 class ReservedAmounts(NamedTuple):
@@ -576,136 +592,206 @@ class ReservedAmounts(NamedTuple):
     kept: dict[int, int]
 
 
+class _Remaining:
+    """Free resources at one instant, less those of the reservations made so far."""
+
+    def __init__(self, base: Profile, time: int) -> None:
+        self.table, self.hosts = base.table, base.hosts
+        self._base, self._time = base, time
+        #: What is left of the resources that were asked for.
+        self._hosts: dict[int, FloatArray] = {}
+        self._pools: dict[int, float] = {}
+
+    def free(self, index: int, time: int) -> FloatArray:
+        """Return the free amount of a host resource, [H]; shared."""
+        free = self._hosts.get(index)
+        if free is None:
+            free = self._hosts[index] = self._base.free(index, self._time).copy()
+        return free
+
+    def free_in_pool(self, index: int, time: int) -> float:
+        """Return the free amount of a pool."""
+        free = self._pools.get(index)
+        if free is None:
+            free = self._pools[index] = self._base.free_in_pool(index, self._time)
+        return free
+
+    def take(self, reservation: JobReservation, slots: Mapping[int, int]) -> None:
+        """Subtract a reservation; slots: those that are taken of its hosts."""
+        self._take(SLOTS, slots)
+        for index, amounts in reservation.on_hosts(self.table, reserved=True):
+            if index != SLOTS:
+                self._take(index, amounts)
+        for index, total in reservation.in_pools(self.table):
+            self._pools[index] = self.free_in_pool(index, self._time) - total
+
+    def _take(self, index: int, amounts: Mapping[int, float]) -> None:
+        if amounts:
+            free = self.free(index, self._time)
+            for host, amount in amounts.items():
+                free[host] -= amount
+
+
+class _Instant:
+    """The reservations at one instant that are computed so far."""
+
+    def __init__(self, base: Profile, time: int) -> None:
+        #: Without what reservations protect, and without what they reserve.
+        self.unprotected, self.unreserved = _Remaining(base, time), _Remaining(base, time)
+        #: Number of reservations, in order, that are in it.
+        self.count = 0
+        self.amounts: dict[int, ReservedAmounts] = {}
+
+
 @dataclass(slots=True)
-class ReservationTimeline:
-    """Amounts of one reservation at the instants requested before, and the facts that
-    decide them.
+class _PlannedRun:
+    """The run of a job with a future allocation."""
+
+    begin: int
+    end: int
+    hosts: frozenset[int]
+    #: Free slots of each host over the run, including its own slots, [H].
+    left: FloatArray
+
+
+class ReservationSequence:
+    """The amounts that reservations, made in order, reserve at instants until their starts.
+
+    For a job that ends, only reservations that start before its end count, and of slots that a
+    reservation needs it meets the allocation itself: who holds them until then says nothing.
     """
 
-    held: JobReservation
-    alternative: Alternative
-    #: Indices of the hosts on which the reservation may have slots.
-    hosts: frozenset[int]
-    #: Limits that bound the reservation.
-    pools: frozenset[int]
-    #: Uses of host resources of which enough must be free on some candidate, whichever.
-    everywhere: tuple[tuple[int, IntArray], ...]
-    at: dict[int, ReservedAmounts] = field(default_factory=dict)
-    #: For each instant, the candidates with enough of each resource.
-    found: dict[int, frozenset[int]] = field(default_factory=dict)
-    #: Free slots of each host over the run of the job, including its own slots, [H].
-    left: FloatArray | None = None
+    def __init__(self, reservations: Iterable[JobReservation] = ()) -> None:
+        self._order = list(reservations)
+        self._estimates = sorted({estimate_of(item) for item in self._order})
+        #: By instant, the latest estimate of a reservation that counts (where each is made alone:
+        #: a number below 0 of its job), and whether the job ends.
+        self._instants: dict[tuple[int, int, bool], _Instant] = {}
+        self._runs: dict[int, _PlannedRun] = {}
 
-    @classmethod
-    def of(
-        cls, reservation: JobReservation, demand: Demand, start: Start, base: Profile
-    ) -> ReservationTimeline:
-        ignored = {"slots", "mem"} if reservation.includes_memory else {"slots"}
-        every = [(term, other) for term in demand.terms for other in term.alternatives]
-        return cls(
-            reservation,
-            demand.terms[0].alternatives[start.alternative],
-            frozenset(full_allocation(demand, start, base.table)),
-            frozenset(use.index for _, other in every for use in other.pool_uses),
-            tuple(
-                (use.index, with_slots(term.candidates, base.table))
-                for term, other in every
-                for use in other.host_uses
-                if use.reservation.resource not in ignored
-            ),
-        )
-
-    def _empty(self) -> JobReservation:
-        """Return the reservation with its future allocation and no amounts."""
-        reservation = self.held
-        return JobReservation(
-            *(reservation.state, reservation.method, reservation.estimate),
-            includes_memory=reservation.includes_memory,
-            start=reservation.start,
-            demand=reservation.demand,
-        )
-
-    def amounts_at(self, base: Profile, time: int) -> ReservedAmounts:
-        """Return the amounts of the future allocation that the job would reserve at `time`."""
-        part = self.at.get(time)
-        if part is None:
-            spare = self._spare_at(base, time)
-            step = reserve_future_allocation(
-                self._empty(), base, time, unreserved=base, spare=spare
-            )
-            kept = step.slots if step.protected is None else step.protected
-            part = self.at[time] = ReservedAmounts(step.slots, step.memory, kept)
-            # If nothing is reserved because resources are short, further allocations change
-            # nothing.
-            self.found[time] = frozenset(
-                int(candidates[np.argmax(base.free(index, time)[candidates])])
-                for index, candidates in (self.everywhere if step.alternative else ())
-                if candidates.size
-            )
-        return part
-
-    def _spare_at(self, base: Profile, time: int) -> FloatArray:
-        """Return the slots of each host that are released between `time` and the start, [H]."""
-        demand, start = self.held.demand, self.held.start
-        assert demand is not None
-        assert start is not None
-        if self.left is None:
-            self.left = free_over_run(base, demand, start)
-        return np.maximum(self.left - np.floor(base.free(SLOTS, time)), 0.0)
-
-    def invalidate(self, begin: int, end: int, hosts: set[int], pools: set[int]) -> None:
-        """Discard the amounts that depend on a commitment on these hosts or pools over [begin,
-        end).
-        """
-        every = not (self.hosts.isdisjoint(hosts) and self.pools.isdisjoint(pools))
-        if every and self._runs_during(begin, end):
-            self.left = None
-            self.at.clear()
-            self.found.clear()
-            return
-        for time in [time for time in self.at if begin <= time < end]:
-            if every or not self.found[time].isdisjoint(hosts):
-                del self.at[time]
-
-    def _runs_during(self, begin: int, end: int) -> bool:
-        """Whether the job runs at some instant of [begin, end)."""
-        if self.held.start is None or self.held.demand is None:
-            return False
-        finish = self.held.start.finish(self.held.demand)
-        return self.held.start.time < end and (finish is None or begin < finish)
-
-
-class ReservationTimelineCache:
-    """Reserved amounts, given a base profile of running and planned jobs; cached by job number."""
-
-    def __init__(self) -> None:
-        self._known_holdings: dict[int, ReservationTimeline] = {}
-
-    def clear(self) -> None:
-        """Clear the cache after any change other than a planned start."""
-        self._known_holdings.clear()
+    def add(self, reservation: JobReservation) -> None:
+        """Add a reservation behind all others."""
+        self._order.append(reservation)
+        estimate = estimate_of(reservation)
+        at = bisect.bisect_left(self._estimates, estimate)
+        if self._estimates[at : at + 1] != [estimate]:
+            self._estimates.insert(at, estimate)
 
     def planned(self, demand: Demand, start: Start) -> None:
-        """Invalidate the cached amounts that depend on a newly planned start while it lasts."""
-        if not self._known_holdings:
-            return
-        finish = start.finish(demand)
-        end = FOREVER if finish is None else finish
-        hosts, pools = hosts_and_pools_used(demand, start)
-        for known in self._known_holdings.values():
-            known.invalidate(start.time, end, hosts, pools)
+        """Discard what depends on a newly planned start."""
+        begin, end = run_of(demand, start)
+        hosts, _ = hosts_and_pools_used(demand, start)
+        changed = [
+            number
+            for number, run in self._runs.items()
+            if run.begin < end and begin < run.end and not run.hosts.isdisjoint(hosts)
+        ]
+        for number in changed:
+            del self._runs[number]
+        concerned = self._concerned(demand, start)
+        for key in list(self._instants):
+            time, other, ends = key
+            if other < 0 and -1 - other not in concerned:
+                continue
+            if begin <= time < end or (changed and not ends):
+                del self._instants[key]
 
-    def of(self, reservation: JobReservation, base: Profile) -> ReservationTimeline:
-        """Return the cached amounts of a reservation with a future allocation; the caller may add
-        to them.
+    def _concerned(self, demand: Demand, start: Start) -> set[int]:
+        """Return the numbers of jobs whose reservations, each made alone, a start may change."""
+        if len(self._order) <= MAX_IN_ORDER:
+            return set()
+        hosts, pools = hosts_and_pools_used(demand, start)
+        found = set()
+        for item in self._order:
+            if item.demand is None or item.start is None:
+                continue
+            own, limits = hosts_and_pools_used(item.demand, item.start)
+            if not own.isdisjoint(hosts) or not limits.isdisjoint(pools) or _has_more(item.demand):
+                found.add(item.state.number)
+        return found
+
+    def amounts_at(
+        self, reservation: JobReservation, base: Profile, time: int, until: int
+    ) -> ReservedAmounts:
+        """Return what a reservation reserves at `time` in view of a job that ends at `until`.
+
+        base: profile of running and planned jobs.
         """
-        assert reservation.demand is not None
-        assert reservation.start is not None
-        known = self._known_holdings.get(reservation.state.number)
-        if known is None or known.held is not reservation:
-            known = ReservationTimeline.of(reservation, reservation.demand, reservation.start, base)
-            self._known_holdings[reservation.state.number] = known
-        return known
+        number, ends = reservation.state.number, until <= FOREVER
+        alone = len(self._order) > MAX_IN_ORDER
+        place = bisect.bisect_left(self._estimates, until)
+        last = self._estimates[place - 1] if place else 0
+        key = time, -1 - number if alone else last, ends
+        instant = self._instants.get(key)
+        if instant is None:
+            if len(self._instants) * base.hosts > _CACHED_AMOUNTS:
+                self._instants.clear()
+            instant = self._instants[key] = _Instant(base, time)
+        if alone and number not in instant.amounts:
+            self._reserve(instant, reservation, base, time, ends=ends)
+        while number not in instant.amounts:
+            item = self._order[instant.count]
+            instant.count += 1
+            if time < estimate_of(item) <= last:
+                self._reserve(instant, item, base, time, ends=ends)
+        return instant.amounts[number]
+
+    def _reserve(
+        self,
+        instant: _Instant,
+        reservation: JobReservation,
+        base: Profile,
+        time: int,
+        *,
+        ends: bool,
+    ) -> None:
+        """Add one reservation to those at an instant. ends: as opposed to a job without an end."""
+        demand, start, made = reservation.demand, reservation.start, reservation
+        if demand is not None and start is not None:
+            spare = None
+            if not ends:
+                left = self._left(reservation, demand, start, base)
+                spare = np.maximum(left - np.floor(instant.unprotected.free(SLOTS, time)), 0.0)
+            made = reserve_future_allocation(
+                reservation.without_amounts(),
+                instant.unprotected,
+                time,
+                unreserved=instant.unreserved,
+                spare=spare,
+            )
+        kept = made.slots if made.protected is None else made.protected
+        instant.amounts[made.state.number] = ReservedAmounts(made.slots, made.memory, kept)
+        instant.unprotected.take(made, {} if ends and made.is_partly_protected else kept)
+        instant.unreserved.take(made, made.slots)
+
+    def _left(
+        self, reservation: JobReservation, demand: Demand, start: Start, base: Profile
+    ) -> FloatArray:
+        run = self._runs.get(reservation.state.number)
+        if run is None:
+            place = frozenset(full_allocation(demand, start, base.table))
+            run = _PlannedRun(*run_of(demand, start), place, free_over_run(base, demand, start))
+            self._runs[reservation.state.number] = run
+        return run.left
+
+
+def _has_more(demand: Demand) -> bool:
+    """Return whether a job needs more of some host than slots and memory, or has a choice."""
+    uses = [use for term in demand.terms for item in term.alternatives for use in item.host_uses]
+    return any(len(term.alternatives) > 1 for term in demand.terms) or any(
+        use.reservation.resource not in ("slots", "mem") for use in uses
+    )
+
+
+def estimate_of(reservation: JobReservation) -> int:
+    """Return the expected start of a reservation (seconds), FOREVER if unknown."""
+    return FOREVER if reservation.estimate is None else reservation.estimate
+
+
+def run_of(demand: Demand, start: Start) -> tuple[int, int]:
+    """Return begin and end of a planned run (seconds); the end is FOREVER if unknown."""
+    finish = start.finish(demand)
+    return start.time, FOREVER if finish is None else finish
 
 
 def subtract_reservations(
@@ -714,32 +800,39 @@ def subtract_reservations(
     base: Profile,
     now: int,
     *,
-    known: ReservationTimelineCache,
+    sequence: ReservationSequence,
     since: int | None = None,
     before: int = FOREVER,
+    until: int = FOREVER + 1,
 ) -> None:
     """Subtract from a profile the resources that reservations protect until their starts.
 
-    base: profile of running and planned jobs. Future allocations are computed from instant to
-    instant. known: results computed for the same `base`. since, before: only instants in this range
-    are needed, so amounts at others are omitted.
+    base: profile of running and planned jobs. sequence: these reservations and all others, with
+    the same `base`; future allocations are computed from instant to instant. since, before: only
+    instants in this range are needed, so amounts at others are omitted. until: end of the job that
+    asks. If it ends, slots that need no protection from it but the allocation itself are omitted.
     """
     since = now if since is None else since
     rows = ReservationRows(profile.table)
+    times = base.candidate_times(now)
     for reservation in reservations:
-        until = reservation.estimate if reservation.estimate is not None else FOREVER
-        if until <= since:
+        estimate, demand, start = estimate_of(reservation), reservation.demand, reservation.start
+        if estimate <= since:
             continue
-        if reservation.start is None or reservation.demand is None:
-            rows.add(reservation.alternative, reservation.slots, reservation.memory, now, until)
-        else:
-            reckoned = known.of(reservation, base)
-            for begin, end, part in reserved_intervals(
-                reckoned, base, now, since=since, before=before
-            ):
-                slots, memory, kept = part
-                rows.add(reckoned.alternative, slots, memory, begin, end, limits_only=True)
-                rows.add_slots(kept, begin, end)
+        if start is None or demand is None:
+            rows.add(reservation.alternative, reservation.slots, reservation.memory, now, estimate)
+            continue
+        alternative = demand.terms[0].alternatives[start.alternative]
+        edges = breakpoints(times, estimate, since=since, before=before)
+        if len(edges) < 2:
+            continue
+        parts = [sequence.amounts_at(reservation, base, edge, until) for edge in edges[:-1]]
+        changes = [0, *(at for at in range(1, len(parts)) if parts[at] != parts[at - 1])]
+        for first, after in itertools.pairwise((*changes, len(edges) - 1)):
+            part, begin, end = parts[first], edges[first], edges[after]
+            rows.add(alternative, part.slots, part.memory, begin, end, limits_only=True)
+            if until > FOREVER or not reservation.is_partly_protected:
+                rows.add_slots(part.kept, begin, end)
     rows.subtract_from(profile)
 
 
@@ -750,47 +843,29 @@ def profile_without_backfill(
 
     base: running and planned jobs, including the future allocations of these reservations.
     """
+    held = list(reservations)
     limited = [
         reservation
-        for reservation in reservations
+        for reservation in held
         if reservation.start is None
         or reservation.demand is None
         or not takes_only_slots(reservation.demand, reservation.start)
     ]
     shown = base.copy()
-    subtract_reservations(shown, limited, base, now, known=ReservationTimelineCache())
-    firm = base.copy() if limited else base
+    subtract_reservations(shown, limited, base, now, sequence=ReservationSequence(held))
+    fixed = FixedProfiles(base)
     for reservation in limited:
-        release_allocation(firm, reservation)
-    return ReservationView(shown, base, firm=firm)
+        release_allocation(fixed, reservation)
+    return ReservationView(shown, base, fixed=fixed)
 
 
-def release_allocation(profile: Profile, reservation: JobReservation) -> None:
-    """Add the slots of a reservation's allocation back to a profile."""
-    if reservation.start is None or reservation.demand is None:
-        return
-    finish = reservation.start.finish(reservation.demand)
-    place = full_allocation(reservation.demand, reservation.start, profile.table)
-    rows, end = RowList(), FOREVER if finish is None else finish
-    rows.extend(place, reservation.start.time, end, [-count for count in place.values()])
-    profile.hold_rows(SLOTS, rows, pool=False)
-
-
-def reserved_intervals(
-    known: ReservationTimeline, base: Profile, now: int, *, since: int, before: int
-) -> Iterator[tuple[int, int, ReservedAmounts]]:
-    """Yield starts, ends and amounts of a reservation, at least over [since, before)."""
-    until = FOREVER if known.held.estimate is None else known.held.estimate
-    edges = breakpoints(base.candidate_times(now), until, since=since, before=before)
-    if len(edges) < 2:
-        return
-    begin, held = edges[0], known.amounts_at(base, edges[0])
-    for edge in edges[1:-1]:
-        part = known.amounts_at(base, edge)
-        if part != held:
-            yield begin, edge, held
-            begin, held = edge, part
-    yield begin, edges[-1], held
+def release_allocation(fixed: FixedProfiles, reservation: JobReservation) -> None:
+    """Add the slots of a reservation's allocation back until its start."""
+    if reservation.start is not None and reservation.demand is not None:
+        begin, end = run_of(reservation.demand, reservation.start)
+        fixed.release(
+            begin, end, full_allocation(reservation.demand, reservation.start, fixed.base.table)
+        )
 
 
 def breakpoints(times: list[int], until: int, *, since: int, before: int) -> list[int]:

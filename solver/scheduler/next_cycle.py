@@ -43,7 +43,7 @@ from ..rules.rule_book import unsupported_rules
 from . import backfill
 from .cycle_reservations import (
     JobReservation,
-    ReservationTimelineCache,
+    ReservationSequence,
     has_spanning_lower_priority_job,
     subtract_reservations,
     takes_only_slots,
@@ -478,7 +478,8 @@ class NextCycle:
                 # A job that ends by the start needs none of the reserved slots; a longer one
                 # conflicts.
                 subtract_reservations(
-                    profile, [reservation], profile.copy(), now, known=ReservationTimelineCache()
+                    *(profile, [reservation], profile.copy(), now),
+                    sequence=ReservationSequence([reservation]),
                 )
 
         return keep

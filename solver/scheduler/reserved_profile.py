@@ -20,12 +20,21 @@ import numpy as np
 from ..availability.demand import Demand
 from ..availability.profile import (
     SLACK,
+    FixedProfiles,
     FullWindows,
     Profile,
     ReservationView,
     block_advance_reservations,
 )
-from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
+from ..availability.resources import (
+    SLOTS,
+    Alternative,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Per,
+    ResourceTable,
+)
 from ..availability.usage import FOREVER, RowList
 from ..placement.earliest import Start, allocate_start, earliest_start
 from ..placement.holding import ReservationRows, counts_slots, full_allocation, with_slots
@@ -33,8 +42,9 @@ from ..rules.eligibility import Eligibility
 from .cycle_reservations import (
     CycleReservations,
     JobReservation,
-    ReservationTimelineCache,
+    ReservationSequence,
     breakpoints,
+    estimate_of,
     hosts_and_pools_used,
     release_allocation,
     subtract_reservations,
@@ -122,7 +132,8 @@ class FixedReservation:
     until: int
     #: Limits count the whole amount, not only its reserved part.
     exact: bool
-    #: Amounts of pools that must stay free until the start, by pool.
+    #: Amounts of pools that must stay free until the start, by pool: its own, and what reservations
+    #: before it count in limits.
     pools: dict[int, float] = field(default_factory=dict)
     #: Hosts that have enough of an amount until the start, and further candidates if a later
     #: commitment takes it.
@@ -149,9 +160,9 @@ class ReservedProfile:
         base: profile of running and planned jobs and future allocations, kept current.
         """
         self.plain = base
-        #: Profile without the allocations whose reserved amounts depend on more than the free
-        #: amounts.
-        self.firm = base
+        #: Profiles without the allocations whose reserved amounts depend on more than the free
+        #: amounts, until these start.
+        self.fixed = FixedProfiles(base)
         self.now = now
         self._all = base.copy()
         self._all.full_windows = None if base.full_windows is None else base.full_windows.extended()
@@ -160,8 +171,10 @@ class ReservedProfile:
         self._backfilled = Profile(base.table, base.now)
         self._steady: dict[int, FixedReservation] = {}
         self._limited: list[JobReservation] = []
-        self._known_holdings = ReservationTimelineCache()
-        #: Maximum need of a fixed reservation, by pool.
+        self._sequence = ReservationSequence()
+        #: Slots of the allocations of all reservations, by limit over hosts.
+        self._counted: dict[int, float] = {}
+        #: Maximum need of a fixed reservation and those before it, by pool.
         self._needed: dict[int, float] = {}
         self._until = now
         #: Numbers of reservations by their witness hosts.
@@ -176,9 +189,12 @@ class ReservedProfile:
 
     def add_reservation(self, reservation: JobReservation) -> None:
         """Add a reservation whose allocation is already in `plain`."""
-        steady = fixed_reservation(reservation, self.plain, self.now)
+        self._sequence.add(reservation)
+        steady = fixed_reservation(reservation, self.plain, self.now, before=self._counted)
+        for pool, amount in counted_slots(reservation, self.plain.table).items():
+            self._counted[pool] = self._counted.get(pool, 0.0) + amount
         if steady is None or not reservation.is_partly_protected:
-            self._release_allocation(reservation)
+            release_allocation(self.fixed, reservation)
         if steady is None:
             self._limited.append(reservation)
             return
@@ -193,9 +209,9 @@ class ReservedProfile:
     def add_planned(self, demand: Demand, start: Start) -> None:
         """Update the profile after a planned start was added to `plain`."""
         allocate_start(self._all, demand, start)
-        if self.firm is not self.plain:
-            allocate_start(self.firm, demand, start)
-        self._known_holdings.planned(demand, start)
+        for profile in self.fixed.changed():
+            allocate_start(profile, demand, start)
+        self._sequence.planned(demand, start)
         if not self._steady:
             return
         hosts, pools = hosts_and_pools_used(demand, start)
@@ -215,20 +231,10 @@ class ReservedProfile:
         self._limited.append(steady.held)
         self._hold(steady, -1)
         if steady.held.is_partly_protected:
-            self._release_allocation(steady.held)
+            release_allocation(self.fixed, steady.held)
         for full_windows in (self._all.full_windows, self._forever):
             if full_windows is not None:
                 full_windows.clear()
-
-    def _release_allocation(self, reservation: JobReservation) -> None:
-        """Add the allocation of a reservation back to the free amounts, because its reserved amount
-        is computed otherwise.
-        """
-        if reservation.start is None:
-            return
-        if self.firm is self.plain:
-            self.firm = self.plain.copy()
-        release_allocation(self.firm, reservation)
 
     def _make_pool_limit_dependent(self, pool: int) -> None:
         """Make reservations limit-dependent if they need more of a pool than is free before their
@@ -330,18 +336,21 @@ class ReservedProfile:
             if self._all.full_windows is not None:
                 profile.full_windows = self._all.full_windows.up_to(until)
         limited = [
-            reservation for reservation in self._limited if since < _until(reservation) < until
+            reservation for reservation in self._limited if since < estimate_of(reservation) < until
         ]
         if limited:
             self._all.precompute()
             profile = profile.copy()
-            now, known = self.now, self._known_holdings
             subtract_reservations(
-                profile, limited, self.plain, now, known=known, since=since, before=before
+                *(profile, limited, self.plain, self.now),
+                sequence=self._sequence,
+                since=since,
+                before=before,
+                until=until,
             )
         if until <= FOREVER:
             return profile
-        guarded = ReservationView(profile, self.plain, firm=self.firm)
+        guarded = ReservationView(profile, self.plain, fixed=self.fixed)
         guarded.full_windows = None if limited else self._forever
         return guarded
 
@@ -407,10 +416,6 @@ def _without(demand: Demand, pools: set[int]) -> Demand:
     return replace(demand, terms=terms)
 
 
-def _until(reservation: JobReservation) -> int:
-    return FOREVER if reservation.estimate is None else reservation.estimate
-
-
 def _instants(base: Profile, now: int, until: int) -> list[int]:
     return base.checkpoints(now, None if until >= FOREVER else until - now)
 
@@ -421,13 +426,24 @@ def _pools(alternative: Alternative | None) -> list[int]:
     return [use.index for use in uses if counts_slots(use)]
 
 
+def counted_slots(reservation: JobReservation, table: ResourceTable) -> dict[int, float]:
+    """Return the slots of the whole allocation that each limit over hosts counts, by pool."""
+    if reservation.start is None or reservation.demand is None:
+        return dict(reservation.in_pools(table))
+    alternative = reservation.demand.terms[0].alternatives[reservation.start.alternative]
+    total = float(sum(full_allocation(reservation.demand, reservation.start, table).values()))
+    return dict.fromkeys(_pools(alternative), total)
+
+
 def fixed_reservation(
-    reservation: JobReservation, base: Profile, now: int
+    reservation: JobReservation, base: Profile, now: int, *, before: Mapping[int, float]
 ) -> FixedReservation | None:
     """Return a reservation that depends on its allocation alone, or None if other facts may change
     it.
+
+    before: slots that the limits count of the reservations before it, by pool.
     """
-    until = _until(reservation)
+    until = estimate_of(reservation)
     if reservation.start is None or reservation.demand is None:
         return FixedReservation(
             reservation,
@@ -448,7 +464,7 @@ def fixed_reservation(
     if reservation.includes_memory:
         memory = _whole_memory(alternative, place, base)
     found = FixedReservation(reservation, alternative, place, memory or {}, until, exact=False)
-    if memory is None or not _limits_leave_it(found, demand, start, base, now):
+    if memory is None or not _limits_leave_it(found, demand, start, base, now, before):
         return None
     return found if _never_short(found, demand, base, now) else None
 
@@ -470,7 +486,12 @@ def _whole_memory(
 
 
 def _limits_leave_it(
-    found: FixedReservation, demand: Demand, start: Start, base: Profile, now: int
+    found: FixedReservation,
+    demand: Demand,
+    start: Start,
+    base: Profile,
+    now: int,
+    before: Mapping[int, float],
 ) -> bool:
     """Whether no limit on slots lets the job reserve less than its allocation."""
     total = float(sum(found.slots.values()))
@@ -480,7 +501,7 @@ def _limits_leave_it(
             return False
         if (term.unit is not None and term.unit.excl) or alternative.host_uses[0].per is Per.WHOLE:
             continue
-        found.pools.update(dict.fromkeys(_pools(alternative), total))
+        found.pools.update((pool, total + before.get(pool, 0.0)) for pool in _pools(alternative))
     return all(
         base.min_free_in_pool(pool, _instants(base, now, found.until)) >= amount
         for pool, amount in found.pools.items()
@@ -653,7 +674,8 @@ class PlannedProfiles:
 
     def slots_needed_before(self, until: int, own: JobState) -> FloatArray:
         """Return the free slots that starts of other jobs need before `until`, [H]."""
-        future, now = self._shared_guard().firm, self._world.now
+        now = self._world.now
+        future = self._shared_guard().fixed.at(now)
         free, reservation = self._world.free_now.host(SLOTS), self._reservations.get(own)
         if (
             reservation is None

@@ -92,7 +92,7 @@ def test_no_bound_is_above_the_optimum_of_another_model(block: int) -> None:
         order = list(range(len(problem)))
         random.shuffle(order)
         incumbent, prices = begun(problem, order)
-        for _ in islice(branch_on_order(incumbent, prices), 120):
+        for _ in islice(branch_on_order(incumbent, prices), 40):
             assert incumbent.bound <= optimum
         assert incumbent.bound <= optimum
 

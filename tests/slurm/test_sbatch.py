@@ -9,6 +9,7 @@ import pytest
 import slotwise as sw
 from slotwise import InputError
 from slotwise.model.sources.slurm.sbatch import sbatch_submission
+from slotwise.model.sources.slurm.several_partitions import BEHIND_LEFT
 
 from tests.slurm.test_import import instance_of, run, texts_of
 
@@ -167,3 +168,29 @@ def test_the_other_components_of_a_heterogeneous_job_are_named(
     assert found.unheeded[:-1] == alone.unheeded
     assert "the other components of the heterogeneous job" in found.unheeded[-1]
     assert replace(found, unheeded=()) == replace(alone, unheeded=())
+
+
+@pytest.mark.parametrize(("partitions", "first"), [("hi,main", "hi"), ("main,hi", "main")])
+def test_partitions_that_are_planned_as_their_first_are_named(
+    probes: sw.Instance, partitions: str, first: str
+) -> None:
+    """As for a job that waits in them: its start elsewhere may be sooner, so none is proved."""
+    told = f"its other partitions: planned in {first} of {partitions}"
+    line = f"sbatch -p {partitions} -n1 --mem=10 -t 5"
+    assert told in sbatch_submission(probes, line).job.unheeded
+    assert not sbatch_submission(probes, line.replace(partitions, "hi")).job.unheeded
+
+
+def test_partitions_that_differ_in_their_nodes_alone_are_planned_together(
+    probes: sw.Instance,
+) -> None:
+    alike = replace(probes, omissions=())  # no pending job says that its queue has only the first
+    assert not sbatch_submission(alike, "sbatch -p hi,main -n1 --mem=10 -t 5").job.unheeded
+
+
+def test_a_job_that_is_left_out_may_take_the_nodes_of_a_new_one() -> None:
+    """Inside a reservation with FLEX: it may be ahead of the new job."""
+    texts = texts_of("probes")
+    texts["reservation.txt"] = texts["reservation.txt"].replace("Flags=", "Flags=FLEX,", 1)
+    found = instance_of(texts)
+    assert BEHIND_LEFT in sbatch_submission(found, "sbatch -n1 --mem=10 -t 5").job.unheeded

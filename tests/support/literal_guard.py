@@ -7,16 +7,17 @@ from collections.abc import Iterable
 
 import numpy as np
 from slotwise.solver.availability.demand import Demand
-from slotwise.solver.availability.profile import Profile
+from slotwise.solver.availability.profile import FixedProfiles, Profile
 from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.availability.usage import FOREVER
 from slotwise.solver.placement.earliest import Start, earliest_start
 from slotwise.solver.placement.holding import ReservationRows, free_over_run
 from slotwise.solver.scheduler.cycle_reservations import (
     JobReservation,
+    release_allocation,
     reserve_future_allocation,
-    takes_only_slots,
 )
+from slotwise.solver.scheduler.reserved_profile import counted_slots, fixed_reservation
 
 
 class LiteralGuard:
@@ -24,18 +25,33 @@ class LiteralGuard:
 
     def __init__(self, base: Profile, reservations: Iterable[JobReservation], now: int) -> None:
         self.plain, self.now, self.held = base, now, list(reservations)
-        self.firm = base
 
     @property
     def limit_dependent(self) -> list[JobReservation]:
         """Reservations of which limits or other resources decide what they hold."""
         return [
             reservation
-            for reservation in self.held
-            if reservation.start is not None
-            and reservation.demand is not None
-            and not takes_only_slots(reservation.demand, reservation.start)
+            for reservation in self._not_fixed()
+            if reservation.start is not None and reservation.demand is not None
         ]
+
+    @property
+    def fixed(self) -> FixedProfiles:
+        """Without the places of which more than what is free decides what is held of them."""
+        found, not_fixed = FixedProfiles(self.plain), self._not_fixed()
+        for reservation in self.held:
+            if reservation in not_fixed or not reservation.is_partly_protected:
+                release_allocation(found, reservation)
+        return found
+
+    def _not_fixed(self) -> list[JobReservation]:
+        found, before = [], dict[int, float]()
+        for reservation in self.held:
+            if fixed_reservation(reservation, self.plain, self.now, before=before) is None:
+                found.append(reservation)
+            for pool, amount in counted_slots(reservation, self.plain.table).items():
+                before[pool] = before.get(pool, 0.0) + amount
+        return found
 
     def add_reservation(self, reservation: JobReservation) -> None:
         self.held.append(reservation)
@@ -53,7 +69,11 @@ class LiteralGuard:
         return self._seen(since, FOREVER + 1)
 
     def _seen(self, since: int, until: int) -> Profile:
-        """What is left where each takes what it needs of what those before it leave."""
+        """What is left where each takes what it needs of what those before it leave.
+
+        A job that ends by `until` meets the place of a reservation itself, which `plain` has; of
+        slots that only the place needs, none are kept from it besides.
+        """
         kept, unreserved = self.plain.copy(), self.plain.copy()
         for reservation in self.held:
             end = FOREVER if reservation.estimate is None else reservation.estimate
@@ -65,14 +85,16 @@ class LiteralGuard:
                 times = sorted({self.now, *self.plain.changes(), end})
                 spans = [pair for pair in itertools.pairwise(times) if pair[1] <= end]
             parts = [self._part(reservation, begin, kept, unreserved) for begin, _ in spans]
-            for profile, which in ((kept, 0), (unreserved, 1)):
+            for profile in (kept, unreserved):
                 rows = ReservationRows(profile.table)
                 for (begin, finish), part in zip(spans, parts, strict=True):
                     rows.add(
                         part.alternative, part.slots, part.memory, begin, finish, limits_only=True
                     )
-                    slots = part.slots if which or part.protected is None else part.protected
-                    rows.add_slots(slots, begin, finish)
+                    if profile is unreserved or part.protected is None:
+                        rows.add_slots(part.slots, begin, finish)
+                    elif until > FOREVER:
+                        rows.add_slots(part.protected, begin, finish)
                 rows.subtract_from(profile)
         return kept
 

@@ -15,6 +15,7 @@ from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks
 from .conditions import NeverSatisfied, condition_of
+from .held_cpus import shared_out
 from .limits import Binding, limits_of
 from .preemption import preemptions
 from .priorities import associations_of
@@ -159,10 +160,11 @@ class _SlurmJobs:
 
     def running(self) -> tuple[RunningJob, ...]:
         """Return the jobs that have nodes."""
-        return tuple(self._run(job) for job in self.seen.jobs if is_running(job))
+        running = [job for job in self.seen.jobs if is_running(job)]
+        held = self._allocations(running)
+        return tuple(self._run(job, held[job.full_id]) for job in running)
 
-    def _run(self, seen: SlurmJob) -> RunningJob:
-        allocation = self._allocation(seen)
+    def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:
         slots = sum(allocation.values())
         job = replace(
             self._common(seen),
@@ -197,27 +199,27 @@ class _SlurmJobs:
             return max(1, int(end + wait + 60 * more) - self.zero)
         return None if end == start + int(seen.limit) else end - self.zero
 
-    def _allocation(self, seen: SlurmJob) -> dict[str, int]:
-        """Return the CPUs by node, computed from cores or from all CPUs if not listed."""
-        found: dict[str, int] = {}
-        for name, count in seen.allocation.items():
-            node = self.facts.nodes.get(name)
-            if node is None:
-                self.notes.touch(f"job {seen.full_id} uses {name}, which no input describes")
-                continue
-            found[name] = -count * node.threads if count < 0 else count
-        unknown = [name for name, count in found.items() if not count]
-        if unknown:
-            total = max(seen.size.cpus, len(found)) - sum(found.values())
-            for place, name in enumerate(unknown):
-                share = total // len(unknown) + (place < total % len(unknown))
-                found[name] = max(1, share)
+    def _allocations(self, running: Sequence[SlurmJob]) -> dict[str, dict[str, int]]:
+        """Return the CPUs of each running job by node, from cores or from all CPUs if no input
+        lists them.
+        """
+        listed: dict[str, dict[str, int]] = {}
+        for job in running:
+            held = listed[job.full_id] = {}
+            for name, count in job.allocation.items():
+                node = self.facts.nodes.get(name)
+                if node is None:
+                    self.notes.touch(f"job {job.full_id} uses {name}, which no input describes")
+                    continue
+                held[name] = -count * node.threads if count < 0 else count
+            unknown = [name for name, count in held.items() if not count]
             if len(unknown) > 1:
                 self.notes.touch(
-                    f"CPUs of job {seen.full_id} by node: shared out evenly (give squeue --json or "
-                    "scontrol show job -d)", hosts=unknown
+                    f"CPUs of job {job.full_id} by node: shared out by what its nodes have in use "
+                    "(give squeue --json or scontrol show job -d)", hosts=unknown
                 )  # fmt: skip
-        return found
+        totals = {job.full_id: job.size.cpus for job in running}
+        return shared_out(listed, totals, self.facts.nodes, self.facts.unit)
 
     def _held(self, seen: SlurmJob, allocation: dict[str, int]) -> tuple[str, ...]:
         """Return memory, generic resources and licences of a running job."""

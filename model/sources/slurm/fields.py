@@ -86,7 +86,7 @@ JOBS = (
     _row("job", "cpus", "cpus", "NumCPUs"),
     _row("job", "tasks", "tasks", "NumTasks"),
     _row("job", "cpus per task", "cpus_per_task", "CPUs/Task"),
-    _row("job", "tasks per node", "tasks_per_node", "NtasksPerN:B:S:C"),
+    _row("job", "tasks per node", "tasks_per_node", "NtasksPer:N"),
     _row("job", "cpus per node", "minimum_cpus_per_node", "MinCPUsNode"),
     _row("job", "memory per node", "memory_per_node", "MinMemoryNode"),
     _row("job", "memory per cpu", "memory_per_cpu", "MinMemoryCPU"),
@@ -106,11 +106,11 @@ JOBS = (
     _row("job", "exclusive", "exclusive"),
     _row("job", "reservation", "resv_name", "Reservation"),
     _row("job", "het job", "het_job_id", "HetJobId"),
-    _row("job", "threads per core", "threads_per_core"),
+    _row("job", "threads per core", "threads_per_core", "Req:T"),
     _row("job", "contiguous nodes", "contiguous", "Contiguous", "named", "false no 0"),
     _row("job", "leaf switches", "required_switches", "Switches"),
     _row("job", "wait for switches", "maximum_switch_wait_time"),
-    _row("job", "cores per socket", "cores_per_socket", "", "named"),
+    _row("job", "cores per socket", "cores_per_socket", "Req:C", "named"),
     _row("job", "sockets per node", "sockets_per_node", "Socks/Node", "named"),
     _row("job", "specialized cores", "core_spec thread_spec", "CoreSpec", "named"),
     _row("job", "tmp disk per node", "minimum_tmp_disk_per_node", "MinTmpDiskNode", "named", "0"),
@@ -118,10 +118,10 @@ JOBS = (
     _row("job", "cluster features", "cluster_features", "", "named"),
     _row("job", "federation", "federation_siblings_viable", "FedViableSiblings", "named"),
     _row("job", "oversubscription", "oversubscribe", "", "named", "false no 0"),
-    _row("job", "tasks per core", "tasks_per_core", "", "named"),
-    _row("job", "tasks per socket", "tasks_per_socket", "", "named"),
-    _row("job", "tasks per board", "tasks_per_board", "", "named", "0"),
-    _row("job", "sockets per board", "sockets_per_board", "", "named", "0"),
+    _row("job", "tasks per core", "tasks_per_core", "NtasksPer:C", "named"),
+    _row("job", "tasks per socket", "tasks_per_socket", "NtasksPer:S", "named"),
+    _row("job", "tasks per board", "tasks_per_board", "NtasksPer:B", "named", "0"),
+    _row("job", "sockets per board", "sockets_per_board", "Req:S", "named", "0"),
     _row("job", "most cpus", "max_cpus", "", "named", "0"),
     _row("job", "memory per gres", "memory_per_tres", "MemPerTres", "named"),
     _row("job", "cpus per gres", "cpus_per_tres", "CpusPerTres", "named"),
@@ -145,7 +145,8 @@ JOBS = (
         "AccrueTime AdminComment AllocNode:Sid BatchFlag BatchHost BatchFeatures Command Comment "
         "CPU_IDs Mem GRES JOB_GRES ExitCode Extra GroupId HetJobIdSet HetJobOffset "
         "KillOInInvalidDependent LastSchedEval MailType MailUser Network Nice Power Profile "
-        "ReqB:S:C:T Requeue Restarts RunTime SchedNodeList Scheduler StdErr StdIn StdOut "
+        "NtasksPerN:B:S:C Req:B ReqB:S:C:T "
+        "Requeue Restarts RunTime SchedNodeList Scheduler StdErr StdIn StdOut "
         "SuspendTime SubmitLine SystemComment "
         "WorkDir ResizeTime PreemptTime PreemptEligibleTime WCKey Container CpusPerTresBind "
         "NodeAddr SegmentSize LicensesAlloc TresBind TresFreq DerivedExitCode",

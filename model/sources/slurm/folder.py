@@ -117,6 +117,7 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
     if problems:
         raise InputError(problems)
     if not (records or seen.settings):
+        _check_tables(texts)
         names = "squeue, sinfo, scontrol or a similar command: save one there, such as squeue.txt"
         raise InputError([Problem(f"has no file with the output of {names}", source)])
     if not _lists_jobs(texts, records):

@@ -97,8 +97,7 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
     # NumNodes of a pending job is Slurm's guess; the TRES contain the requested number.
     nodes = int(requested.get("node", nodes)) or nodes
     tasks = values.whole(get("tasks")) or 1
-    per_node = get("tasks per node")
-    per_node = values.whole(str(per_node).partition(":")[0] if record.is_text else per_node) or 0
+    per_node = values.whole(get("tasks per node")) or 0
     least = values.whole(get("cpus per node")) or 1
     per_task = values.whole(get("cpus per task"))
     if per_task is None:  # 22.05 has it for jobs with a CPU frequency only

@@ -34,6 +34,11 @@ _FREE = frozenset(
      "WorkDir", "SubmitLine", "StdErr", "StdIn", "StdOut", "Partitions"}
 )  # fmt: skip
 _FIRST = re.compile(rf"(?:{'|'.join(BEGINNINGS)})=")
+#: Fields of ``scontrol show job`` with several numbers, and a name for each of them.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "ReqB:S:C:T": ("Req:B", "Req:S", "Req:C", "Req:T"),
+    "NtasksPerN:B:S:C": ("NtasksPer:N", "NtasksPer:B", "NtasksPer:S", "NtasksPer:C"),
+}
 #: The member of a record that has what ``scontrol show job -d`` prints by node.
 BY_NODE = "Nodes"
 
@@ -108,6 +113,7 @@ def _record(line: str, where: str) -> SlurmRecord:
                 by_node[-1][key] = value
             elif key not in fields:
                 fields[key] = value
+                fields.update(zip(PARTS.get(key, ()), value.split(":"), strict=False))
         if found is not None:
             key, begin = name, found.end()
     if by_node:

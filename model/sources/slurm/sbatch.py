@@ -22,6 +22,7 @@ from .conditions import NeverSatisfied, condition_of
 from .priorities import fairshare_part, size_and_partition
 from .requests import licence_counts, requested_of, unknown_features
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
+from .several_partitions import BEHIND_LEFT, planned_in_first
 from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
 
 #: Words with which a line begins that this module reads.
@@ -448,12 +449,16 @@ def _nice(text: str) -> int:
 
 
 def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:
-    """Return the queue of all partitions if there is one, else the first, with a note."""
+    """Return the queue of all partitions if there is one, else the first.
+
+    With a note if it has the nodes of the first partition alone, as its pending jobs say.
+    """
     name = SEVERAL.join(partitions)
     known = {queue.name for queue in instance.queues}
-    if len(partitions) > 1 and name not in known and partitions[0] in known:
-        listed = ",".join(partitions)
-        omitted.append(f"its other partitions: planned in {partitions[0]} of {listed}")
+    told = planned_in_first(partitions)
+    is_first = name not in known or any(item.what == told for item in instance.omissions)
+    if len(partitions) > 1 and is_first and partitions[0] in known:
+        omitted.append(told)
     return name if name in known else partitions[0]
 
 
@@ -463,6 +468,8 @@ def _reservation(
     """Return the reservation of --reservation and its end, by which the job must end."""
     name = found.given.get("reservation", "")
     if not name:
+        if any(item.what == BEHIND_LEFT for item in instance.omissions):
+            omitted.append(BEHIND_LEFT)  # the priority of jobs that are not planned is not known
         return "", None
     known = {item.name: item for item in instance.advance_reservations if not item.windows}
     if name in known:

@@ -123,10 +123,16 @@ def _rules(item: SlurmPartition) -> SlurmPartition:
     return replace(item, name="", nodes=None, default=False, max_time=None, max_nodes=None)
 
 
+def planned_in_first(names: Iterable[str]) -> str:
+    """Return the omission for a job that is planned in the first of its partitions alone."""
+    listed = tuple(names)
+    return f"its other partitions: planned in {listed[0]} of {','.join(listed)}"
+
+
 def omitted_of(group: PartitionGroup, job: SlurmJob) -> Iterator[str]:
     """Yield why a start in several partitions is not planned as Slurm does."""
     if not group.alike:
-        yield f"its other partitions: planned in {group.names[0]} of {','.join(group.names)}"
+        yield planned_in_first(group.names)
     elif job.limit is None:
         yield f"its time limit, which the partition gives ({','.join(group.names)})"
 

@@ -96,7 +96,8 @@ class OrderCase:
         job of the k-th start.
         """
         found: dict[Begun | Late | Through, int] = {}
-        found.update(self.unused)
+        for through, left in self.unused.items():
+            found[through] = left
         for (jobs, k), (first, last) in self.windows.items():
             if first > jobs.first:
                 before = Begun(jobs, first)

@@ -16,7 +16,7 @@ from .problem import PoolProblem
 
 #: Maximum number of open cases, for memory.
 MAX_OPEN = 50_000
-#: Number of steps of the trial of a set of classes.
+#: Number of steps of each set of classes in the first round.
 TRIAL = 25
 #: Maximum number of jobs of middle size that form a class.
 FEW = 6
@@ -184,20 +184,24 @@ class OrderTree:
 
 
 def branch_on_order(incumbent: Incumbent, bound: PoolBound) -> Iterator[None]:
-    """Raise the bound of the incumbent by a tree, by the classes that do best in short trials;
-    ``bound`` has the prices of the whole problem.
+    """Raise the bound of the incumbent by a tree; ``bound`` has the prices of the whole problem.
+
+    Trees by several sets of classes compete: each takes some steps, the better half of them twice
+    as many, and so on.
     """
     program = CaseProgram(bound, incumbent.value)
     if program.empty:
         incumbent.raise_bound(incumbent.value)
         return
-    sets = class_sets(incumbent.problem)
-    further = further_classes(incumbent.problem)
+    sets, further = class_sets(incumbent.problem), further_classes(incumbent.problem)
     trees = [OrderTree(incumbent, bound, classes, further, program) for classes in sets]
-    for tree in trees:
-        yield from _steps(tree, incumbent, TRIAL if len(trees) > 1 else None)
-    for tree in sorted(trees, key=lambda tree: -tree.bound)[:1]:
-        yield from _steps(tree, incumbent)
+    steps = TRIAL
+    while len(trees) > 1 and not incumbent.proved:
+        for tree in trees:
+            yield from _steps(tree, incumbent, steps)
+        trees = sorted(trees, key=lambda tree: -tree.bound)[: (len(trees) + 1) // 2]
+        steps *= 2
+    yield from _steps(trees[0], incumbent)
 
 
 def _steps(tree: OrderTree, incumbent: Incumbent, most: int | None = None) -> Iterator[None]:

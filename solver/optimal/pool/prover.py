@@ -102,7 +102,7 @@ COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
 #: Buckets of ever finer grids, and the work of a grid after which no finer one follows.
-GRIDS = (80, 130, 200)
+GRIDS = (80, 130)
 CHEAP = 400_000
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MAX_INSTANTS = 400_000
