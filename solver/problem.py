@@ -410,6 +410,7 @@ class RunningJobLoader:
         self._index = resolver.host_index()
         self._uses: list[Alternative] = []
         self._place: dict[int, int] = {}
+        #: Columns of jobs that may be entered again.
         self._last: _JobColumns | None = None
 
     def enter(
@@ -418,12 +419,16 @@ class RunningJobLoader:
         profile: RunningProfile,
         *,
         other: Callable[[int], None],
+        keep: bool = False,
     ) -> IntArray:
         """Add all jobs that can be added in bulk; return their numbers.
 
-        other: called, in order, with the position of each remaining job.
+        other: called, in order, with the position of each remaining job. keep: whether the same
+        jobs may be entered again, into another profile.
         """
         columns = self._columns(running.jobs)
+        if keep:
+            self._last = columns
         use_of = self._kinds(running, columns.requests, other)
         taken = np.flatnonzero(use_of >= 0)
         if taken.size:
@@ -456,24 +461,24 @@ class RunningJobLoader:
         return found
 
     def _columns(self, jobs: Sequence[RunningJob]) -> _JobColumns:
-        """Return the columns of jobs, kept for a second simulation of the same jobs."""
-        if self._last is None or self._last.jobs != jobs:
-            places: dict[Hashable, int] = {}
-            asked = self.resolver.asked
-            allocations = [item.allocation for item in jobs]
-            counts = np.fromiter(map(len, allocations), np.int64, len(jobs))
-            rows = int(counts.sum())
-            names = chain.from_iterable(allocations)
-            slots = chain.from_iterable(map(_values, allocations))
-            self._last = _JobColumns(
-                tuple(jobs),
-                [places.setdefault((asked(j.job), j.alternative), len(places)) for j in jobs],
-                np.fromiter((item.start for item in jobs), np.int64, len(jobs)),
-                counts,
-                np.fromiter(map(self._index.__getitem__, names), np.int64, rows),
-                np.fromiter(slots, float, rows),
-            )
-        return self._last
+        """Return the columns of jobs: those that were kept, if they are of these jobs."""
+        if self._last is not None and self._last.jobs == jobs:
+            return self._last
+        places: dict[Hashable, int] = {}
+        asked = self.resolver.asked
+        allocations = [item.allocation for item in jobs]
+        counts = np.fromiter(map(len, allocations), np.int64, len(jobs))
+        rows = int(counts.sum())
+        names = chain.from_iterable(allocations)
+        slots = chain.from_iterable(map(_values, allocations))
+        return _JobColumns(
+            tuple(jobs),
+            [places.setdefault((asked(item.job), item.alternative), len(places)) for item in jobs],
+            np.fromiter((item.start for item in jobs), np.int64, len(jobs)),
+            counts,
+            np.fromiter(map(self._index.__getitem__, names), np.int64, rows),
+            np.fromiter(slots, float, rows),
+        )
 
     def _kind(self, running: RunningJob) -> int:
         allocation = {self._index[name]: slots for name, slots in running.allocation.items()}

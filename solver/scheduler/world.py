@@ -330,6 +330,7 @@ class World:
             Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
             self.running_profile,
             other=by_itself,
+            keep=not with_events,
         )
         self.states.entered(set(plain.tolist()), self._runs_on)
         for number in plain.tolist():
