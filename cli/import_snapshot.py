@@ -47,7 +47,7 @@ class Listings:
 
     bjobs: tuple[Path, ...] = option(
         (),
-        "bjobs -u all -json -o '…', or bjobs -u all -l or -UF; bjobs -A -w beside it.",
+        "bjobs -u all -json -o '…', or bjobs -u all -l or -UF; also bjobs -A -w.",
         callback=from_stdin,
     )
     bhosts: tuple[Path, ...] = option(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
+from ..model.compact import no_collection
 from ..model.duration import last_start
 from ..model.errors import Cancelled, InputError, UnknownNameError
 from ..model.instance import Instance
@@ -44,7 +45,7 @@ from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .resolve import may_have_choices
 from .rules.omitted import remarks
 from .scheduler.continuation import needing_backfill, started_now, with_relevant_omissions
-from .scheduler.next_cycle import plan_next_cycle
+from .scheduler.next_cycle import NextCycle, plan_next_cycle, plan_of
 
 #: Time kept for the end of a search, in multiples of the time of the time-based plan.
 WRITE_UP = 1.6
@@ -292,9 +293,12 @@ def _estimates(
 ) -> Plan:
     if method == "slurm":
         return _as_slurm(instance, objective, margin, budget)
-    found = plan_next_cycle(instance, method, jobs=jobs, budget=budget, margin=margin)
+    with no_collection():
+        cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin)
+    found, known = plan_of(cycle), cycle.world.requests
+    del cycle  # Its state of the cluster is large, and only its table is used again.
     if not margin:
-        found = with_relevant_omissions(instance, found, jobs=jobs, budget=budget)
+        found = with_relevant_omissions(instance, found, jobs=jobs, budget=budget, known=known)
     if objective.name == found.objective:
         return found
     from .optimal.costs import in_terms_of

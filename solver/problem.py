@@ -388,6 +388,20 @@ class _LoaderColumns:
     slots: FloatArray
 
 
+@dataclass(frozen=True, slots=True)
+class _JobColumns:
+    """Running jobs, [n], and their hosts, [rows], as columns in the order of the jobs."""
+
+    jobs: tuple[RunningJob, ...]
+    #: Number of the distinct request of each job, by first occurrence.
+    requests: list[int]
+    starts: IntArray
+    #: Number of hosts of each job.
+    counts: IntArray
+    hosts: IntArray
+    slots: FloatArray
+
+
 class RunningJobLoader:
     """Bulk loader of running jobs into the profile of a plan."""
 
@@ -396,6 +410,7 @@ class RunningJobLoader:
         self._index = resolver.host_index()
         self._uses: list[Alternative] = []
         self._place: dict[int, int] = {}
+        self._last: _JobColumns | None = None
 
     def enter(
         self,
@@ -408,23 +423,26 @@ class RunningJobLoader:
 
         other: called, in order, with the position of each remaining job.
         """
-        use_of = self._kinds(running, other)
+        columns = self._columns(running.jobs)
+        use_of = self._kinds(running, columns.requests, other)
         taken = np.flatnonzero(use_of >= 0)
         if taken.size:
-            self._write(running, taken, use_of[taken], profile)
+            ends = running.finishes[taken].tolist()
+            profile.finish.add_all(dict(zip(running.numbers[taken].tolist(), ends, strict=True)))
+            order = np.argsort(use_of[taken], kind="stable")
+            members = _members(running, columns, taken[order])
+            self._write(members, use_of[taken][order], profile)
         return running.numbers[taken]
 
-    def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
+    def _kinds(
+        self, running: Running, kinds: Sequence[int], other: Callable[[int], None]
+    ) -> IntArray:
         """Return the number of the distinct use of each job, [n]; requirements are resolved in
         order.
+
+        kinds: number of the request of each job.
         """
-        places: dict[Hashable, int] = {}
-        asked = self.resolver.asked
-        kinds = [
-            places.setdefault((asked(item.job), item.alternative), len(places))
-            for item in running.jobs
-        ]
-        known = [_UNKNOWN] * len(places)
+        known = [_UNKNOWN] * (max(kinds, default=-1) + 1)
         found = np.full(len(kinds), _BY_ITSELF, dtype=np.int64)
         for at, (kind, is_open) in enumerate(zip(kinds, running.open.tolist(), strict=True)):
             if is_open:
@@ -436,6 +454,26 @@ class RunningJobLoader:
                     continue
             other(at)
         return found
+
+    def _columns(self, jobs: Sequence[RunningJob]) -> _JobColumns:
+        """Return the columns of jobs, kept for a second simulation of the same jobs."""
+        if self._last is None or self._last.jobs != jobs:
+            places: dict[Hashable, int] = {}
+            asked = self.resolver.asked
+            allocations = [item.allocation for item in jobs]
+            counts = np.fromiter(map(len, allocations), np.int64, len(jobs))
+            rows = int(counts.sum())
+            names = chain.from_iterable(allocations)
+            slots = chain.from_iterable(map(_values, allocations))
+            self._last = _JobColumns(
+                tuple(jobs),
+                [places.setdefault((asked(j.job), j.alternative), len(places)) for j in jobs],
+                np.fromiter((item.start for item in jobs), np.int64, len(jobs)),
+                counts,
+                np.fromiter(map(self._index.__getitem__, names), np.int64, rows),
+                np.fromiter(slots, float, rows),
+            )
+        return self._last
 
     def _kind(self, running: RunningJob) -> int:
         allocation = {self._index[name]: slots for name, slots in running.allocation.items()}
@@ -458,45 +496,19 @@ class RunningJobLoader:
             self._uses.append(uses)
         return self._place[id(uses)]
 
-    def _write(
-        self,
-        running: Running,
-        taken: IntArray,
-        use_of: IntArray,
-        profile: RunningProfile,
-    ) -> None:
-        order = np.argsort(use_of, kind="stable")
-        members = self._members(running, taken[order])
+    def _write(self, members: _LoaderColumns, use_of: IntArray, profile: RunningProfile) -> None:
+        """Add jobs to a profile; use_of: the number of the use of each, ascending."""
         np.maximum.at(profile.last_accepted, members.hosts, members.starts[members.job])
-        first = np.searchsorted(use_of[order], np.arange(len(self._uses) + 1))
+        first = np.searchsorted(use_of, np.arange(len(self._uses) + 1))
         of_hosts: dict[int, list[_Rows]] = {}
         of_pools: dict[int, list[_Rows]] = {}
         for uses, low, high in zip(self._uses, first, first[1:], strict=False):
             if low < high:
                 self._rows(uses, _part(members, int(low), int(high)), of_hosts, of_pools)
-        finishes = running.finishes[taken].tolist()
-        profile.finish.add_all(dict(zip(running.numbers[taken].tolist(), finishes, strict=True)))
         for index, found in _by_owner(of_hosts).items():
             profile.enter_rows(index, *found, pool=False)
         for index, found in _by_owner(of_pools).items():
             profile.enter_rows(index, *found, pool=True)
-
-    def _members(self, running: Running, at: IntArray) -> _LoaderColumns:
-        """Return the jobs at these positions, with their hosts."""
-        jobs = [running.jobs[place] for place in at.tolist()]
-        allocations = [item.allocation for item in jobs]
-        counts = np.fromiter(map(len, allocations), np.int64, len(jobs))
-        rows = int(counts.sum())
-        names = chain.from_iterable(allocations)
-        slots = chain.from_iterable(map(_values, allocations))
-        return _LoaderColumns(
-            running.numbers[at],
-            np.fromiter((item.start for item in jobs), np.int64, len(jobs)),
-            running.finishes[at],
-            np.repeat(np.arange(len(jobs)), counts),
-            np.fromiter(map(self._index.__getitem__, names), np.int64, rows),
-            np.fromiter(slots, float, rows),
-        )
 
     def _rows(
         self,
@@ -522,6 +534,23 @@ class RunningJobLoader:
 
 def _values(allocation: Mapping[str, int]) -> Iterable[int]:
     return allocation.values()
+
+
+def _members(running: Running, columns: _JobColumns, at: IntArray) -> _LoaderColumns:
+    """Return the jobs at these positions, with their hosts."""
+    counts = columns.counts[at]
+    job = np.repeat(np.arange(len(at)), counts)
+    # The place of each row in its job, then in the column of all jobs.
+    rows = np.arange(len(job)) - (np.cumsum(counts) - counts)[job]
+    rows += (np.cumsum(columns.counts) - columns.counts)[at][job]
+    return _LoaderColumns(
+        running.numbers[at],
+        columns.starts[at],
+        running.finishes[at],
+        job,
+        columns.hosts[rows],
+        columns.slots[rows],
+    )
 
 
 def _part(members: _LoaderColumns, low: int, high: int) -> _LoaderColumns:

@@ -202,7 +202,7 @@ def _caps_of_hosts(
     """Return the slots that the host resources allow on each host, [H], and the hosts that may be
     the first, [H], None if any may.
 
-    few: the only hosts of interest, None for all; others get 0.
+    few: the only hosts of interest, None if all; others get 0.
     """
     hosts, table = availability.hosts, availability.table
     caps: FloatArray | None = None
@@ -245,7 +245,7 @@ def uses_and_min_free(
 ) -> Iterator[tuple[float, FloatArray]]:
     """Yield each amount of a use over a window with the minimum free meanwhile, [H].
 
-    some: the hosts to examine, in this order, None for all.
+    some: the hosts to examine, in this order, None if all.
     """
     for held, stretch in _amounts(use, points):
         if some is None:

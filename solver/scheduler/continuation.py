@@ -36,7 +36,7 @@ from ..rules.omitted import (
 )
 from ..rules.reservations import SUSPENDED
 from .events import EFFORT
-from .job_state import JobState
+from .job_state import JobState, ShapeTable
 from .methods import looking_ahead, settings_for
 from .reserving import Greedy, TimeBased
 from .simulation import Session
@@ -89,12 +89,20 @@ def simulated_placements(
 
 
 def simulated_starts_within(
-    instance: Instance, method: str, *, jobs: int | None, budget: Budget, attempts: int
+    instance: Instance,
+    method: str,
+    *,
+    jobs: int | None,
+    budget: Budget,
+    attempts: int,
+    known: ShapeTable | None = None,
 ) -> dict[str, int] | None:
     """Return the result of :func:`simulated_starts`, or None if its cycles exceed a number of
     dispatch attempts or the budget.
+
+    known: table of a plan, used if its instance is equal.
     """
-    session = loop_session(instance, method, jobs, EFFORT, budget.with_grace())
+    session = loop_session(instance, method, jobs, EFFORT, budget.with_grace(), known)
     waiting = {job.id for job in instance.pending}
     try:
         session.begin(pending_only=True)
@@ -128,7 +136,12 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
 
 
 def loop_session(
-    instance: Instance, method: str, jobs: int | None, effort: float, budget: Budget
+    instance: Instance,
+    method: str,
+    jobs: int | None,
+    effort: float,
+    budget: Budget,
+    known: ShapeTable | None = None,
 ) -> Session:
     """Return a session in which no job arrives and all jobs run to their limits."""
     at_limits = replace(
@@ -142,7 +155,7 @@ def loop_session(
     )
     top = max(1, len(instance.pending)) if jobs is None else jobs
     settings = settings_for(at_limits, reservation=method, top=top, cycle=0, effort=effort)
-    return Session(at_limits, settings, budget=budget)
+    return Session(at_limits, settings, budget=budget, known=known)
 
 
 def placed(world: World, state: JobState, method: str) -> PlannedJob:
@@ -222,17 +235,22 @@ class MovedStart:
 
 
 def with_relevant_omissions(
-    instance: Instance, found: Plan, *, jobs: int | None, budget: Budget
+    instance: Instance,
+    found: Plan,
+    *,
+    jobs: int | None,
+    budget: Budget,
+    known: ShapeTable | None = None,
 ) -> Plan:
     """Return the plan of a cycle with only those omissions that change a start.
 
-    jobs: those of the plan. The plan is returned unchanged if the simulation takes too long for the
-    budget.
+    jobs: those of the plan. known: the table of its cycle. The plan is returned unchanged if the
+    simulation takes too long for the budget.
     """
     names, nowhere = _split_omissions(instance, found.omissions)
     if not names or found.cut or budget.late():
         return found
-    loops = _Loops.of(instance, found.method, jobs, names, budget)
+    loops = _Loops.of(instance, found.method, jobs, names, budget, known)
     moved = _moved(found, names, loops)
     if moved is None:
         late = budget.with_grace().stopped()
@@ -370,6 +388,8 @@ class _Loops:
     #: Ids of the jobs in the simulation.
     top: int | None
     budget: Budget
+    #: Table of the plan's cycle, used by simulations of an equal instance.
+    known: ShapeTable | None = None
 
     @classmethod
     def of(
@@ -379,11 +399,12 @@ class _Loops:
         jobs: int | None,
         names: Sequence[str],
         budget: Budget,
+        known: ShapeTable | None = None,
     ) -> _Loops:
         """Return the simulations for the jobs of a plan. names: the rules that the plan omits."""
         method, top = (method, jobs) if jobs != 0 else (Greedy.name, None)
         few = looking_ahead(instance) if FEW_LOOK_AHEAD in names else top
-        return cls(instance, method, top, few, budget)
+        return cls(instance, method, top, few, budget, known)
 
     def starts(self, instance: Instance, top: int | None) -> _Starts | None:
         """Return the starts of the pending jobs in the loop, or None if the simulation takes too
@@ -391,9 +412,13 @@ class _Loops:
 
         top: how many of them get a future allocation, all where None.
         """
-        budget = self.budget
         return simulated_starts_within(
-            instance, self.method, jobs=top, budget=budget, attempts=MAX_ATTEMPTS
+            instance,
+            self.method,
+            jobs=top,
+            budget=self.budget,
+            attempts=MAX_ATTEMPTS,
+            known=self.known,
         )
 
     def with_all(self) -> _Starts | None:

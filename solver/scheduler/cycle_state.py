@@ -563,7 +563,7 @@ class CycleState:
             term = replace(term, max_slots=max(most, term.slots))
         if len(term.candidates) > FEW_HOSTS:
             term = replace(term, candidates=residual.free_now.with_slots(term.candidates))
-        # On few hosts it would cost as much as a look at all of them.
+        # On few hosts it would cost as much as examining all of them.
         first = _start_on_first(demand, term, residual) if residual.hosts > FEW_HOSTS else None
         if first is not None:
             return first

@@ -38,6 +38,7 @@ from ..fairshare.queue_order import UNLIMITED, JobKind
 from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start, least_slots
 from ..placement.single import first_part
+from ..problem import RunningJobLoader
 from ..resolve import Resolver
 from ..rules.guarantees import on_loans
 
@@ -67,9 +68,10 @@ class ShapeTable:
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
-        self.instance = instance
         # The function reads only data shared by equal jobs; -t is not among them.
         self.resolver = Resolver.of(instance, reserving=False, margin=margin, due_dates=True)
+        #: Bulk loader of the running jobs; what equal jobs use stays known.
+        self.loader = RunningJobLoader(self.resolver)
         self._shapes: dict[Hashable, Shape] = {}
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
@@ -94,9 +96,18 @@ class ShapeTable:
         self._values: Callable[[], dict[str, FloatArray]] | None = None
 
     @property
+    def instance(self) -> Instance:
+        """Return the instance on which jobs are resolved now."""
+        return self.resolver.instance
+
+    @property
     def margin(self) -> int:
         """Return the seconds that a plan keeps free after pending jobs."""
         return self.resolver.margin
+
+    def serves(self, instance: Instance, margin: int) -> bool:
+        """Return whether a new table of this instance would have the same contents."""
+        return margin == self.margin and instance == self.resolver.table.instance
 
     def submitted(self, job: Job) -> None:
         """Take notice of a job that becomes pending."""

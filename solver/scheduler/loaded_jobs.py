@@ -46,7 +46,7 @@ class LoadedRunningJobs:
 
     def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
         """Add running jobs; they are the last jobs of the instance."""
-        self.requests.instance = self.requests.resolver.instance = instance
+        self.requests.resolver.instance = instance
         # A cluster state without running jobs, used to compute expected durations.
         world = World(instance, self.requests, FirstCome(instance), 0, JobStates(()))
         jobs = list(more)

@@ -256,11 +256,12 @@ class Session:
         recorder: Recorder | None = None,
         budget: Budget | None = None,
         kept: LoadedRunningJobs | None = None,
+        known: ShapeTable | None = None,
     ) -> None:
         """Initialise the simulation.
 
         budget: limits the setup and the cycles, if they belong to a plan. kept: running jobs of
-        this instant, entered before.
+        this instant, entered before. known: table of a plan, used if its instance is equal.
         """
         self.source = instance
         self.kept = kept
@@ -281,8 +282,13 @@ class Session:
         running = tuple(item.job for item in instance.running)
         #: The input jobs by number.
         self.given: Sequence[Job] = Joined(running, instance.pending, instance.future)
-        requests = kept.requests if kept else ShapeTable(self.instance, margin=settings.margin)
-        requests.instance = requests.resolver.instance = self.instance
+        if kept is not None:
+            requests = kept.requests
+        elif known is not None and known.serves(self.instance, settings.margin):
+            requests = known
+        else:
+            requests = ShapeTable(self.instance, margin=settings.margin)
+        requests.resolver.instance = self.instance
         requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
             self.instance,

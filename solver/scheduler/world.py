@@ -34,7 +34,7 @@ from ..fairshare.dispatch_order import DispatchOrder
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER_SATISFIED
-from ..problem import Running, RunningJobLoader
+from ..problem import Running
 from ..rules.eligibility import add_reserved_load
 from .dependents import ConditionState, Dependents
 from .events import EventQueue
@@ -326,7 +326,7 @@ class World:
         def by_itself(number: int) -> None:
             self.add_running(self.states.activate(number), running[number])
 
-        plain = RunningJobLoader(self.requests.resolver).enter(
+        plain = self.requests.loader.enter(
             Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
             self.running_profile,
             other=by_itself,

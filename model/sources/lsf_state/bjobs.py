@@ -314,7 +314,7 @@ class SeenJob:
 
 
 def is_of_arrays(text: Text) -> bool:
-    """Whether a text is ``bjobs -A``, which alone has the limits of arrays beside ``bjobs -l``."""
+    """Whether a text is ``bjobs -A``, which has the limits of arrays that ``bjobs -l`` lacks."""
     return not text.is_json and _ARRAYS.search(text.content) is not None
 
 
