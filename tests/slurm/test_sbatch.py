@@ -194,3 +194,11 @@ def test_a_job_that_is_left_out_may_take_the_nodes_of_a_new_one() -> None:
     texts["reservation.txt"] = texts["reservation.txt"].replace("Flags=", "Flags=FLEX,", 1)
     found = instance_of(texts)
     assert BEHIND_LEFT in sbatch_submission(found, "sbatch -n1 --mem=10 -t 5").job.unheeded
+
+
+@pytest.mark.parametrize("line", ["-a 1-5000", "-a 1-4,5000%2", "-a 0-3%0", "-a 4-1", "-a x"])
+def test_arrays_that_slurm_refuses_are_told_in_its_words(probes: sw.Instance, line: str) -> None:
+    with pytest.raises(InputError, match="--array") as found:
+        sbatch_submission(probes, f"sbatch -n1 --mem=1 {line}")
+    assert not any(word in str(found.value) for word in ("MAX_JOB_ARRAY_SIZE", "bsub", "-J"))
+    assert ("MaxArraySize" in str(found.value)) == ("5000" in line)

@@ -12,12 +12,13 @@ from typing import Any
 from ...errors import InputError, Problem, nearest
 from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
-from ...job import ArraySpec, Job, parse_spec, too_large
+from ...job import ArraySpec, Job, parse_spec
 from ...omissions import ASSUMED
 from ...slurm_partitions import SEVERAL, partitions_of
 from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_words import lowest_priority, refusal_text
 from .. import slurm_values as values
+from .asked_project import has_limited_projects, project_of_new
 from .conditions import NeverSatisfied, condition_of
 from .priorities import fairshare_part, size_and_partition
 from .requests import licence_counts, requested_of, unknown_features
@@ -147,7 +148,8 @@ def sbatch_submission(
         texts = [refusal_text(instance, problem.message) for problem in error.problems]
         texts = texts if user else [with_unnamed_user(text) for text in texts]
         raise InputError(Problem(text, path="sbatch line") for text in texts) from None
-    counted = ("account",) if instance.associations else ()
+    heeded = instance.associations or has_limited_projects(instance)
+    counted = ("account",) if heeded else ()
     quiet = tuple(f"--{name}" for name in found.given if name in _QUIET and name not in counted)
     return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
 
@@ -351,9 +353,6 @@ def _job_of(
         )
     if "hold" in given:
         omitted.append("--hold: it starts once it is released")
-    if "qos" in given and any(limit.name.startswith("qos_") for limit in instance.limits):
-        omitted.append(f"limits of --qos {given['qos']}")
-    account = given.get("account") or _default_account(instance, user)
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
         queue=_queue_of(instance, partitions, omitted), res_req=requested.res_req,
@@ -363,7 +362,7 @@ def _job_of(
         begin=begin if begin is not None and begin > now else None,
         deadline=min((at for at in (deadline, closes) if at is not None), default=None),
         reservation=reservation,
-        project=f"{account}/{given['qos']}" if "qos" in given else account,
+        project=project_of_new(instance, given, user, omitted),
         hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
         name=given.get("job-name", ""), dependency=condition,
     )  # fmt: skip
@@ -396,12 +395,6 @@ def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: Sba
     for name, _ in licence_counts(places.licences):
         if licence_name(name) not in licences:
             found.complain("licenses", f"unknown licence {name!r}")
-
-
-def _default_account(instance: Instance, user: str) -> str:
-    """Return the account of a user who has one association, "default" if that is not known."""
-    accounts = {item.account for item in instance.associations if user and item.user == user}
-    return accounts.pop() if len(accounts) == 1 else "default"
 
 
 def _priority_of(
@@ -492,7 +485,8 @@ def _time_limit(text: str) -> int | None:
 def _tasks(instance: Instance, text: str) -> ArraySpec:
     spec = parse_spec(text, first=0, largest=10**9)
     if spec.last >= instance.params.max_job_array_size:
-        raise ValueError(too_large(spec.last, instance.params.max_job_array_size - 1))
+        most = instance.params.max_job_array_size - 1
+        raise ValueError(f"index {spec.last} is too large: at most {most} (MaxArraySize)")
     return spec
 
 
