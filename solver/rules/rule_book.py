@@ -90,9 +90,9 @@ class GpuSharing:
     def moved(self, *beside: Iterable[Job]) -> tuple[str, ...]:
         """Return the jobs seen that need GPUs if some could share theirs, else ().
 
-        Sharing takes two jobs, of those seen and those of `beside`.
+        Sharing takes two jobs, of those seen and those of `beside`. Slurm never shares a GPU.
         """
-        if not self.asked:
+        if not self.asked or self.resolver.instance.params.of_slurm:
             return ()
         for job in chain(*beside):
             if (found := self._needed(job)) is not None and found.shares:
