@@ -295,8 +295,8 @@ def _estimates(
         return _as_slurm(instance, objective, margin, budget)
     with no_collection():
         cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin)
-    found, known = plan_of(cycle), cycle.world.requests
-    del cycle  # Its state of the cluster is large, and only its table is used again.
+    found, known = plan_of(cycle), cycle.requests
+    del cycle  # The state of the cluster in it is large, and only its table is used again.
     if not margin:
         found = with_relevant_omissions(instance, found, jobs=jobs, budget=budget, known=known)
     if objective.name == found.objective:

@@ -60,6 +60,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "begin": (60,),
     "deadline": (5000,),
     "priority": (9,),
+    "has_fixed_priority": (True,),
     "weight": (3.0,),
     "project": ("p",),
     "license_project": ("lp",),
@@ -89,7 +90,18 @@ VALUES: dict[str, tuple[Any, ...]] = {
 }
 #: Fields that tell no jobs apart, whatever the site is.
 NEVER_ASKED = {
-    *("submit", "queued_as", "priority", "aps", "weight", "group", "name", "requeued", "unheeded"),
+    *(
+        "submit",
+        "queued_as",
+        "priority",
+        "has_fixed_priority",
+        "aps",
+        "weight",
+        "group",
+        "name",
+        "requeued",
+        "unheeded",
+    ),
     *("begin", "deadline", "dependency", "think_time", "orphan_term"),
     *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
 }

@@ -48,7 +48,7 @@ from .cycle_reservations import (
     subtract_reservations,
     takes_only_slots,
 )
-from .job_state import JobState, without_hosts
+from .job_state import JobState, ShapeTable, without_hosts
 from .loaded_jobs import LoadedRunningJobs
 from .methods import METHODS, looking_ahead, settings_for
 from .reserving import Greedy, open_part
@@ -189,6 +189,11 @@ class NextCycle:
             self._shortened |= set(self.world.pending) - state.progress.examined - self._unseen
             if state.record.started:
                 self._place_again()
+
+    @property
+    def requests(self) -> ShapeTable:
+        """Requests of the jobs, already resolved."""
+        return self.world.requests
 
     def _place_again(self) -> None:
         """Recompute future allocations given the last starts of the cycle.

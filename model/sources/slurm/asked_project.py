@@ -18,19 +18,19 @@ def project_of_new(
 ) -> str:
     """Return the project of a new job; what is not given is as in the other jobs of its user.
 
-    given: options of the line. omitted: gets what may bring it under other limits.
+    given: options of sbatch. omitted: gets what may bring it under other limits.
     """
     account, qos = given.get("account", ""), given.get("qos", "")
     limited = {name for limit in instance.limits if limit.projects for name in limit.projects.names}
     by_qos = any("/" in name for name in limited)
     account = account or _association(instance, user)
     if limited:
-        usual_account, usual_qos = _usual(instance, user, account)
+        other_account, other_qos = _of_other_jobs(instance, user, account)
         if not account:
-            account = usual_account
+            account = other_account
             omitted.append(_guessed("account", account))
         if by_qos and not qos:
-            qos = usual_qos
+            qos = other_qos
             omitted.append(_guessed("qos", qos))
     account = account or "default"
     project = f"{account}/{qos or 'none'}" if by_qos or (qos and not limited) else account
@@ -52,7 +52,7 @@ def _association(instance: Instance, user: str) -> str:
     return accounts.pop() if len(accounts) == 1 else ""
 
 
-def _usual(instance: Instance, user: str, account: str) -> tuple[str, str]:
+def _of_other_jobs(instance: Instance, user: str, account: str) -> tuple[str, str]:
     """Return account and QOS of the jobs of a user, or of all jobs; "" if they differ."""
     jobs = [*(item.job for item in instance.running), *instance.pending]
     own = [job for job in jobs if job.user == user and user != UNNAMED]

@@ -1,4 +1,4 @@
-"""CPUs that running jobs hold by node, where no input lists them by node."""
+"""CPUs that running jobs hold by node if no input lists them by node."""
 
 from __future__ import annotations
 

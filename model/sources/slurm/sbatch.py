@@ -148,8 +148,8 @@ def sbatch_submission(
         texts = [refusal_text(instance, problem.message) for problem in error.problems]
         texts = texts if user else [with_unnamed_user(text) for text in texts]
         raise InputError(Problem(text, path="sbatch line") for text in texts) from None
-    heeded = instance.associations or has_limited_projects(instance)
-    counted = ("account",) if heeded else ()
+    is_limited = bool(instance.associations) or has_limited_projects(instance)
+    counted = ("account",) if is_limited else ()
     quiet = tuple(f"--{name}" for name in found.given if name in _QUIET and name not in counted)
     return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
 
@@ -448,10 +448,10 @@ def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str
     """
     name = SEVERAL.join(partitions)
     known = {queue.name for queue in instance.queues}
-    told = planned_in_first(partitions)
-    is_first = name not in known or any(item.what == told for item in instance.omissions)
+    named = planned_in_first(partitions)
+    is_first = name not in known or any(item.what == named for item in instance.omissions)
     if len(partitions) > 1 and is_first and partitions[0] in known:
-        omitted.append(told)
+        omitted.append(named)
     return name if name in known else partitions[0]
 
 
