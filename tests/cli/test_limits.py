@@ -166,7 +166,7 @@ PHASES = [
     ("time-based", "solver.scheduler.world:World.add_all_running"),
     ("time-based", "solver.scheduler.simulation:Session.run_until_stable"),
     ("greedy", "solver.scheduler.cycle:Cycle.run"),
-    ("time-based", "solver.scheduler.next_cycle:plan_of"),
+    ("time-based", "solver.planning:plan_of"),
     ("time-based", "solver.planning:certified"),
     ("optimal", "solver.problem:profile_of_running"),
     ("optimal", "solver.problem:priority_order"),

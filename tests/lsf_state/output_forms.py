@@ -125,7 +125,7 @@ BJOBS = (
          ("--bhosts", jobs("HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV",
                             "h1 ok - 8 1 1 0 0 0"))),
     Form("`bjobs -A`", ALL, "import snapshot --bjobs", "refused",
-         "alone it only counts elements of arrays (beside the others their limits are read): use "
+         "alone it only counts elements of arrays (with the others, their limits are read): use "
          f"{_WANTED}", (_USE_LONG,),
          jobs("JOBID      ARRAY_SPEC  OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP",
               "7          x[1-4]      ann         4    4    0    0    0     0     0     0")),
