@@ -200,11 +200,7 @@ class FairshareOverTime:
         """Return the effective usage of each association, of the classic formula."""
         whole = usage[self._root]
         found = {self._root: 1.0}
-        todo = [self._root]
-        while todo:
-            account = todo.pop()
-            below = self._level(account)
-            total = sum(self._items[number].shares or 0 for number in below)
+        for account, below, total in self._downwards():
             for number in below:
                 item = self._items[number]
                 own = min(1.0, usage[number] / whole) if whole else 0.0
@@ -215,9 +211,16 @@ class FairshareOverTime:
                 else:
                     value = own + (found[account] - own) * item.shares / total
                 found[number] = value if item.user else late.get(number, value)
-                if not item.user:
-                    todo.append(number)
         return found
+
+    def _downwards(self) -> Iterator[tuple[int, Sequence[int], int]]:
+        """Yield each account before those below it, with these and the sum of their shares."""
+        todo = [self._root]
+        while todo:
+            account = todo.pop()
+            below = self._level(account)
+            yield account, below, sum(self._items[number].shares or 0 for number in below)
+            todo += [number for number in below if not self._items[number].user]
 
     def _by_formula(
         self, usage: Sequence[float], late: Mapping[int, float], damping: int
@@ -225,11 +228,7 @@ class FairshareOverTime:
         effective = self._effective(usage, late)
         found = [0.0] * len(self._items)
         norm = {self._root: 1.0}
-        todo = [self._root]
-        while todo:
-            account = todo.pop()
-            below = self._level(account)
-            total = sum(self._items[number].shares or 0 for number in below)
+        for account, below, total in self._downwards():
             for number in below:
                 shares = self._items[number].shares
                 own = account if shares is None else number
@@ -238,6 +237,4 @@ class FairshareOverTime:
                     norm[number] *= shares / total if total else 0.0
                 if norm[own] > 0:
                     found[number] = 2 ** -(effective[own] / norm[own] / damping)
-                if not self._items[number].user:
-                    todo.append(number)
         return found

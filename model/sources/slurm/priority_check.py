@@ -96,7 +96,7 @@ class PriorityCheck:
             if row.minutes:
                 jobs = self._below([row])
                 if jobs:
-                    touch(f"GrpTRESMins of {_title(row)} ({row.minutes})", jobs)
+                    touch(f"GrpTRESMins of {_title(row)}: {row.minutes} is not applied", jobs)
 
     def _billing(self) -> None:
         """Name factors of usage that are not applied: of a QOS, and of other TRES."""
