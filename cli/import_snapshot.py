@@ -112,10 +112,13 @@ class Listings:
         Raises InputError with everything that is wrong with them.
         """
         from ..model.errors import InputError
+        from ..model.sources.ignored import IgnoredFiles
         from ..model.sources.lsf_state.folder import printed_in
         from ..model.sources.lsf_state.values import read_text
 
-        there = {} if self.folder is None else printed_in(self.folder)
+        ignored = IgnoredFiles()
+        there = {} if self.folder is None else printed_in(self.folder, ignored)
+        print_notes(list(ignored.sentences()))
         lsids = [text.content for text in there.pop("lsid", ())]
         given = Printed(
             [*there.pop("bjobs", ()), *_read(self.bjobs, "bjobs")],

@@ -9,10 +9,11 @@ from pathlib import Path
 from ...confined import check_inside, is_inside
 from ...errors import InputError, Problem, unreadable
 from ...formats.reading import file_bytes, no_file, odd_kind
-from ...formats.sniff import kind_of_text
+from ...formats.sniff import KINDS, kind_of_text
+from ..ignored import SAYS_LESS, UNKNOWN, IgnoredFiles
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
-from .values import Text
+from .values import Text, says_nothing
 
 #: The kind of a text, by the option that takes it.
 _OPTIONS = {
@@ -29,27 +30,34 @@ _NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")
 _BROKEN_AT = 90
 
 
-def printed_in(folder: Path) -> dict[str, list[Text]]:
+def printed_in(folder: Path, ignored: IgnoredFiles) -> dict[str, list[Text]]:
     """Return the texts of a folder by option, the best form of each kind.
 
-    Files that no command printed are ignored. Raises InputError if there is no folder or no such
+    All other files are added to `ignored`. Raises InputError if there is no folder or no such
     file.
     """
     best: dict[str, tuple[int, list[Text]]] = {}
-    for text in texts_in(folder):
+    for text in ignored.readable(texts_in(folder), says_nothing):
         kind = kind_of_text(text.content[:65536]) or ""
         if kind == "configuration" and _LIMITS.match(text.content):
             kind = "blimits -c"
         if kind == "bjobs" and is_of_arrays(text):
             kind = "bjobs -A"
         if kind not in _OPTIONS:
+            if kind or not says_nothing(text.content):
+                ignored.add(text.source, _why_unread(kind))
             continue
         rank = _rank(kind, text)
-        before = best.get(kind, (-1, []))
-        if rank >= before[0]:
-            best[kind] = (rank, [*(before[1] if rank == before[0] else ()), text])
+        before = best.get(kind, (rank, []))
+        kept, others = ([*before[1], text], []) if rank == before[0] else (before[1], [text])
+        if rank > before[0]:
+            kept, others = others, kept
+        best[kind] = (max(rank, before[0]), kept)
+        for other in others:
+            ignored.add(other.source, SAYS_LESS)
     if "bresources -g -l" in best:
-        best.pop("bresources", None)
+        for text in best.pop("bresources", (0, []))[1]:
+            ignored.add(text.source, SAYS_LESS)
     found: dict[str, list[Text]] = {}
     for kind, (_, texts) in best.items():
         found.setdefault(_OPTIONS[kind], []).extend(texts)
@@ -72,6 +80,14 @@ def texts_in(folder: Path) -> Iterator[Text]:
             raise no_file(path)
         if path.is_file():
             yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
+
+
+def _why_unread(kind: str) -> str:
+    """Return why a text of a kind that no option takes is not read."""
+    if kind not in KINDS:
+        return UNKNOWN
+    use = KINDS[kind].instead or (KINDS[kind].use and f"`{KINDS[kind].use}` takes it")
+    return ": ".join(filter(None, (KINDS[kind].text, use)))
 
 
 def _rank(kind: str, text: Text) -> int:
