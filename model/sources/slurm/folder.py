@@ -17,7 +17,7 @@ from ..lsf_state.values import Text
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
 from .limits import of_cluster, read_limits
-from .listings import Listings
+from .listings import ListedRecords
 from .read import job_of, node_of, partition_of, reservation_of
 from .records import (
     BEGINNINGS,
@@ -121,7 +121,7 @@ def read_texts(
     texts = [text for text in given if text.content.strip()]
     seen = SlurmState(ignored=ignored or IgnoredFiles())
     zone = _clock(texts, seen) or zone
-    listings = Listings()
+    listings = ListedRecords()
     problems: list[Problem] = []
     for text in sorted(texts, key=lambda text: not text.is_json):
         try:
@@ -134,11 +134,11 @@ def read_texts(
     seen.missing = list(listings.missing())
     for kind, listed in records.items():
         _interpret(kind, listed, zone, seen, problems)
-    for check in (lambda: check_accounts(seen.shares), listings.check_one_cluster):
-        try:
-            check()
-        except InputError as error:
-            problems += error.problems
+    try:
+        check_accounts(seen.shares)
+    except InputError as error:
+        problems += error.problems
+    problems += listings.other_clusters()
     if problems:
         raise InputError(problems)
     if not (records or seen.settings):
@@ -160,9 +160,7 @@ def _lists_jobs(texts: Iterable[Text], records: Mapping[RecordKind, list[SlurmRe
     if "job" in records:
         return True
     return any(
-        json_of(text).get("jobs") == []
-        if text.is_json
-        else _NO_JOBS.search(text.content[:4096])
+        json_of(text).get("jobs") == [] if text.is_json else _NO_JOBS.search(text.content[:4096])
         for text in texts
     )
 
@@ -194,7 +192,7 @@ def _check_document(document: Mapping[str, Any], source: str) -> None:
         raise InputError([Problem(f"{wrong}; run the command again", source)])
 
 
-def _read(text: Text, seen: SlurmState, listings: Listings) -> str:
+def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
     """Read one text by its first line; return why it is ignored, "" if it is read."""
     content, start = text.content, text.content[:4096]
     if text.is_json:
@@ -230,7 +228,7 @@ def _read(text: Text, seen: SlurmState, listings: Listings) -> str:
     return ""
 
 
-def _read_json(text: Text, seen: SlurmState, listings: Listings) -> str:
+def _read_json(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
     """Read one JSON document; return why it is ignored, "" if it is read."""
     document = json_of(text)
     found = [*records_of_json(document, text.source), *shares_of_json(document, text.source)]

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...errors import InputError, Problem
+from ...errors import Problem
 from .. import slurm_values as values
 from ..ignored import COPY, IgnoredFiles
 from .fields import RecordKind, SlurmRecord
 
-#: Job states, of which jobs are pending or use nodes, unlike those of jobs that have ended.
-_ENDED = frozenset(
+#: Job states, of which jobs are pending or use nodes, unlike those of jobs that have finished.
+_FINISHED = frozenset(
     {"boot_fail", "cancelled", "completed", "deadline", "failed", "node_fail", "out_of_memory",
      "preempted", "revoked", "timeout"}
 )  # fmt: skip
@@ -28,7 +28,7 @@ MAX_NAMES = 3
 
 
 @dataclass(slots=True)
-class Listings:
+class ListedRecords:
     """Records by kind: those of the listing that counts, and those of the others."""
 
     #: Records of the listing that counts.
@@ -61,17 +61,13 @@ class Listings:
         if name:
             self.clusters.setdefault(name.lower(), source)
 
-    def check_one_cluster(self) -> None:
-        """Raise InputError if the files are of several clusters."""
+    def other_clusters(self) -> Iterator[Problem]:
+        """Yield a problem for each file of another cluster than the first one."""
         (first, source), *others = [*self.clusters.items(), ("", "")]
-        if problems := [
-            Problem(
-                f"is of cluster {name!r}, and {Path(source).name} of cluster {first!r}: give the "
-                "listings of one cluster", other,
-            )
-            for name, other in others if name
-        ]:  # fmt: skip
-            raise InputError(problems)
+        for name, other in others:
+            if name:
+                wrong = f"is of cluster {name!r}, and {Path(source).name} of cluster {first!r}"
+                yield Problem(f"{wrong}: give the listings of one cluster", other)
 
     def add_ignored(self, ignored: IgnoredFiles) -> None:
         """Add the files of which no record counts."""
@@ -96,10 +92,10 @@ class Listings:
 
 
 def _names(records: Iterable[SlurmRecord]) -> Iterator[str]:
-    """Yield the names of the records, of jobs the numbers, without those that have ended."""
+    """Yield the names of the records, of jobs the numbers, without those that have finished."""
     for record in records:
         state = set(values.words(record.get("state"))) if record.kind == "job" else set()
-        if not state & _ENDED or state & _ACTIVE:
+        if not state & _FINISHED or state & _ACTIVE:
             yield str(record.get(_NAMED[record.kind][0])) if record.kind in _NAMED else ""
 
 
@@ -118,5 +114,5 @@ def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRe
 
 
 def _extent(listed: list[SlurmRecord]) -> tuple[int, int]:
-    """Return the number of records that have not ended, and of all."""
+    """Return the number of records that have not finished, and of all."""
     return sum(1 for _ in _names(listed)), len(listed)
