@@ -112,8 +112,8 @@ class Listings:
         Raises InputError with everything that is wrong with them.
         """
         from ..model.errors import InputError
-        from ..model.sources.ignored import IgnoredFiles
         from ..model.sources.lsf_state.folder import printed_in
+        from ..model.sources.lsf_state.ignored import IgnoredFiles
         from ..model.sources.lsf_state.values import read_text
 
         ignored = IgnoredFiles()

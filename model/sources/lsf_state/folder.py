@@ -10,9 +10,9 @@ from ...confined import check_inside, is_inside
 from ...errors import InputError, Problem, unreadable
 from ...formats.reading import file_bytes, no_file, odd_kind
 from ...formats.sniff import KINDS, kind_of_text
-from ..ignored import SAYS_LESS, UNKNOWN, IgnoredFiles
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
+from .ignored import SAYS_LESS, UNKNOWN, IgnoredFiles
 from .values import Text, says_nothing
 
 #: The kind of a text, by the option that takes it.

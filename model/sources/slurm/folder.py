@@ -11,8 +11,8 @@ from typing import Any
 from ...errors import InputError, Problem
 from ...formats.names import check_name
 from .. import slurm_values as values
-from ..ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
 from ..lsf_state.folder import texts_in
+from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
 from ..lsf_state.values import Text
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import Problem
 from .. import slurm_values as values
-from ..ignored import COPY, IgnoredFiles
+from ..lsf_state.ignored import COPY, IgnoredFiles
 from .fields import RecordKind, SlurmRecord
 
 #: Job states, of which jobs are pending or use nodes, unlike those of jobs that have finished.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .lsf_state.values import Text
+from .values import Text
 
 #: Reasons for which a file is not read.
 EMPTY = "empty"
