@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..model.sources.lsf_state.assemble import Assembled
     from ..model.sources.lsf_state.bjobs import SeenJob
     from ..model.sources.lsf_state.facts import SiteFacts
+    from ..model.sources.lsf_state.folder import Unread
     from ..model.sources.lsf_state.seen import Seen
     from ..model.sources.lsf_state.values import Remarks, Text
 
@@ -112,10 +113,11 @@ class Listings:
         Raises InputError with everything that is wrong with them.
         """
         from ..model.errors import InputError
-        from ..model.sources.lsf_state.folder import printed_in
+        from ..model.sources.lsf_state.folder import PrintedFolder, printed_in
         from ..model.sources.lsf_state.values import read_text
 
-        there = {} if self.folder is None else printed_in(self.folder)
+        folder = PrintedFolder({}) if self.folder is None else printed_in(self.folder)
+        there = dict(folder.best)
         lsids = [text.content for text in there.pop("lsid", ())]
         given = Printed(
             [*there.pop("bjobs", ()), *_read(self.bjobs, "bjobs")],
@@ -127,6 +129,8 @@ class Listings:
                 *there.pop("facts", ()),
                 *(read_text(p, _KIND_OF.get(kind, kind)) for kind, p in self.facts.items()),
             ],
+            folder.lesser,
+            folder.unread,
         )
         if not given.has_any:
             raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
@@ -160,6 +164,10 @@ class Printed:
     lsid: str = ""
     #: Outputs of the commands that print the configuration.
     facts: Sequence[Text] = ()
+    #: Further forms of bjobs, bhosts and bqueues, read where the texts above lack a name.
+    lesser: Mapping[str, Sequence[Text]] = field(default_factory=dict)
+    #: Files of a folder that are not read.
+    unread: Sequence[Unread] = ()
 
     @property
     def has_any(self) -> bool:
@@ -189,7 +197,7 @@ def make_instance(
     from .options import read_source
 
     base = read_source(site) if isinstance(site, Path) else site
-    seen = _seen(printed, reference)
+    seen = _seen(printed, reference, with_site=base is not None)
     facts = read_facts(printed.facts, seen.notes if base is None else None)
     if now is None:
         zone = reference.tzinfo
@@ -267,7 +275,7 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
     return replace(instance, omissions=(*instance.omissions, *balance.contradictions))
 
 
-def _seen(printed: Printed, reference: datetime) -> Seen:
+def _seen(printed: Printed, reference: datetime, *, with_site: bool) -> Seen:
     """Return the facts of the texts; raise InputError with all their faults."""
     from ..model.errors import InputError, Problem
     from ..model.sources.lsf_state.bhosts import read_bhosts
@@ -275,7 +283,9 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     from ..model.sources.lsf_state.bjobs import is_of_arrays, read_bjobs, with_array_limits
     from ..model.sources.lsf_state.bqueues import read_bqueues
     from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
+    from ..model.sources.lsf_state.folder import tell_unread
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
+    from ..model.sources.lsf_state.lesser_forms import with_lesser_forms
     from ..model.sources.lsf_state.seen import Seen
     from ..model.sources.lsf_state.values import PrintedTimes, Remarks
 
@@ -292,6 +302,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
 
     calendar = PrintedTimes(reference)
     notes = Remarks()
+    tell_unread(printed.unread, notes, with_site=with_site)
     arrays = [text for text in printed.bjobs if is_of_arrays(text)]
     listings = [text for text in printed.bjobs if text not in arrays] or arrays
     jobs = read(lambda text, notes: read_bjobs(text, calendar, notes), listings) or []
@@ -306,7 +317,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     if problems:
         raise InputError(problems)
     # If several files name one thing, the last file counts; the long form of a queue says more.
-    return Seen(
+    seen = Seen(
         list({job.id: job for job in jobs}.values()),
         hosts=None if hosts is None else list({host.name: host for host in hosts}.values()),
         queues=None
@@ -317,6 +328,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         shared=pools,
         notes=notes,
     )
+    return with_lesser_forms(seen, printed.lesser, calendar)
 
 
 def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:

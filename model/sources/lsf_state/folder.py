@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...confined import check_inside, is_inside
 from ...errors import InputError, Problem, unreadable
 from ...formats.reading import file_bytes, no_file, odd_kind
-from ...formats.sniff import kind_of_text
+from ...formats.sniff import KINDS, kind_of_text
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
-from .values import Text
+from .values import Remarks, Text, says_nothing
 
 #: The kind of a text, by the option that takes it.
 _OPTIONS = {
@@ -29,34 +30,109 @@ _NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")
 _BROKEN_AT = 90
 
 
-def printed_in(folder: Path) -> dict[str, list[Text]]:
-    """Return the texts of a folder by option, the best form of each kind.
+#: Listings of which a lesser form may name what the best one does not.
+_MERGED = frozenset({"bjobs", "bhosts", "bqueues"})
+#: Commands by which people name the files with what they printed.
+_NAMES = frozenset(
+    {name.split()[0] for name in COMMANDS} | {"bjobs", "bhosts", "bqueues", "bhpart", "bresources"}
+)
+#: Kinds that commands of Slotwise itself write.
+_OWN = frozenset({"instance", "changes", "plan"})
+#: Files of the configuration, which tell what no command prints.
+_CONFIGURATION = frozenset({"configuration", "lsf.conf"})
 
-    Files that no command printed are ignored. Raises InputError if there is no folder or no such
-    file.
-    """
-    best: dict[str, tuple[int, list[Text]]] = {}
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file of a folder that is not read."""
+
+    #: Name of the file.
+    name: str
+    #: Kind of the file, "" if it is like none that is known.
+    kind: str
+
+    @property
+    def changes_answers(self) -> bool:
+        """Return whether it may say something that no other file of the folder does."""
+        return self.kind in _CONFIGURATION or (not self.kind and self.is_named_by_a_command)
+
+    @property
+    def is_named_by_a_command(self) -> bool:
+        """Return whether the name begins with that of a command whose output is read."""
+        return re.split(r"[^a-z]", self.name.lower())[0] in _NAMES
+
+    @property
+    def text(self) -> str:
+        """Return why it is not read, and what reads it."""
+        if not self.kind:
+            return f"{self.name} is not read: it is like no listing that is known"
+        kind = KINDS[self.kind]
+        if kind.instead:
+            return f"{self.name} is not read: it is {kind.text}, which tells {kind.instead}"
+        site = ", then --site" if self.kind in _CONFIGURATION else ""
+        return f"{self.name} is not read: it is {kind.text}: `{kind.use}` takes it{site}"
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedFolder:
+    """Texts of a folder."""
+
+    #: Texts by option, the best form of each kind.
+    best: Mapping[str, Sequence[Text]]
+    #: Further forms of bjobs, bhosts and bqueues by option, best first.
+    lesser: Mapping[str, Sequence[Text]] = field(default_factory=dict)
+    #: Files that are not read.
+    unread: Sequence[Unread] = ()
+
+
+def tell_unread(unread: Sequence[Unread], notes: Remarks, *, with_site: bool) -> None:
+    """Note the files that are not read; with_site: a site has what configuration files say."""
+    others = []
+    for item in unread:
+        if item.changes_answers and not (with_site and item.kind in _CONFIGURATION):
+            notes.touch(item.text)
+        elif item.kind:
+            notes.append(item.text)
+        else:
+            others.append(item.name)
+    if others:
+        more = f" and {len(others) - 3} more files" if len(others) > 3 else ""
+        names = f"{', '.join(others[:3])}{more}"
+        notes.append(f"not read, as like no listing that is known: {names}")
+
+
+def printed_in(folder: Path) -> PrintedFolder:
+    """Return the texts of a folder; raises InputError if no command printed any of them."""
+    ranked: dict[str, dict[int, list[Text]]] = {}
+    unread = []
     for text in texts_in(folder):
-        kind = kind_of_text(text.content[:65536]) or ""
-        if kind == "configuration" and _LIMITS.match(text.content):
-            kind = "blimits -c"
-        if kind == "bjobs" and is_of_arrays(text):
-            kind = "bjobs -A"
-        if kind not in _OPTIONS:
-            continue
-        rank = _rank(kind, text)
-        before = best.get(kind, (-1, []))
-        if rank >= before[0]:
-            best[kind] = (rank, [*(before[1] if rank == before[0] else ()), text])
-    if "bresources -g -l" in best:
-        best.pop("bresources", None)
+        kind = _kind(text)
+        if kind in _OPTIONS:
+            ranked.setdefault(kind, {}).setdefault(_rank(kind, text), []).append(text)
+        elif kind not in _OWN and not says_nothing(text.content):
+            name = Path(text.source).name
+            unread += [] if name.startswith(".") else [Unread(name, kind)]
+    if "bresources -g -l" in ranked:
+        ranked.pop("bresources", None)
     found: dict[str, list[Text]] = {}
-    for kind, (_, texts) in best.items():
-        found.setdefault(_OPTIONS[kind], []).extend(texts)
+    lesser: dict[str, list[Text]] = {}
+    for kind, forms in ranked.items():
+        best, *others = sorted(forms, reverse=True)
+        found.setdefault(_OPTIONS[kind], []).extend(forms[best])
+        if kind in _MERGED:
+            lesser[kind] = [text for rank in others for text in forms[rank]]
     if not found:
         names = "bjobs, bhosts, bqueues or a similar command: save one there, such as bjobs.txt"
         raise InputError([Problem(f"has no file with the output of {names}", str(folder))])
-    return found
+    return PrintedFolder(found, lesser, unread)
+
+
+def _kind(text: Text) -> str:
+    """Return the kind of a text, "" if unknown."""
+    kind = kind_of_text(text.content[:65536])
+    if kind == "configuration" and _LIMITS.match(text.content):
+        return "blimits -c"
+    return "bjobs -A" if kind == "bjobs" and is_of_arrays(text) else kind
 
 
 def texts_in(folder: Path) -> Iterator[Text]:
