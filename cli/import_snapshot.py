@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..model.sources.lsf_state.assemble import Assembled
     from ..model.sources.lsf_state.bjobs import SeenJob
     from ..model.sources.lsf_state.facts import SiteFacts
-    from ..model.sources.lsf_state.folder import Unread
     from ..model.sources.lsf_state.seen import Seen
     from ..model.sources.lsf_state.values import Remarks, Text
 
@@ -114,10 +113,15 @@ class Listings:
         """
         from ..model.errors import InputError
         from ..model.sources.lsf_state.folder import PrintedFolder, printed_in
+        from ..model.sources.lsf_state.ignored import IgnoredFiles
         from ..model.sources.lsf_state.values import read_text
 
-        folder = PrintedFolder({}) if self.folder is None else printed_in(self.folder)
+        ignored = IgnoredFiles()
+        folder = PrintedFolder({})
+        if self.folder is not None:
+            folder = printed_in(self.folder, ignored)
         there = dict(folder.best)
+        print_notes(list(ignored.sentences()))
         lsids = [text.content for text in there.pop("lsid", ())]
         given = Printed(
             [*there.pop("bjobs", ()), *_read(self.bjobs, "bjobs")],
@@ -129,8 +133,8 @@ class Listings:
                 *there.pop("facts", ()),
                 *(read_text(p, _KIND_OF.get(kind, kind)) for kind, p in self.facts.items()),
             ],
-            folder.lesser,
-            folder.unread,
+            folder.shorter,
+            [*folder.unread, *(() if site is not None else folder.configuration)],
         )
         if not given.has_any:
             raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
@@ -164,10 +168,10 @@ class Printed:
     lsid: str = ""
     #: Outputs of the commands that print the configuration.
     facts: Sequence[Text] = ()
-    #: Further forms of bjobs, bhosts and bqueues, read where the texts above lack a name.
-    lesser: Mapping[str, Sequence[Text]] = field(default_factory=dict)
-    #: Files of a folder that are not read.
-    unread: Sequence[Unread] = ()
+    #: Shorter forms of bjobs, bhosts and bqueues, read where the texts above lack a name.
+    shorter: Mapping[str, Sequence[Text]] = field(default_factory=dict)
+    #: Sentences about files that are not read and that may change answers.
+    unread: Sequence[str] = ()
 
     @property
     def has_any(self) -> bool:
@@ -197,7 +201,7 @@ def make_instance(
     from .options import read_source
 
     base = read_source(site) if isinstance(site, Path) else site
-    seen = _seen(printed, reference, with_site=base is not None)
+    seen = _seen(printed, reference)
     facts = read_facts(printed.facts, seen.notes if base is None else None)
     if now is None:
         zone = reference.tzinfo
@@ -275,18 +279,18 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
     return replace(instance, omissions=(*instance.omissions, *balance.contradictions))
 
 
-def _seen(printed: Printed, reference: datetime, *, with_site: bool) -> Seen:
+def _seen(printed: Printed, reference: datetime) -> Seen:
     """Return the facts of the texts; raise InputError with all their faults."""
     from ..model.errors import InputError, Problem
+    from ..model.omissions import Omission
     from ..model.sources.lsf_state.bhosts import read_bhosts
     from ..model.sources.lsf_state.bhpart import read_bhpart
     from ..model.sources.lsf_state.bjobs import is_of_arrays, read_bjobs, with_array_limits
     from ..model.sources.lsf_state.bqueues import read_bqueues
     from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
-    from ..model.sources.lsf_state.folder import tell_unread
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
-    from ..model.sources.lsf_state.lesser_forms import with_lesser_forms
     from ..model.sources.lsf_state.seen import Seen
+    from ..model.sources.lsf_state.shorter_forms import with_shorter_forms
     from ..model.sources.lsf_state.values import PrintedTimes, Remarks
 
     problems: list[Problem] = []
@@ -302,7 +306,7 @@ def _seen(printed: Printed, reference: datetime, *, with_site: bool) -> Seen:
 
     calendar = PrintedTimes(reference)
     notes = Remarks()
-    tell_unread(printed.unread, notes, with_site=with_site)
+    notes.omissions += map(Omission, printed.unread)  # printed with the ignored files
     arrays = [text for text in printed.bjobs if is_of_arrays(text)]
     listings = [text for text in printed.bjobs if text not in arrays] or arrays
     jobs = read(lambda text, notes: read_bjobs(text, calendar, notes), listings) or []
@@ -328,7 +332,7 @@ def _seen(printed: Printed, reference: datetime, *, with_site: bool) -> Seen:
         shared=pools,
         notes=notes,
     )
-    return with_lesser_forms(seen, printed.lesser, calendar)
+    return with_shorter_forms(seen, printed.shorter, calendar)
 
 
 def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:

@@ -13,7 +13,8 @@ from ...formats.reading import file_bytes, no_file, odd_kind
 from ...formats.sniff import KINDS, kind_of_text
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
-from .values import Remarks, Text, says_nothing
+from .ignored import ARCHIVE, BINARY, SAYS_LESS, UNKNOWN, IgnoredFiles
+from .values import Text, says_nothing
 
 #: The kind of a text, by the option that takes it.
 _OPTIONS = {
@@ -30,47 +31,16 @@ _NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")
 _BROKEN_AT = 90
 
 
-#: Listings of which a lesser form may name what the best one does not.
+#: Listings of which a shorter form may name what the best one does not.
 _MERGED = frozenset({"bjobs", "bhosts", "bqueues"})
 #: Commands by which people name the files with what they printed.
 _NAMES = frozenset(
     {name.split()[0] for name in COMMANDS} | {"bjobs", "bhosts", "bqueues", "bhpart", "bresources"}
 )
-#: Kinds that commands of Slotwise itself write.
-_OWN = frozenset({"instance", "changes", "plan"})
-#: Files of the configuration, which tell what no command prints.
+#: Reasons for which a listing in a file may have gone unread.
+_UNREADABLE = frozenset({UNKNOWN, ARCHIVE, BINARY})
+#: Files of the configuration, which say what no command prints.
 _CONFIGURATION = frozenset({"configuration", "lsf.conf"})
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A file of a folder that is not read."""
-
-    #: Name of the file.
-    name: str
-    #: Kind of the file, "" if it is like none that is known.
-    kind: str
-
-    @property
-    def changes_answers(self) -> bool:
-        """Return whether it may say something that no other file of the folder does."""
-        return self.kind in _CONFIGURATION or (not self.kind and self.is_named_by_a_command)
-
-    @property
-    def is_named_by_a_command(self) -> bool:
-        """Return whether the name begins with that of a command whose output is read."""
-        return re.split(r"[^a-z]", self.name.lower())[0] in _NAMES
-
-    @property
-    def text(self) -> str:
-        """Return why it is not read, and what reads it."""
-        if not self.kind:
-            return f"{self.name} is not read: it is like no listing that is known"
-        kind = KINDS[self.kind]
-        if kind.instead:
-            return f"{self.name} is not read: it is {kind.text}, which tells {kind.instead}"
-        site = ", then --site" if self.kind in _CONFIGURATION else ""
-        return f"{self.name} is not read: it is {kind.text}: `{kind.use}` takes it{site}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,52 +49,53 @@ class PrintedFolder:
 
     #: Texts by option, the best form of each kind.
     best: Mapping[str, Sequence[Text]]
-    #: Further forms of bjobs, bhosts and bqueues by option, best first.
-    lesser: Mapping[str, Sequence[Text]] = field(default_factory=dict)
-    #: Files that are not read.
-    unread: Sequence[Unread] = ()
+    #: Shorter forms of bjobs, bhosts and bqueues by option, best first.
+    shorter: Mapping[str, Sequence[Text]] = field(default_factory=dict)
+    #: Sentences about unread files that may say what no other file does.
+    unread: Sequence[str] = ()
+    #: The same, about files of the configuration.
+    configuration: Sequence[str] = ()
 
 
-def tell_unread(unread: Sequence[Unread], notes: Remarks, *, with_site: bool) -> None:
-    """Note the files that are not read; with_site: a site has what configuration files say."""
-    others = []
-    for item in unread:
-        if item.changes_answers and not (with_site and item.kind in _CONFIGURATION):
-            notes.touch(item.text)
-        elif item.kind:
-            notes.append(item.text)
-        else:
-            others.append(item.name)
-    if others:
-        more = f" and {len(others) - 3} more files" if len(others) > 3 else ""
-        names = f"{', '.join(others[:3])}{more}"
-        notes.append(f"not read, as like no listing that is known: {names}")
+def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
+    """Return the texts of a folder.
 
-
-def printed_in(folder: Path) -> PrintedFolder:
-    """Return the texts of a folder; raises InputError if no command printed any of them."""
+    Files that are not read are added to `ignored`. Raises InputError if there is no folder or no
+    file with the output of a command.
+    """
     ranked: dict[str, dict[int, list[Text]]] = {}
-    unread = []
-    for text in texts_in(folder):
+    configuration = []
+    for text in ignored.readable(texts_in(folder), says_nothing):
         kind = _kind(text)
         if kind in _OPTIONS:
             ranked.setdefault(kind, {}).setdefault(_rank(kind, text), []).append(text)
-        elif kind not in _OWN and not says_nothing(text.content):
-            name = Path(text.source).name
-            unread += [] if name.startswith(".") else [Unread(name, kind)]
-    if "bresources -g -l" in ranked:
-        ranked.pop("bresources", None)
+        elif kind or not says_nothing(text.content):
+            ignored.add(text.source, _why_unread(kind))
+        if kind in _CONFIGURATION:
+            configuration.append(f"{Path(text.source).name} is not read: {_why_unread(kind)}")
     found: dict[str, list[Text]] = {}
-    lesser: dict[str, list[Text]] = {}
+    shorter: dict[str, list[Text]] = {}
+    if "bresources -g -l" in ranked and "bresources" in ranked:
+        ranked["bresources -g -l"] |= {-1: ranked.pop("bresources")[0]}
     for kind, forms in ranked.items():
-        best, *others = sorted(forms, reverse=True)
+        best, *ranks = sorted(forms, reverse=True)
         found.setdefault(_OPTIONS[kind], []).extend(forms[best])
+        others = [text for rank in ranks for text in forms[rank]]
         if kind in _MERGED:
-            lesser[kind] = [text for rank in others for text in forms[rank]]
+            shorter[kind] = others
+        else:
+            for text in others:
+                ignored.add(text.source, SAYS_LESS)
     if not found:
         names = "bjobs, bhosts, bqueues or a similar command: save one there, such as bjobs.txt"
         raise InputError([Problem(f"has no file with the output of {names}", str(folder))])
-    return PrintedFolder(found, lesser, unread)
+    unread = [
+        f"{name} is not read: {reason}"
+        for reason in ignored.names.keys() & _UNREADABLE
+        for name in ignored.names[reason]
+        if re.split(r"[^a-z]", name.lower())[0] in _NAMES
+    ]
+    return PrintedFolder(found, shorter, sorted(unread), configuration)
 
 
 def _kind(text: Text) -> str:
@@ -148,6 +119,14 @@ def texts_in(folder: Path) -> Iterator[Text]:
             raise no_file(path)
         if path.is_file():
             yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
+
+
+def _why_unread(kind: str) -> str:
+    """Return why a text of a kind that no option takes is not read."""
+    if kind not in KINDS:
+        return UNKNOWN
+    use = KINDS[kind].instead or (KINDS[kind].use and f"`{KINDS[kind].use}` takes it")
+    return ": ".join(filter(None, (KINDS[kind].text, use)))
 
 
 def _rank(kind: str, text: Text) -> int:

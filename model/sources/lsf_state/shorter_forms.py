@@ -1,4 +1,4 @@
-"""Lesser forms of a listing, given together with the best one: what only they name is kept."""
+"""Shorter forms of a listing, given together with the best one: what only they name is kept."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...errors import InputError
 from .bhosts import SeenHost, read_bhosts
 from .bjobs import SeenJob, read_bjobs
 from .bqueues import SeenQueue, read_bqueues
+from .ignored import SAYS_LESS
 from .seen import Seen
 from .values import PrintedTimes, Remarks, Text
 
@@ -25,26 +26,26 @@ _ROW = re.compile(
 _SHOWN = 3
 
 
-def with_lesser_forms(
-    seen: Seen, lesser: Mapping[str, Sequence[Text]], calendar: PrintedTimes
+def with_shorter_forms(
+    seen: Seen, shorter: Mapping[str, Sequence[Text]], calendar: PrintedTimes
 ) -> Seen:
-    """Return the listings with the jobs, hosts and queues that only a lesser form names."""
+    """Return the listings with the jobs, hosts and queues that only a shorter form names."""
     jobs = _more(
-        lesser.get("bjobs", ()),
+        shorter.get("bjobs", ()),
         {job.id for job in seen.jobs},
         lambda text, notes: read_bjobs(text, calendar, notes),
         lambda job: job.id,
         seen.notes,
     )
     hosts = _more(
-        lesser.get("bhosts", ()),
+        shorter.get("bhosts", ()),
         {host.name for host in seen.hosts or ()},
         read_bhosts,
         lambda host: host.name,
         seen.notes,
     )
     queues = _more(
-        lesser.get("bqueues", ()),
+        shorter.get("bqueues", ()),
         {queue.name for queue in seen.queues or ()},
         read_bqueues,
         lambda queue: queue.name,
@@ -73,9 +74,10 @@ def _more(
         try:
             new = [item for item in reader(text, own) if name_of(item) not in known]
         except InputError:
+            new = []
             _tell_rows(text, file, known, notes)
-            continue
         if not new:
+            notes.append(f"ignored {file}: {SAYS_LESS}")
             continue
         names = [name_of(item) for item in new]
         notes.append(f"only {file} lists {_listed(names)}: taken from there")
