@@ -161,7 +161,7 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     )
     of_queues = queues != instance.queues
     if touched or of_queues:
-        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=len(touched))
+        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=max(1, len(touched)))
     else:  # the `ask` command may examine further jobs
         notes.omissions.append(Omission(NO_GPUS_GIVEN, jobs=()))
     return replace(instance, running=running, pending=pending, future=future, queues=queues)

@@ -53,7 +53,7 @@ class PrintedFolder:
     shorter: Mapping[str, Sequence[Text]] = field(default_factory=dict)
     #: Sentences about unread files that may say what no other file does.
     unread: Sequence[str] = ()
-    #: The same, about files of the configuration.
+    #: Likewise for files of the configuration.
     configuration: Sequence[str] = ()
 
 
