@@ -198,8 +198,11 @@ def test_settings_and_views_in_words_of_slurm(tmp_path: Path) -> None:
         assert theirs == changed(problem, [read_setting(ours)])[0] != problem
     path = tmp_path / "small.yaml"
     path.write_text(CLUSTER)
-    for view, ours in (("squeue", "bjobs"), ("nodes", "bhosts"), ("partitions", "bqueues")):
+    for view, ours in (("jobs", "bjobs"), ("nodes", "bhosts"), ("partitions", "bqueues")):
         assert run("show", view, path) == run("show", ours, path)
+    for words in (["squeue", "-l"], ["squeue", "--format", "json"], ["sinfo", "-l"]):
+        ours = {"squeue": "bjobs", "sinfo": "bhosts"}[words[0]]
+        assert run("show", *words, path) == run("show", ours, *words[1:], path)
 
 
 def test_words_of_scheduler_parameters_are_settings() -> None:
