@@ -65,11 +65,12 @@ def _pending_rows(snapshot: Snapshot, jobs: list[Job]) -> Iterator[tuple[Any, ..
         if job.id in wanted:
             found.append((job, word))
     for _, alike in groupby(found, key=lambda item: (item[0].array_id or item[0].id, item[1])):
-        jobs, (word, *_) = zip(*alike, strict=True)
-        job, nodes = jobs[0], _least_nodes(instance, jobs[0])
+        items = list(alike)
+        job, word = items[0]
+        nodes = _least_nodes(instance, job)
         partitions = ",".join(partitions_of(instance, job.queue))
-        yield (_id_text(jobs), partitions, job.name or None, job.user, "PD", "0:00", nodes,
-               f"({word})")  # fmt: skip
+        number = _id_text([item for item, _ in items])
+        yield (number, partitions, job.name or None, job.user, "PD", "0:00", nodes, f"({word})")
 
 
 def _id_text(jobs: Sequence[Job]) -> str:

@@ -73,7 +73,8 @@ queues:
 - {name: off, HOSTS: n1 n2, active: N}
 running:
 - {id: 1, slots: 2, user: ann, queue: main, run_limit: 60m, start: -90000, allocation: 2*n1}
-- {id: 2, slots: 1, user: ann, queue: main, run_limit: 60m, start: 40, allocation: 1*n2, exclusive: Y}
+- {id: 2, slots: 1, user: ann, queue: main, run_limit: 60m, start: 40, allocation: 1*n2,
+   exclusive: Y}
 - {id: 3, slots: 4, user: ann, queue: main, run_limit: 60m, start: 0, allocation: 4*n3}
 - {id: 4, slots: 1, user: ann, queue: main, run_limit: 60m, start: 0, allocation: 1*n5}
 pending:
