@@ -141,8 +141,8 @@ def show(
     as_slurm = word in _SLURM_TABLES and instance.params.of_slurm and format == "text"
     if as_slurm and not set(switches.given) - {"-u", "-q", "-m"}:
         shown = replace(instance, lsf_says=()) if at is not None else instance
-        moment = _moment(view, shown, asked, at=at, cycle=cycle, run=run.settings())
-        sys.stdout.write(printable(_slurm_table(word, moment, asked)))
+        found = _moment(view, shown, asked, at=at, cycle=cycle, run=run.settings())
+        sys.stdout.write(printable(_slurm_table(word, found, asked)))
         return
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
     if format == "text" and (asked.long or asked.pending):  # lines, of which no column is aligned
@@ -224,10 +224,10 @@ def _moment(
     return snapshot_of(instance, after_cycle=after, hosts=with_hosts)
 
 
-def _slurm_table(word: str, moment: Snapshot, asked: ViewOptions) -> str:
+def _slurm_table(word: str, snapshot: Snapshot, asked: ViewOptions) -> str:
     from .views.slurm import sinfo, squeue
 
-    return {"squeue": squeue, "sinfo": sinfo}[word](moment, asked)
+    return {"squeue": squeue, "sinfo": sinfo}[word](snapshot, asked)
 
 
 def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
