@@ -675,21 +675,13 @@ class RunningProfile(Profile):
         )
         finishes = self.finish.after(self.now, without)
         usages = [*map(_running, (*self._host_usage.values(), *self._pool_usage.values()))]
-        ends = list(finishes)
-        if not all(usage.ends_with_jobs for usage in usages):
-            rows = [usage.block(without).end if without else usage.ends() for usage in usages]
-            ends = self._after_now(np.concatenate(rows))
+        before = set().union(*(usage.ends_of_odd(without) for usage in usages))
+        before = {end for end in before if self.now < end < FOREVER}.difference(finishes)
+        # Two rising runs, which are merged in one pass.
+        ends = sorted([*finishes, *sorted(before)])
         twin = Profile(self.table, self.now)
         twin.take_over(hosts, pools, ends=ends, finishes=finishes)
         return twin
-
-    def _after_now(self, times: IntArray) -> list[int]:
-        """Return the known instants after now, ascending, without repetition."""
-        later = np.sort(times[(times > self.now) & (times < FOREVER)])
-        first = np.ones(len(later), dtype=bool)  # A hash table would take four times as long.
-        np.not_equal(later[1:], later[:-1], out=first[1:])
-        found: list[int] = later[first].tolist()
-        return found
 
     def twin(self, now: int) -> RunningProfile:
         """Return an independent copy at another instant, which jobs may join and leave.

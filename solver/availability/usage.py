@@ -692,20 +692,18 @@ class RunningUsage(Usage):
             self._odd.remove(owner)
             self._odd.add(number)
 
-    @property
-    def ends_with_jobs(self) -> bool:
-        """Return whether every row ends with its owner."""
-        return not self._odd
+    def ends_of_odd(self, without: Collection[int] = ()) -> set[int]:
+        """Return the ends of the rows of all owners with a row that ends before they do.
+
+        without: owners that are ignored. The other rows end with their owners.
+        """
+        rows = [row for owner in self._odd if owner not in without for row in self._of(owner)]
+        return set(self._columns[2][rows].tolist())
 
     def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
         """Return the positions and amounts of the rows of an owner."""
         rows = list(self._of(owner))
         return self._columns[0][rows], self._columns[3][rows]
-
-    def ends(self) -> IntArray:
-        """Return the ends of all rows."""
-        ends: IntArray = self._columns[2][: self._count]
-        return ends
 
     def _shared(self, time: int) -> FloatArray:
         """Return the total of all rows at `time`, [size]."""

@@ -173,8 +173,11 @@ class LaterAttempts:
         cycle.add_reservation(reservation)
 
 
-def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
-    """Return whether one of the pending jobs fits now, given the running jobs alone."""
+def can_any_start(cycle: CycleState, among: Iterable[JobState], unstartable: set[int]) -> bool:
+    """Return whether one of the pending jobs fits now, given the running jobs alone.
+
+    unstartable: numbers of the shapes examined that do not fit; they are added.
+    """
     world = cycle.world
     residual = Residual(world.free_now, world.now, Amounts())
     free = np.maximum(residual.free(SLOTS, world.now), 0)
@@ -186,13 +189,13 @@ def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
         if shape.dynamic or len(shape.demand.terms) > 1:
             return True
         term = shape.demand.terms[0]
-        if term.slots > most:
-            continue
-        there = free[term.candidates]
-        if term.ptile is not None:
-            there = np.minimum(there, term.ptile[term.candidates])
-        if there.sum() >= term.slots and cycle.try_start(shape, residual) is not None:
-            return True
+        if term.slots <= most:
+            there = free[term.candidates]
+            if term.ptile is not None:
+                there = np.minimum(there, term.ptile[term.candidates])
+            if there.sum() >= term.slots and cycle.try_start(shape, residual) is not None:
+                return True
+        unstartable.add(shape.number)
     return False
 
 
@@ -286,6 +289,8 @@ class Cycle:
         #: Number of new submissions that the last skipped cycle examined, or None if the cycle was
         #: run in full.
         self._passed: int | None = None
+        #: Shapes that the next cycle need not try, because they do not fit beside running jobs.
+        self._unstartable: set[int] = set()
 
     @property
     def world(self) -> World:
@@ -331,6 +336,7 @@ class Cycle:
             self._set_initial_reasons()
         else:
             state.begin()
+            state.progress.unstartable, self._unstartable = self._unstartable, set()
             if self._may_suspend():
                 resume(state)
             self._allocate()
@@ -387,7 +393,7 @@ class Cycle:
         world, state = self.world, self.state
         known = self._passed if only_submissions else None
         among = world.pending.values() if known is None else world.arrivals.new[known:]
-        self._passed = None
+        self._passed, self._unstartable = None, set()
         if (
             self.preempts
             or (state.instance.advance_reservations and has_waiting_reservation(state))
@@ -395,10 +401,10 @@ class Cycle:
             or world.requests.has_alternatives
             or world.subsets.suspended
             or world.subsets.growing
-            or can_any_start(state, among)
+            or can_any_start(state, among, self._unstartable)
         ):
             return False
-        self._passed = len(world.arrivals.new)
+        self._passed, self._unstartable = len(world.arrivals.new), set()
         state.record = CycleRecord(world.now, pending=len(world.pending))
         world.changed = self._quiescent = False
         return True
@@ -547,7 +553,9 @@ class Cycle:
             *(shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds),
             opened,
         )
-        if key not in state.progress.failed_starts:
+        if shape.number not in state.progress.unstartable and (
+            key not in state.progress.failed_starts
+        ):
             start = state.start_of(job, state.residual_for(closed, job), offer.max_slots)
             if start is not None:
                 return start

@@ -159,6 +159,8 @@ class CycleProgress:
     ineligible: dict[int, str] = field(default_factory=dict)
     #: Starts that failed in this cycle.
     failed_starts: set[tuple[object, ...]] = field(default_factory=set)
+    #: Numbers of the shapes that do not fit now on what running jobs leave free.
+    unstartable: set[int] = field(default_factory=set)
     #: Kinds of jobs without a further greedy reservation, because reserved amounts only grow in a
     #: cycle.
     unreservable_kinds: set[tuple[int, int | None]] = field(default_factory=set)

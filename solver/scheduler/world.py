@@ -676,6 +676,5 @@ def holds_of(
     term, allocation = demand.terms[0], terms[0]
     whole: list[int] = []
     if term.unit is not None and term.unit.excl:
-        used = {int(term.unit.unit_of[host]) for host in allocation}
-        whole = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
+        whole = term.unit.members(allocation)
     return [(term.alternatives[alternative], allocation, whole)]
