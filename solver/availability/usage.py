@@ -576,18 +576,17 @@ class RunningUsage(Usage):
         if row.decay:
             self._falling[at] = row.amount - row.floor
 
-    def holds_for(self, owner: int) -> bool:
-        """Return whether a job has rows here."""
-        return owner in self._rows_of or owner in self._entered
-
-    def remove(self, owner: int) -> None:
-        """Deactivate the rows of one job."""
-        rows = list(self._of(owner))
+    def remove(self, *owners: int) -> None:
+        """Deactivate the rows of jobs; jobs without rows here are ignored."""
+        rows: list[int] = []
+        for owner in owners:
+            rows += self._of(owner)
+            if self._entered.pop(owner, None) is None:
+                self._rows_of.pop(owner, None)
         if not rows:
             return
-        if self._entered.pop(owner, None) is None:
-            del self._rows_of[owner]
-        self._odd.discard(owner)
+        if self._odd:
+            self._odd.difference_update(owners)
         self._columns[2][rows] = OFF
         self._ordered.any_off = True
         self._ascending = None

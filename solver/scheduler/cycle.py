@@ -289,8 +289,6 @@ class Cycle:
         #: Number of new submissions that the last skipped cycle examined, or None if the cycle was
         #: run in full.
         self._passed: int | None = None
-        #: Shapes that the next cycle need not try, because they do not fit beside running jobs.
-        self._unstartable: set[int] = set()
 
     @property
     def world(self) -> World:
@@ -317,10 +315,13 @@ class Cycle:
         """Return the reservations that pending jobs made in the last cycle."""
         return self.state.reservations
 
-    def run(self, *, only_submissions: bool = False) -> CycleRecord:
+    def run(
+        self, *, only_submissions: bool = False, unstartable: Collection[int] = ()
+    ) -> CycleRecord:
         """Run one cycle at the current simulated time.
 
-        only_submissions: job submissions are the only events since the last cycle.
+        only_submissions: job submissions are the only events since the last cycle. unstartable:
+        numbers of shapes that do not fit now, given the running jobs alone.
         """
         state = self.state
         self._passed = None
@@ -336,7 +337,7 @@ class Cycle:
             self._set_initial_reasons()
         else:
             state.begin()
-            state.progress.unstartable, self._unstartable = self._unstartable, set()
+            state.progress.failed_starts |= {(number,) for number in unstartable}
             if self._may_suspend():
                 resume(state)
             self._allocate()
@@ -382,18 +383,18 @@ class Cycle:
             and (not newcomers or order.begin_with_new_arrivals(newcomers))
         )
 
-    def skip_if_idle(self, *, only_submissions: bool = False) -> bool:
+    def skip_if_idle(self, unstartable: set[int], *, only_submissions: bool = False) -> bool:
         """Skip a cycle in which no job could start even without any reservation; return whether it
         was skipped.
 
         Reservations are not renewed then. only_submissions: nothing else happened since the last
         cycle; if that cycle was skipped, earlier jobs still cannot start, and only new ones are
-        examined.
+        examined. unstartable: set to which the shapes are added that :meth:`run` need not try.
         """
         world, state = self.world, self.state
         known = self._passed if only_submissions else None
         among = world.pending.values() if known is None else world.arrivals.new[known:]
-        self._passed, self._unstartable = None, set()
+        self._passed = None
         if (
             self.preempts
             or (state.instance.advance_reservations and has_waiting_reservation(state))
@@ -401,10 +402,10 @@ class Cycle:
             or world.requests.has_alternatives
             or world.subsets.suspended
             or world.subsets.growing
-            or can_any_start(state, among, self._unstartable)
+            or can_any_start(state, among, unstartable)
         ):
             return False
-        self._passed, self._unstartable = len(world.arrivals.new), set()
+        self._passed = len(world.arrivals.new)
         state.record = CycleRecord(world.now, pending=len(world.pending))
         world.changed = self._quiescent = False
         return True
@@ -553,13 +554,12 @@ class Cycle:
             *(shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds),
             opened,
         )
-        if shape.number not in state.progress.unstartable and (
-            key not in state.progress.failed_starts
-        ):
+        failed = state.progress.failed_starts
+        if (shape.number,) not in failed and key not in failed:
             start = state.start_of(job, state.residual_for(closed, job), offer.max_slots)
             if start is not None:
                 return start
-            state.progress.failed_starts.add(key)
+            failed.add(key)
         if not job.reason:
             state.set_reason(job, state.pending_reason(job, shape, closed))
         if not may_hold or not may_reserve(state, job):

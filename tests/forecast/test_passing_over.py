@@ -77,10 +77,10 @@ def test_of_those_that_wait_each_is_looked_at_once(
     looked_at: list[int] = []
     look = cycle_module.can_any_start
 
-    def counted(state, among) -> bool:  # type: ignore[no-untyped-def]
+    def counted(state, among, unstartable) -> bool:  # type: ignore[no-untyped-def]
         jobs = list(among)
         looked_at.append(len(jobs))
-        return look(state, jobs)
+        return look(state, jobs, unstartable)
 
     monkeypatch.setattr(cycle_module, "can_any_start", counted)
     world = full(LONG, fair=fair)
