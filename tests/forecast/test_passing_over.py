@@ -21,10 +21,12 @@ LONG = CYCLE * 10**6
 
 
 def look_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every cycle is due, and all who wait are looked at in each of them."""
+    """Every cycle is due, and all who wait are looked at and tried in each of them."""
     whole = Cycle.skip_if_idle
     monkeypatch.setattr(Cycle, "is_skipped", property(lambda cycle: False))
-    monkeypatch.setattr(Cycle, "skip_if_idle", lambda cycle, only_submissions: whole(cycle))
+    monkeypatch.setattr(
+        Cycle, "skip_if_idle", lambda cycle, unstartable, only_submissions: whole(cycle, set())
+    )
 
 
 @pytest.mark.parametrize(("seed", "fair"), some(pairwise(range(4), [False, True]), 2))
@@ -112,8 +114,8 @@ def _all_starts(world: HostsWorld, coming) -> dict[str, int]:  # type: ignore[no
     started: dict[str, int] = {}
     run = Cycle.run
 
-    def noted(cycle: Cycle, *, only_submissions: bool = False):  # type: ignore[no-untyped-def]
-        record = run(cycle, only_submissions=only_submissions)
+    def noted(cycle: Cycle, **known):  # type: ignore[no-untyped-def]
+        record = run(cycle, **known)
         started.update(dict.fromkeys(record.started, cycle.world.now))
         return record
 
