@@ -52,7 +52,7 @@ CHANGES_ANSWERS = {
     "JOB_SIZE_LIST": "sizes that are not listed are refused; here any size is taken",
     "LSB_DEFAULT_JOBGROUP": "jobs without -g belong to this job group, here to none",
     "LSB_ENABLE_HPC_ALLOCATION": "jobs with affinity[] hold slots by their units; here by tasks",
-    "LSB_HJOB_PER_SESSION": "not applied: more jobs may start on a host in a cycle",
+    "LSB_HJOB_PER_SESSION": "not applied: a host may take more jobs in a cycle",
     "LSB_MAX_JOB_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
     "LSB_PTILE_PACK": "the last host of span[ptile] is chosen otherwise; here as without it",
     "LSB_RC_EXTERNAL_HOST_FLAG": "see RC_HOSTS",
