@@ -193,6 +193,12 @@ def title_text(instance: Instance, title: str) -> str:
     return _TITLES.get(title, title) if instance.params.of_slurm else title
 
 
+def foreign_command(instance: Instance, command: str) -> list[str]:
+    """Return the note on a request for the command of another scheduler, none for its own."""
+    own = "sbatch" if instance.params.of_slurm else "bsub"
+    return [f"{ASSUMED}the request is for {command}, and this cluster takes {own}"] * (command != own)
+
+
 def lowest_priority(option: str) -> str:
     """Return the note on a job whose priority is not known; option: that gives it one."""
     return f"{ASSUMED}it has the lowest priority of its partition: give {option} for another"

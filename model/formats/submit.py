@@ -15,7 +15,7 @@ from ..job import ArraySpec, Job, elements, too_large
 from ..reserved_periods import rejection
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
-from ..slurm_words import lowest_priority
+from ..slurm_words import foreign_command, lowest_priority
 from .bsub import bsub_line
 from .field_rules import class_rules
 from .finding import Finding
@@ -79,6 +79,7 @@ def submission(
     read = bsub_line(line, clock, script, dateless=True, parse_script=parses)
     fields = read.fields
     wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
+    read.notes += foreign_command(instance, "bsub")
     if instance.params.of_slurm and "priority" not in fields:
         read.notes.append(lowest_priority("-sp"))
     fields.setdefault("queue", instance.params.default_queue)

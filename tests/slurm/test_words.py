@@ -241,3 +241,18 @@ def test_a_bsub_line_has_the_lowest_priority_as_an_sbatch_line_has(tmp_path: Pat
     assert f"{said} --priority for another" in run("ask", path, "sbatch -n1 -t 5")[1]
     assert f"{said} -sp for another" in run("ask", path, "bsub -n 1 -W 5")[1]
     assert said not in run("ask", path, "bsub -sp 9 -n 1 -W 5")[1]
+
+
+def test_a_request_for_the_command_of_another_scheduler_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(CLUSTER)
+    said = "the request is for {}, and this cluster takes {}"
+    assert said.format("bsub", "sbatch") in run("ask", path, "bsub -n 1 -W 5")[1]
+    assert "the request is for" not in run("ask", path, "sbatch -n1 -t 5")[1]
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n#SBATCH -n 2\n#SBATCH -t 5\n./a\n")
+    lsf = sw.example("joint-wins")
+    printed = run("ask", lsf, str(script))[1]
+    assert said.format("sbatch", "bsub") in printed
+    assert "lowest priority" not in printed and "ignored:" not in printed
+    assert "the request is for" not in run("ask", lsf, "bsub -n 1 -W 5")[1]

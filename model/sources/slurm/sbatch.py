@@ -16,7 +16,7 @@ from ...job import ArraySpec, Job, parse_spec
 from ...omissions import ASSUMED
 from ...slurm_partitions import SEVERAL, partitions_of
 from ...slurm_priority import PriorityRequest, SizeAndPartition
-from ...slurm_words import lowest_priority, refusal_text
+from ...slurm_words import foreign_command, lowest_priority, refusal_text
 from .. import slurm_values as values
 from .asked_project import has_limited_projects, project_of_new
 from .conditions import NeverSatisfied, condition_of
@@ -137,6 +137,7 @@ def sbatch_submission(
     if text is not None:
         _read_script(found, text)
     job, array, notes = _job_of(instance, found, user)
+    notes = [*foreign_command(instance, "sbatch"), *notes]
     if found.problems:
         name = script_name or "job script"
         raise InputError(
@@ -376,7 +377,7 @@ def _job_of(
         has_fixed_priority="priority" in given and instance.params.grows_priorities,
         unheeded=tuple(omitted),
     )
-    return job, array, [] if "priority" in given else [note]
+    return job, array, [note] if note and "priority" not in given else []
 
 
 def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: SbatchLine) -> None:
@@ -406,7 +407,8 @@ def _priority_of(
     request = None if parts is None else _requested(instance, parts, found, size, job)
     shares = None if request is None else fairshare_part(instance, job)
     if parts is None or request is None or shares is None:
-        return instance.params.default_priority, lowest_priority("--priority")
+        note = lowest_priority("--priority") if instance.params.of_slurm else ""
+        return instance.params.default_priority, note
     priority = parts.priority_of(request, shares)
     names = ["size", "partition"]
     names += [f"QOS {request.qos}"] if parts.qos_weight else []
