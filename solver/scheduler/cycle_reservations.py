@@ -574,8 +574,8 @@ def has_spanning_lower_priority_job(reservations: Sequence[JobReservation]) -> b
 # it, and the limits, leave. Many jobs need this one after another, so results are cached.
 
 
-#: Instants at which the amounts of a reservation with limits of its own are computed.
-MAX_STEPS = 64
+#: Instants at which the amounts of a reservation are computed where they only explain a start.
+MAX_EXPLAINED_INSTANTS = 64
 #: Reservations that are made one after another; of more each is made beside planned jobs alone.
 MAX_IN_ORDER = 64
 #: Amounts of hosts that the cache of a sequence may contain.
@@ -650,8 +650,21 @@ class _PlannedRun:
     begin: int
     end: int
     hosts: frozenset[int]
-    #: Free slots of each host over the run, including its own slots, [H].
-    left: FloatArray
+    #: Reservations behind it whose allocations meet it, by rising start.
+    behind: list[JobReservation] = field(default_factory=list)
+    #: Free slots of each host over the run, including its own slots, [H]; by the number of
+    #: allocations in `behind` that have begun.
+    left: dict[int, FloatArray] = field(default_factory=dict)
+
+    def meets(self, other: JobReservation) -> bool:
+        """Whether the allocation of another job meets this run."""
+        if other.start is None or other.demand is None:
+            return False
+        begin, end = run_of(other.demand, other.start)
+        overlaps = begin < self.end and self.begin < end
+        return overlaps and not self.hosts.isdisjoint(
+            hosts_and_pools_used(other.demand, other.start)[0]
+        )
 
 
 class ReservationSequence:
@@ -663,6 +676,7 @@ class ReservationSequence:
 
     def __init__(self, reservations: Iterable[JobReservation] = ()) -> None:
         self._order = list(reservations)
+        self._position = {item.state.number: at for at, item in enumerate(self._order)}
         self._estimates = sorted({estimate_of(item) for item in self._order})
         #: By instant, the latest estimate of a reservation that counts (where each is made alone:
         #: a number below 0 of its job), and whether the job ends.
@@ -671,6 +685,7 @@ class ReservationSequence:
 
     def add(self, reservation: JobReservation) -> None:
         """Add a reservation behind all others."""
+        self._position[reservation.state.number] = len(self._order)
         self._order.append(reservation)
         estimate = estimate_of(reservation)
         at = bisect.bisect_left(self._estimates, estimate)
@@ -750,7 +765,7 @@ class ReservationSequence:
         if demand is not None and start is not None:
             spare = None
             if not ends:
-                left = self._left(reservation, demand, start, base)
+                left = self._left(reservation, demand, start, base, time)
                 spare = np.maximum(left - np.floor(instant.unprotected.free(SLOTS, time)), 0.0)
             made = reserve_future_allocation(
                 reservation.without_amounts(),
@@ -765,14 +780,35 @@ class ReservationSequence:
         instant.unreserved.take(made, made.slots)
 
     def _left(
-        self, reservation: JobReservation, demand: Demand, start: Start, base: Profile
+        self, reservation: JobReservation, demand: Demand, start: Start, base: Profile, time: int
     ) -> FloatArray:
+        """Return the free slots of each host over the run of a job, including its own slots, as a
+        cycle at `time` sees them, [H].
+
+        The cycle makes the reservations behind it later. Of their allocations only those count
+        that have begun by then.
+        """
         run = self._runs.get(reservation.state.number)
         if run is None:
-            place = frozenset(full_allocation(demand, start, base.table))
-            run = _PlannedRun(*run_of(demand, start), place, free_over_run(base, demand, start))
-            self._runs[reservation.state.number] = run
-        return run.left
+            run = self._runs[reservation.state.number] = self._planned_run(
+                reservation, demand, start, base
+            )
+        begun = bisect.bisect_right(run.behind, time, key=estimate_of)
+        if begun not in run.left:
+            before = FixedProfiles(base)
+            for item in run.behind[begun:]:
+                release_allocation(before, item)
+            run.left[begun] = free_over_run(before.at(time), demand, start)
+        return run.left[begun]
+
+    def _planned_run(
+        self, reservation: JobReservation, demand: Demand, start: Start, base: Profile
+    ) -> _PlannedRun:
+        hosts = frozenset(full_allocation(demand, start, base.table))
+        run = _PlannedRun(*run_of(demand, start), hosts)
+        behind = self._order[self._position[reservation.state.number] + 1 :]
+        run.behind = sorted(filter(run.meets, behind), key=estimate_of)
+        return run
 
 
 def _has_more(demand: Demand) -> bool:
@@ -804,6 +840,7 @@ def subtract_reservations(
     since: int | None = None,
     before: int = FOREVER,
     until: int = FOREVER + 1,
+    max_instants: int | None = None,
 ) -> None:
     """Subtract from a profile the resources that reservations protect until their starts.
 
@@ -811,6 +848,7 @@ def subtract_reservations(
     the same `base`; future allocations are computed from instant to instant. since, before: only
     instants in this range are needed, so amounts at others are omitted. until: end of the job that
     asks. If it ends, slots that need no protection from it but the allocation itself are omitted.
+    max_instants: instants per reservation at which amounts are computed; None: all.
     """
     since = now if since is None else since
     rows = ReservationRows(profile.table)
@@ -823,7 +861,7 @@ def subtract_reservations(
             rows.add(reservation.alternative, reservation.slots, reservation.memory, now, estimate)
             continue
         alternative = demand.terms[0].alternatives[start.alternative]
-        edges = breakpoints(times, estimate, since=since, before=before)
+        edges = breakpoints(times, estimate, since=since, before=before, max_instants=max_instants)
         if len(edges) < 2:
             continue
         parts = [sequence.amounts_at(reservation, base, edge, until) for edge in edges[:-1]]
@@ -868,22 +906,20 @@ def release_allocation(fixed: FixedProfiles, reservation: JobReservation) -> Non
         )
 
 
-def breakpoints(times: list[int], until: int, *, since: int, before: int) -> list[int]:
+def breakpoints(
+    times: list[int], until: int, *, since: int, before: int, max_instants: int | None = None
+) -> list[int]:
     """Return the instants in [since, before) at which a reservation until `until` may change.
 
     times: release instants, ascending. The reserved amounts are constant between two breakpoints;
-    the result has fewer than two if nothing is reserved in the interval.
+    the result has fewer than two if nothing is reserved in the interval. max_instants: of more
+    instants before `until` only every second, third, … is returned; None: all.
     """
-    times = _instants(times, until)
+    count = bisect.bisect_left(times, until)
+    times = times[: count : 1 if max_instants is None else count // (max_instants + 1) + 1]
     first = max(0, bisect.bisect_right(times, since) - 1)
     last = bisect.bisect_left(times, before)
     return [*times[first:last], *(times[last : last + 1] or [until])]
-
-
-def _instants(ends: list[int], until: int) -> list[int]:
-    """Return the instants before `until` at which the amounts of a reservation are computed."""
-    count = bisect.bisect_left(ends, until)
-    return ends[: count : count // MAX_STEPS + 1] if count > MAX_STEPS else ends[:count]
 
 
 def hosts_and_pools_used(demand: Demand, start: Start) -> tuple[set[int], set[int]]:

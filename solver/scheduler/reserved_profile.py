@@ -40,6 +40,7 @@ from ..placement.earliest import Start, allocate_start, earliest_start
 from ..placement.holding import ReservationRows, counts_slots, full_allocation, with_slots
 from ..rules.eligibility import Eligibility
 from .cycle_reservations import (
+    MAX_EXPLAINED_INSTANTS,
     CycleReservations,
     JobReservation,
     ReservationSequence,
@@ -297,7 +298,21 @@ class ReservedProfile:
 
         hint: as of `earliest_start`.
         """
-        profile = self._conservative_profile(since, until, FOREVER)
+        if not self._limited or demand.duration is None:
+            return self._earliest(demand, since, until, FOREVER, hint)
+        before = since + demand.duration
+        while True:
+            # Beyond `before` more is free than there will be, so no start is too late.
+            found = self._earliest(demand, since, until, before, hint)
+            if found is None or found.time + demand.duration <= before:
+                return found
+            before = since + 2 * max(before - since, found.time + demand.duration - since)
+
+    def _earliest(
+        self, demand: Demand, since: int, until: int, before: int, hint: int | None
+    ) -> Start | None:
+        """Return the earliest start if what limits decide of reservations counts until `before`."""
+        profile = self._conservative_profile(since, until, before)
         found = earliest_start(profile, demand, finishes_only=True, not_before=since, hint=hint)
         if found is not None and found.time == since:
             return found
@@ -314,20 +329,25 @@ class ReservedProfile:
         return earliest_start(exact, demand, finishes_only=True, not_before=freer.time)
 
     def profile_for(self, demand: Demand, *, since: int, before: int = FOREVER) -> Profile:
-        """Return the profile for the job, given all reservations.
+        """Return the profile that explains why the job waits, given all reservations.
 
         since, before: interval of validity (seconds).
         """
-        profile = self._conservative_profile(since, FOREVER + 1, before)
+        profile = self._conservative_profile(
+            since, FOREVER + 1, before, max_instants=MAX_EXPLAINED_INSTANTS
+        )
         pools = self._inexact_pools(demand, profile, since, before)
         if not pools:
             return profile
         return self._with_exact_pools(profile, pools, since, FOREVER + 1, before)
 
-    def _conservative_profile(self, since: int, until: int, before: int) -> Profile:
+    def _conservative_profile(
+        self, since: int, until: int, before: int, *, max_instants: int | None = None
+    ) -> Profile:
         """Return a profile in which pools count at the upper bound of the reserved amounts.
 
-        until: beyond FOREVER for a job that may not backfill.
+        until: beyond FOREVER for a job that may not backfill. max_instants: as of
+        `subtract_reservations`.
         """
         profile = self._all
         if until <= self._until:
@@ -347,6 +367,7 @@ class ReservedProfile:
                 since=since,
                 before=before,
                 until=until,
+                max_instants=max_instants,
             )
         if until <= FOREVER:
             return profile

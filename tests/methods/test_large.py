@@ -129,7 +129,6 @@ def licensed(seed: int) -> Instance:
 def decided_by_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reckon from instant to instant what every reservation holds, at every instant."""
     monkeypatch.setattr(reserved_profile, "fixed_reservation", lambda *_, **__: None)
-    monkeypatch.setattr(cycle_reservations, "MAX_STEPS", 1 << 30)
 
 
 @pytest.mark.parametrize("seed", some(range(12), 1))
