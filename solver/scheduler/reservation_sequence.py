@@ -32,7 +32,7 @@ from .cycle_reservations import (
 
 #: Instants at which the amounts of a reservation are computed where they only explain a start.
 MAX_EXPLAINED_INSTANTS = 64
-#: Reservations that are made one after another; of more each is made beside planned jobs alone.
+#: Reservations that are made one after another; of more each is made given planned jobs alone.
 MAX_IN_ORDER = 64
 #: Amounts of hosts that the cache of a sequence may contain.
 _CACHED_AMOUNTS = 1 << 22
