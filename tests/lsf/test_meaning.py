@@ -334,6 +334,16 @@ def test_a_limit_of_nothing_but_what_is_not_modelled_is_left_out(tmp_path: Path)
     assert len([item for item in found.omissions if "the limit is left out" in item.what]) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"), [("SLTS", " (did you mean 'SLOTS'?)"), ("PER_CLUSTER", "")]
+)
+def test_a_misspelled_word_of_a_limit_has_a_hint(name: str, hint: str, tmp_path: Path) -> None:
+    text = f"Begin Limit\nNAME = x\n{name} = 3\nEnd Limit\n"
+    found, _ = read(tmp_path, {"lsb.resources": text, "lsf.shared": SHARED}).instance()
+    (said,) = (item.what for item in found.omissions if "limit x" in item.what)
+    assert f"not modelled{hint}, and the limit" in said
+
+
 MOVING = {
     "lsb.queues": ("RC_HOSTS", "DISPATCH_BY_QUEUE", "ELIGIBLE_PEND_TIME_LIMIT", "CONCURRENT_JOBS"),
     "lsb.params": ("PREEMPT_FOR", "PREEMPTABLE_RESOURCES", "MAX_JOB_PREEMPT", "DEFAULT_JOBGROUP"),

@@ -326,6 +326,8 @@ _SCOPES = (
 _TAKEN_OF_RESOURCES = frozenset(["NAME", "INELIGIBLE", *_AMOUNTS, *_SCOPES])
 #: Amounts that nothing here counts.
 _OTHER_AMOUNTS = frozenset(["FWD_SLOTS", "ELIGIBLE_PEND_JOBS", "JOBS_PER_SCHED_CYCLE"])
+#: Scopes that nothing here knows.
+_OTHER_SCOPES = frozenset(["CLUSTERS", "PER_CLUSTER"])
 #: A term of RESOURCE.
 _TERM = re.compile(r"\[([^\[\],]*),([^\[\],]*)\]")
 _METHODS = ("PER_JOB", "PER_HOST", "PER_SLOT")
@@ -364,8 +366,10 @@ def _limit(
     """
     scopes = (set(entry.values) - _TAKEN_OF_RESOURCES) - _OTHER_AMOUNTS
     if scopes:
-        reason = "it is not modelled, and the limit is left out"
         for parameter in sorted(scopes):
+            is_known = parameter in _OTHER_SCOPES
+            hint = "" if is_known else nearest(parameter, sorted(_TAKEN_OF_RESOURCES))
+            reason = f"it is not modelled{hint}, and the limit is left out"
             topic = f"{entry.keys[parameter]} in limits"
             notes.may_differ(topic, reason, f"limit {name}", _bound_by(entry))
         return
