@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 
 from ..model.errors import InputError, Problem
 from .declare import argument, option
-from .options import collected_notes, example_names, print_note, read_source, read_with_warnings
-from .process import left_of
+from .options import (
+    MANY_JOBS,
+    collected_notes,
+    example_names,
+    print_note,
+    read_source,
+    read_with_warnings,
+)
+from .process import keep_to_the_end, left_of
 from .scheduler import TIMEOUT, Asking
 
 if TYPE_CHECKING:
@@ -65,7 +72,10 @@ class Source:
         time_limit: wall seconds of the whole command. Raises InputError when none or several are
         given, or the instance is bad.
         """
-        return self.read_now(time_limit) if self.is_live else read_source(self.path())
+        found = self.read_now(time_limit) if self.is_live else read_source(self.path())
+        if len(found.running) + len(found.pending) >= MANY_JOBS:
+            keep_to_the_end(found)
+        return found
 
     def read_now(self, time_limit: float | None = None) -> Instance:
         """Return the state that the scheduler of this machine reports."""
