@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import io
 import os
 import signal
@@ -71,48 +70,6 @@ def left_of(limit: float | None, kept: float = KEPT) -> float | None:
     used = time.monotonic() - began
     left = limit - used
     return max(MIN_LIMIT, left - min(kept * used, left / 2))
-
-
-#: Large objects that the process need not free, None if it is not a command's own.
-_KEPT: ContextVar[list[object] | None] = ContextVar("kept", default=None)
-
-
-@contextmanager
-def ends_without_freeing() -> Iterator[None]:
-    """End the process, after a command that exits in the block, without freeing what it kept.
-
-    To free an instance of 150,000 jobs takes 0.3 s, for memory that the system takes back anyway.
-    """
-    kept: list[object] = []
-    codes: list[int] = []
-
-    def end() -> None:
-        if kept and codes:
-            with suppress(OSError, ValueError):  # then Python says what is wrong, as it ends
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(codes[0])
-
-    # The first to be registered is the last to be called, when no other thread runs.
-    atexit.register(end)
-    token = _KEPT.set(kept)
-    try:
-        yield
-    except SystemExit as leaving:
-        if leaving.code is None or isinstance(leaving.code, int):
-            codes.append(leaving.code or 0)
-        raise
-    finally:
-        _KEPT.reset(token)
-
-
-def keep_to_the_end(item: object) -> None:
-    """Keep a large object until the process ends, if it is a command's own process and the first
-    one.
-    """
-    kept = _KEPT.get()
-    if kept == []:
-        kept.append(item)
 
 
 def end_on_sigterm(_number: int, _frame: FrameType | None) -> NoReturn:

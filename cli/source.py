@@ -18,7 +18,7 @@ from .options import (
     read_source,
     read_with_warnings,
 )
-from .process import keep_to_the_end, left_of
+from .process import left_of
 from .scheduler import TIMEOUT, Asking
 
 if TYPE_CHECKING:
@@ -67,14 +67,16 @@ class Source:
         return self.live or self.file is not None or self.example is not None
 
     def read(self, time_limit: float | None = None) -> Instance:
-        """Return the instance; warnings go to stderr.
+        """Return the instance; warnings go to stderr. A large one stays until the process ends.
 
         time_limit: wall seconds of the whole command. Raises InputError when none or several are
         given, or the instance is bad.
         """
+        from ..model.compact import never_free
+
         found = self.read_now(time_limit) if self.is_live else read_source(self.path())
         if len(found.running) + len(found.pending) >= MANY_JOBS:
-            keep_to_the_end(found)
+            never_free(found)
         return found
 
     def read_now(self, time_limit: float | None = None) -> Instance:

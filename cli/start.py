@@ -18,15 +18,14 @@ def main() -> None:
         # An exception in the middle of an import could be swallowed or wrapped.
         signal.signal(number, _leave)
     from .main import main as run
-    from .process import end_on_sigterm, ends_without_freeing
+    from .process import end_on_sigterm
 
     try:
         if signal.SIGINT in ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if signal.SIGTERM in ours:
             signal.signal(signal.SIGTERM, end_on_sigterm)
-        with ends_without_freeing():
-            run()
+        run()
     finally:
         # The answer is given; Ctrl-C may not disturb the way out, and SIGTERM ends it.
         if signal.SIGINT in ours:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, gt
 from typing import TypeVar
 
 from ..cluster import Cluster, NamedHosts, distinct
@@ -32,7 +31,6 @@ from .finding import Finding, Location
 from .guarantee_rules import guarantee_findings
 from .names import unknown_host, unknown_unit_type
 from .requirements import check_requirements, of_jobs
-from .running_rules import running_findings
 from .text import SHARE_KEYWORDS
 from .units import LimitOnHost, format_duration
 
@@ -292,7 +290,7 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
     for section, jobs in waiting:
         yield from of_jobs(section, jobs, _SUBMITTED, look, poll)
     yield from check_conditions(instance, poll)
-    yield from running_findings(instance, poll)
+    yield from _running(instance, poll)
 
 
 def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Finding]:
@@ -432,6 +430,62 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
     if job.exclusive and not job.whole_hosts and queue.exclusive == "N":
         message = f"queue {queue.name} takes no exclusive jobs: it needs EXCLUSIVE: Y"
         yield Finding((*place, "exclusive"), message)
+
+
+def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
+    slots = {host.name: host.slots for host in instance.cluster.hosts}
+    held = dict.fromkeys(slots, 0)
+    now = instance.now
+    for index, item in enumerate(polled(instance.running, poll)):
+        job, allocation = item.job, item.allocation
+        plain = item.finish is None and item.start <= now and job.max_slots is None
+        if not plain or sum(allocation.values()) != job.slots:
+            yield from _times(instance, index, item)
+        if not allocation:
+            place: Location = ("running", index, "allocation")
+            yield Finding(place, "holds no slots: name hosts such as 2*hostA")
+        for host, count in allocation.items():
+            if host not in slots:
+                message = f"unknown host {host!r}{nearest(host, slots)}"
+                yield Finding(("running", index, "allocation"), message, undefined=True)
+            elif not item.suspended:
+                held[host] += count
+    if any(map(gt, held.values(), slots.values())):
+        yield from _overfull(instance, slots, held)
+
+
+def _overfull(
+    instance: Instance, slots: Mapping[str, int], held: Mapping[str, int]
+) -> Iterator[Finding]:
+    """Yield hosts with more slots in use than available, at the last job that uses the host."""
+    last = {
+        host: index
+        for index, item in enumerate(instance.running)
+        for host in item.allocation
+        if host in slots and not item.suspended
+    }
+    for host, index in last.items():
+        if held[host] > slots[host]:
+            message = f"{host} has {slots[host]} slots, the running jobs hold {held[host]}"
+            yield Finding(("running", index, "allocation"), message)
+
+
+def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:
+    """Yield errors of the times and slots of a running job; none for one that has started, has no
+    given end and the slots that it requests.
+    """
+    place: Location = ("running", index)
+    if item.start > instance.now:
+        message = (
+            f"starts {format_duration(item.start - instance.now)} after now: a running job has"
+        )
+        yield Finding((*place, "start"), f"{message} started already")
+    if item.finish is not None and item.finish < item.start:
+        yield Finding((*place, "finish"), "is before the start")
+    job = item.job
+    if item.allocation and not job.resizable and not job.slots <= item.slots <= job.most_slots:
+        message = f"asks for {job.slots} slots and holds {item.slots}: only a resizable job may"
+        yield Finding((*place, "slots"), message)
 
 
 def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
@@ -692,19 +746,16 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
         return found
 
     def waiting(section: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
-        if not _any_on_a_host(jobs):
+        if not any(map(_on_a_host, jobs)):
             return tuple(jobs)
         return tuple(
             settled((section, n), job, partial(scale.hosts_of, job)) if _on_a_host(job) else job
             for n, job in enumerate(jobs)
         )
 
-    def running(jobs: Sequence[RunningJob]) -> tuple[RunningJob, ...]:
-        if not _any_on_a_host(item.job for item in jobs):
-            return tuple(jobs)
-        return tuple(runs(n, item) if _on_a_host(item.job) else item for n, item in enumerate(jobs))
-
-    def runs(number: int, item: RunningJob) -> RunningJob:
+    def running(number: int, item: RunningJob) -> RunningJob:
+        if not _on_a_host(item.job):
+            return item
         job = settled(("running", number), item.job, lambda: list(item.allocation)[:1])
         return replace(item, job=job)
 
@@ -722,26 +773,16 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
             settled(("applications", n), item, everywhere)
             for n, item in enumerate(instance.applications)
         ),
-        running=running(instance.running),
+        running=tuple(running(n, item) for n, item in enumerate(instance.running)),
         pending=waiting("pending", instance.pending),
         future=waiting("future", instance.future),
     )
 
 
-#: Limits of a job that may count on one host.
-_limits_of: Callable[[Job], tuple[object, ...]] = attrgetter(
-    "run_limit", "run_time", "cpu_limit", "estimated_run_time"
-)
-
-
 def _on_a_host(job: Job) -> bool:
     """Return whether some limit of the job counts on one host."""
-    return LimitOnHost in map(type, _limits_of(job))
-
-
-def _any_on_a_host(jobs: Iterable[Job]) -> bool:
-    """Return whether some limit of one of the jobs counts on one host."""
-    return LimitOnHost in set(map(type, chain.from_iterable(map(_limits_of, jobs))))
+    limits = (job.run_limit, job.run_time, job.cpu_limit, job.estimated_run_time)
+    return LimitOnHost in map(type, limits)
 
 
 class LimitScale:

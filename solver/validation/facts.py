@@ -342,7 +342,7 @@ class Facts:
             finishes.append(ends[key])
         allocations = [item.allocation for item in running]
         requirements = [requirement for requirement, _ in taken]
-        shares = {
+        shares: dict[str, Iterable[object]] = {
             "allocation": allocations,
             "requirement": requirements,
             "reservations": [held for _, held in taken],
