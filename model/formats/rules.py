@@ -471,8 +471,9 @@ def _overfull(
 
 
 def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:
-    """Yield errors of the times and slots of a running job; none for one that has started, has no
-    given end and the slots that it requests.
+    """Yield errors of the times and slots of a running job.
+
+    A job that has started, has no given end and the slots that it requests has no errors.
     """
     place: Location = ("running", index)
     if item.start > instance.now:

@@ -276,7 +276,7 @@ class Facts:
         )
         with no_collection():
             facts._take_in(split)
-        facts.by_host = _beside_planned(facts.running, facts.planned)
+        facts.by_host = _at_planned_hosts(facts.running, facts.planned)
         return facts
 
     def _take_in(self, split: Splitter) -> None:
@@ -376,7 +376,7 @@ class Facts:
             else holding
             for holding in self.planned
         ]
-        by_host = _beside_planned(self.running, planned)
+        by_host = _at_planned_hosts(self.running, planned)
         found = replace(self._found, alike={}, columns=[], reserving=None)
         return replace(self, planned=planned, by_host=by_host, _found=found)
 
@@ -623,7 +623,7 @@ def holdings_by_host(holdings: Iterable[Holding]) -> dict[str, list[Holding]]:
     return dict(found)
 
 
-def _beside_planned(
+def _at_planned_hosts(
     running: Iterable[Holding], planned: Sequence[Holding]
 ) -> dict[str, list[Holding]]:
     """Return the holdings of each host on which a planned job has slots."""
