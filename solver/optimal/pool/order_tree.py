@@ -218,7 +218,7 @@ def branch_on_order(
     which ``reach`` has the starts.
 
     Trees by several sets of classes compete: each takes some steps, the better half of them twice
-    as many, and so on. When the best stalls, it is the turn of the ``other`` search, then the tree
+    as many, and so on. When the best stalls, the ``other`` search runs, and then the tree
     continues on finer grids.
     """
     program = CaseProgram(bound, incumbent.value)
