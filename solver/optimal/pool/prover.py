@@ -242,7 +242,7 @@ class Root:
         """Whether the layered search applies to the problem."""
         return self.bound is not None and LayeredSearch.suits(self.problem, self.domains)
 
-    def try_at_once(self, width: int) -> Iterator[None]:
+    def try_at_once(self, width: int = FIRST_WIDTH) -> Iterator[None]:
         """Search simple problems immediately, because they need no better prices: in layers of at
         most ``width`` states, or in a tree of some nodes.
         """
