@@ -10,7 +10,7 @@ from typing import Any
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
-from ...omissions import PTILE, Change
+from ...omissions import AFFINITY, PTILE, Change
 from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
 from .draft import Concerned, Draft, Item, Mark, Notes, number
@@ -41,6 +41,7 @@ CHANGES_ANSWERS = {
     "ENFORCE_UG_TREE": "not applied: limits of groups count for the groups below",
     "EXTENDABLE_RUNLIMIT": "a job may run on beyond its limit; here the limit ends it",
     "GLOBAL_FAIRSHARE": "what other clusters have used counts; here this cluster's use alone",
+    "GLOBAL_LIMITS": "limits count the jobs of other clusters too; here this cluster's alone",
     "GPU_RUN_TIME_FACTOR": "the run time of GPUs counts for priorities; here it does not",
     "HOSTLIMIT_PER_JOB": "the number of hosts of a job is not limited",
     "IGNORE_DEADLINE": "jobs start although their window closes before they end; here they wait",
@@ -49,9 +50,13 @@ CHANGES_ANSWERS = {
     "JOB_RUNLIMIT_RATIO": "not applied: run limits are as they were given",
     "JOB_SCHEDULING_INTERVAL": "the cycle length is taken from MBD_SLEEP_TIME",
     "JOB_SIZE_LIST": "sizes that are not listed are refused; here any size is taken",
+    "LSB_DEFAULT_JOBGROUP": "jobs without -g belong to this job group, here to none",
+    "LSB_ENABLE_HPC_ALLOCATION": "jobs with affinity[] hold slots by their units; here by tasks",
+    "LSB_HJOB_PER_SESSION": "not applied: a host may take more jobs in a cycle",
     "LSB_MAX_JOB_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
     "LSB_PTILE_PACK": "the last host of span[ptile] is chosen otherwise; here as without it",
     "LSB_RC_EXTERNAL_HOST_FLAG": "see RC_HOSTS",
+    "LSF_CGROUP_CORE_AUTO_CREATE": "each slot of any job is a core; here of jobs with affinity[]",
     "MAX_JOBS_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
     "MAX_JOB_PREEMPT": "a job is preempted so many times at most; here as often as need be",
     "MAX_TOTAL_TIME_PREEMPT": "a job is preempted for so long at most; here as long as it takes",
@@ -126,6 +131,8 @@ _OF_OTHERS = frozenset(
         "USE_SUSP_SLOTS",
     ]
 )
+#: Parameters that only affect jobs whose requirement has such a part.
+_OF_RESOURCES = {"LSB_PTILE_PACK": PTILE, "LSB_ENABLE_HPC_ALLOCATION": AFFINITY}
 #: Configuration that a parameter needs to have an effect.
 PREEMPTION, FAIRSHARE, GROUP_LIMITS = "preemption", "fairshare", "limits of user groups"
 GROWING = "job priorities that grow"
@@ -174,6 +181,10 @@ def preempting(queues: Iterable[Mapping[str, Any]]) -> Concerned | None:
 
 def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
     """Return the jobs of the queue, application, user or host of an entry; otherwise any job."""
+    return Concerned(_scope(entry), changes)
+
+
+def _scope(entry: LsfEntry) -> dict[str, tuple[str, ...]]:
     for key, name in (
         ("queues", entry.text("QUEUE_NAME")),
         ("applications", entry.text("NAME") if entry.section == "Application" else ""),
@@ -181,21 +192,38 @@ def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
         ("hosts", entry.text("HOST_NAME") or entry.text("HOSTNAME")),
     ):
         if name:
-            return Concerned({key: (name,)}, changes)
-    return Concerned(changes=changes)
+            return {key: (name,)}
+    return {}
 
 
-def _concerned_by(parameter: str, entry: LsfEntry) -> Concerned:
+def effect_of(
+    parameter: str, text: str, scope: Mapping[str, tuple[str, ...]]
+) -> tuple[str, Concerned] | None:
+    """Return what a parameter without a counterpart does, and to which jobs; None if nothing.
+
+    scope: of the queue, application, user or host that has it.
+    """
+    if parameter not in CHANGES_ANSWERS or text.upper() in _OFF:
+        return None
+    return CHANGES_ANSWERS[parameter], _concerned_by(parameter, scope)
+
+
+def is_inert(parameter: str) -> bool:
+    """Return whether a parameter is known to have no effect on starts."""
+    return parameter in _KNOWN
+
+
+def _concerned_by(parameter: str, scope: Mapping[str, tuple[str, ...]]) -> Concerned:
     """Return the jobs that a parameter of :data:`CHANGES_ANSWERS` may affect."""
     if parameter in _SOONER_ENDS:
-        return concerned(entry, "sooner ends")
+        return Concerned(scope, "sooner ends")
     if parameter in _ONLY_WITH:
         return Concerned(only=_ONLY_WITH[parameter])
-    if parameter == "LSB_PTILE_PACK":
-        return Concerned({"resources": (PTILE,)})
+    if parameter in _OF_RESOURCES:
+        return Concerned({"resources": (_OF_RESOURCES[parameter],)})
     if parameter in _OF_OTHERS:
         return Concerned()
-    return concerned(entry, "later ends" if parameter in _LATER_ENDS else "starts")
+    return Concerned(scope, "later ends" if parameter in _LATER_ENDS else "starts")
 
 
 #: Other parameters of the references: known, rarely or never with an effect on starts.
@@ -328,9 +356,8 @@ def note_rest(
         if parameter in taken or is_index(name, resources):
             continue
         if parameter in CHANGES_ANSWERS:
-            if value.text.upper() not in _OFF:
-                by = _concerned_by(parameter, entry)
-                notes.may_differ(parameter, CHANGES_ANSWERS[parameter], where, by)
+            if effect := effect_of(parameter, value.text, _scope(entry)):
+                notes.may_differ(parameter, effect[0], where, effect[1])
             continue
         if parameter not in _KNOWN and (
             meant := difflib.get_close_matches(parameter, taken, 1, 0.85)

@@ -161,7 +161,7 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     )
     of_queues = queues != instance.queues
     if touched or of_queues:
-        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=len(touched))
+        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=max(1, len(touched)))
     else:  # the `ask` command may examine further jobs
         notes.omissions.append(Omission(NO_GPUS_GIVEN, jobs=()))
     return replace(instance, running=running, pending=pending, future=future, queues=queues)
@@ -229,6 +229,8 @@ def _some_hosts(names: Sequence[str] | dict[str, int]) -> str:
 
 #: Characters of a reason that are kept: it may list every host.
 MAX_OF_A_REASON = 200
+#: Seconds by which clocks of hosts may differ.
+_CLOCKS_APART = 120
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
@@ -492,8 +494,8 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
 
 
 def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
-    """Note hosts that are up and whose memory no input gives."""
-    for name in ("mem", "swp"):
+    """Note hosts that are up and of which no input gives memory, swap or tmp."""
+    for name in BUILTIN_AMOUNTS:
         lacking = [h.name for h in hosts if name not in h.amounts and h.status in _UP]
         if lacking and any(name in host.amounts for host in hosts):
             text = f"no input says how much {name} {_some(lacking)} has: nothing that asks for it "
@@ -640,6 +642,8 @@ class _Jobs:
                 self.left_out[job.status] += 1
                 self.left_ids.setdefault(job.status, []).append(job.id)
         self._tell_placeless(running)
+        self._tell_later(jobs)
+        self._tell_profiles(jobs)
         if self.problems:
             raise InputError(self.problems)
         for status, count in sorted(self.left_out.items()):
@@ -721,6 +725,36 @@ class _Jobs:
             else:
                 self.notes.touch(f"{path} runs, but has {lacks}: left out")
 
+    def _tell_profiles(self, jobs: Iterable[SeenJob]) -> None:
+        """Note application profiles that pending jobs name and that no input describes."""
+        unknown: dict[str, list[str]] = {}
+        for job in jobs:
+            if job.status in WAITING and job.application not in ("", "-", *self.names):
+                unknown.setdefault(job.application, []).append(job.id)
+        for name, ids in unknown.items():
+            self.notes.touch(
+                f"no input describes application profile {name}: its limits and requirements do "
+                "not count (give a site)",
+                ids,
+                count=len(ids),
+            )
+
+    def _tell_later(self, jobs: Iterable[SeenJob]) -> None:
+        """Note jobs that were submitted or started after the instant of the instance."""
+        now = self.zero + self.base.now + _CLOCKS_APART
+        later = [
+            job.id
+            for job in jobs
+            if job.status in RUNNING | WAITING
+            and any(time is not None and time > now for time in (job.submit, job.start))
+        ]
+        if later:
+            self.notes.touch(
+                f"bjobs has submissions or starts after now (job{'s' * (len(later) > 1)} "
+                f"{', '.join(later[:3])}): it is of a later time, or --now is of another time zone",
+                count=len(later),
+            )
+
     def _elements(self, seen: SeenJob, listed: AbstractSet[str]) -> tuple[Job, ...]:
         """Return a pending job; for an array in one row, the elements without rows of their own."""
         job = self._job(seen)
@@ -774,6 +808,7 @@ class _Jobs:
             from_host=self._home(seen.from_host),
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
+            resizable=seen.resizable,
             gpu=gpu,
             unheeded=seen.unheeded,
             job_group=self._job_group(seen),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...job import HostRequest
+from .matching_or import matching_or
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import (
     FEATURE,
@@ -39,6 +40,8 @@ class Requested:
     gpu: str = ""
     #: Content of cu[], "" if none.
     units: str = ""
+    #: Content of same[], "" if none.
+    same: str = ""
     #: Requested nodes in the form of -m.
     hosts: tuple[HostRequest, ...] = ()
     #: Sentences: by these it may have another start.
@@ -51,6 +54,7 @@ class Requested:
         parts += [f"rusage[{':'.join(self.uses)}]"] if self.uses else []
         parts += [f"span[{self.span}]"] if self.span else []
         parts += [f"cu[{self.units}]"] if self.units else []
+        parts += [f"same[{self.same}]"] if self.same else []
         return (" ".join(parts),) if parts else ()
 
 
@@ -135,6 +139,8 @@ def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Set the memory of a node or of a CPU; a job that requests none has its nodes exclusively."""
     size = job.size
     per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
+    if size.memory_per_gpu and (gpus := _gpus_on_node(size)):
+        per_node, per_cpu = size.memory_per_gpu * gpus, None
     if per_node is None and per_cpu is None and not size.all_memory:
         per_node, per_cpu = default_memory(job.partitions, facts)
     if not facts.has_memory:
@@ -159,7 +165,30 @@ def default_memory(
     return facts.memory_per_node, facts.memory_per_cpu
 
 
+def _gpus_on_node(size: SlurmJobSize) -> int:
+    """Return the number of GPUs that a job is planned to have on each of its nodes."""
+    wanted = _gres_on_node(size, Requested())
+    return sum(count for name, count in wanted.items() if is_gpu(name))
+
+
 def _gres(size: SlurmJobSize, found: Requested) -> None:
+    """Set the GPUs and the other generic resources of each node."""
+    wanted = _gres_on_node(size, found)
+    gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
+    if gpus:
+        kinds = [name.partition(":")[2] for name in gpus if ":" in name]
+        found.gpu = f"num={sum(gpus.values())}/host"
+        if len(kinds) == 1:
+            found.gpu += f":gmodel={kinds[0]}"
+        elif kinds:
+            found.omitted.append(f"GPUs of several types ({', '.join(kinds)})")
+    for name, count in wanted.items():
+        if not is_gpu(name) and count:
+            found.uses.append(f"{gres_resource(name)}={count}/host")
+
+
+def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
+    """Return the generic resources of each node, number by name; what is guessed is omitted."""
     wanted = dict(size.gres_per_node)
     tasks = size.tasks_per_node or (size.tasks if size.nodes == size.max_nodes == 1 else 0)
     for name, count in size.gres_per_task.items():
@@ -176,17 +205,7 @@ def _gres(size: SlurmJobSize, found: Requested) -> None:
             found.omitted.append(
                 f"{count} {name} of the job: taken as {math.ceil(count / nodes)} on every node"
             )
-    gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
-    if gpus:
-        kinds = [name.partition(":")[2] for name in gpus if ":" in name]
-        found.gpu = f"num={sum(gpus.values())}/host"
-        if len(kinds) == 1:
-            found.gpu += f":gmodel={kinds[0]}"
-        elif kinds:
-            found.omitted.append(f"GPUs of several types ({', '.join(kinds)})")
-    for name, count in wanted.items():
-        if not is_gpu(name) and count:
-            found.uses.append(f"{gres_resource(name)}={count}/host")
+    return wanted
 
 
 def unknown_features(text: str, facts: SlurmSite) -> list[str]:
@@ -198,9 +217,13 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
     """Add ``a&x``, ``a|b``, ``[a|b]`` and counts to the selection of the job."""
     if not text:
         return
+    several = size.nodes > 1 or size.max_nodes != 1
+    alike = matching_or(text, facts.features_by_node) if several else None
+    if alike is not None and (not alike.resource or alike.resource in facts.matching):
+        text, found.same = alike.constraint, alike.resource
     counted = "*" in text
     bare = re.sub(r"\*\d+", "", text)
-    if "[" in bare and (counted or size.nodes > 1 or size.max_nodes != 1):
+    if "[" in bare and (counted or several):
         found.omitted.append(f"-C {text}: taken as {'any of them' if counted else 'on each node'}")
     elif counted:
         found.omitted.append(f"-C {text}: counts of nodes are not modelled")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..lsf_state.ignored import IgnoredFiles
+
 
 @dataclass(frozen=True, slots=True)
 class SlurmJobSize:
@@ -29,6 +31,8 @@ class SlurmJobSize:
     memory_per_node: float | None = None
     #: MB for each CPU, None if not requested.
     memory_per_cpu: float | None = None
+    #: MB for each GPU, None if not requested (--mem-per-gpu, DefMemPerGPU).
+    memory_per_gpu: float | None = None
     #: Whether it requests all memory of its nodes, by the sum that Slurm shows.
     all_memory: bool = False
     #: Generic resources by ``gpu:a100`` or ``gpu``: of a node, of the job, of a task.
@@ -123,6 +127,8 @@ class SlurmJob:
     memory: Mapping[str, float] = field(default_factory=dict)
     #: Generic resources of a running job: number by name.
     gres_held: Mapping[str, int] = field(default_factory=dict)
+    #: Generic resources of a running job by node, {} if no input has them by node.
+    gres_by_node: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     #: Heterogeneous job of which the job is a component, by its id, "" if it is none.
     het: str = ""
     #: (fact, value) of what no method takes into account.
@@ -334,8 +340,10 @@ class SlurmState:
     shares: list[SlurmShare] = field(default_factory=list)
     #: Rows of sprio.
     priorities: list[SlurmPriority] = field(default_factory=list)
-    #: Programs whose output is there in a form that is not read.
-    passed_over: list[str] = field(default_factory=list)
+    #: Files that are not read.
+    ignored: IgnoredFiles = field(default_factory=IgnoredFiles)
+    #: Sentences on jobs and nodes that only a file that is not read has.
+    missing: list[str] = field(default_factory=list)
     #: Settings from ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)
     #: Version of Slurm, "" if unknown.
