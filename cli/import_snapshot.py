@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -112,10 +112,16 @@ class Listings:
         Raises InputError with everything that is wrong with them.
         """
         from ..model.errors import InputError
-        from ..model.sources.lsf_state.folder import printed_in
+        from ..model.sources.lsf_state.folder import PrintedFolder, printed_in
+        from ..model.sources.lsf_state.ignored import IgnoredFiles
         from ..model.sources.lsf_state.values import read_text
 
-        there = {} if self.folder is None else printed_in(self.folder)
+        ignored = IgnoredFiles()
+        folder = PrintedFolder({})
+        if self.folder is not None:
+            folder = printed_in(self.folder, ignored)
+        there = dict(folder.best)
+        print_notes(list(ignored.sentences()))
         lsids = [text.content for text in there.pop("lsid", ())]
         given = Printed(
             [*there.pop("bjobs", ()), *_read(self.bjobs, "bjobs")],
@@ -127,6 +133,8 @@ class Listings:
                 *there.pop("facts", ()),
                 *(read_text(p, _KIND_OF.get(kind, kind)) for kind, p in self.facts.items()),
             ],
+            folder.shorter,
+            [*folder.unread, *(() if site is not None else folder.configuration)],
         )
         if not given.has_any:
             raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
@@ -160,6 +168,10 @@ class Printed:
     lsid: str = ""
     #: Outputs of the commands that print the configuration.
     facts: Sequence[Text] = ()
+    #: Shorter forms of bjobs, bhosts and bqueues, read where the texts above lack a name.
+    shorter: Mapping[str, Sequence[Text]] = field(default_factory=dict)
+    #: Sentences about files that are not read and that may change answers.
+    unread: Sequence[str] = ()
 
     @property
     def has_any(self) -> bool:
@@ -270,6 +282,7 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """Return the facts of the texts; raise InputError with all their faults."""
     from ..model.errors import InputError, Problem
+    from ..model.omissions import Omission
     from ..model.sources.lsf_state.bhosts import read_bhosts
     from ..model.sources.lsf_state.bhpart import read_bhpart
     from ..model.sources.lsf_state.bjobs import is_of_arrays, read_bjobs, with_array_limits
@@ -277,6 +290,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
     from ..model.sources.lsf_state.seen import Seen
+    from ..model.sources.lsf_state.shorter_forms import with_shorter_forms
     from ..model.sources.lsf_state.values import PrintedTimes, Remarks
 
     problems: list[Problem] = []
@@ -292,6 +306,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
 
     calendar = PrintedTimes(reference)
     notes = Remarks()
+    notes.omissions += map(Omission, printed.unread)  # printed with the ignored files
     arrays = [text for text in printed.bjobs if is_of_arrays(text)]
     listings = [text for text in printed.bjobs if text not in arrays] or arrays
     jobs = read(lambda text, notes: read_bjobs(text, calendar, notes), listings) or []
@@ -306,7 +321,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     if problems:
         raise InputError(problems)
     # If several files name one thing, the last file counts; the long form of a queue says more.
-    return Seen(
+    seen = Seen(
         list({job.id: job for job in jobs}.values()),
         hosts=None if hosts is None else list({host.name: host for host in hosts}.values()),
         queues=None
@@ -317,6 +332,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         shared=pools,
         notes=notes,
     )
+    return with_shorter_forms(seen, printed.shorter, calendar)
 
 
 def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:

@@ -30,8 +30,8 @@ COMMANDS = {
     "diagnosis": (("sdiag",),),
     "qos": (("sacctmgr", "-P", "show", "qos"),),
     "associations": (
-        ("sacctmgr", "-P", "show", "assoc", "tree", "format=Account,User,ParentName,GrpTRES,"
-         "GrpJobs,GrpTRESMins,GrpTRESRunMins,GrpWall,MaxJobs"),
+        ("sacctmgr", "-P", "show", "assoc", "tree", "format=Cluster,Account,User,ParentName,"
+         "GrpTRES,GrpJobs,GrpTRESMins,GrpTRESRunMins,GrpWall,MaxJobs"),
     ),
     "shares": (("sshare", "-a", "-l", "-P"),),
     "priorities": (("sprio", "-l"),),

@@ -279,6 +279,8 @@ _OF_REQUIREMENTS: tuple[tuple[str, Callable[[Requirement], bool]], ...] = (
 )
 
 
+#: MB that no job asks for: an unknown amount is no reason against a host.
+ANY_AMOUNT = 1e12
 #: Maximum number of queues that are named with their settings.
 MAX_QUEUES = 2
 
@@ -493,14 +495,36 @@ class Scopes:
 
     @cached_property
     def _open(self) -> Resolver:
-        """Return the instance with all hosts open, because a closed host may be opened."""
+        """Return the instance with all hosts open, because a closed host may be opened.
+
+        A host has any amount that an omission says is unknown there.
+        """
         cluster = self.instance.cluster
-        if all(host.takes_jobs for host in cluster.hosts):
+        lacking = self._unknown_amounts()
+        if not lacking and all(host.takes_jobs for host in cluster.hosts):
             return self.resolver
         hosts = tuple(
-            host if host.takes_jobs else replace(host, status="ok") for host in cluster.hosts
+            replace(
+                host,
+                status=host.status if host.takes_jobs else "ok",
+                amounts={**dict.fromkeys(lacking.get(host.name, ()), ANY_AMOUNT), **host.amounts},
+            )
+            for host in cluster.hosts
         )
         return Resolver.of(replace(self.instance, cluster=replace(cluster, hosts=hosts)))
+
+    def _unknown_amounts(self) -> dict[str, set[str]]:
+        """Return the amounts in the scopes of omissions that hosts of these scopes do not have."""
+        found: dict[str, set[str]] = {}
+        given = {host.name: host.amounts for host in self.instance.cluster.hosts}
+        for item in self.instance.omissions:
+            names = set(BUILTIN_AMOUNTS) & set(item.resources)
+            for host in chain.from_iterable(
+                self.instance.cluster.expand(name) or () for name in item.hosts if names
+            ):
+                if lacks := names - given.get(host, {}).keys():
+                    found.setdefault(host, set()).update(lacks)
+        return found
 
 
 def with_jobs_named(instance: Instance, resolver: Resolver, jobs: Sequence[Job]) -> Instance:

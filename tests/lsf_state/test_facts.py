@@ -147,6 +147,40 @@ def test_of_several_forms_of_a_folder_the_one_that_says_most_counts(tmp_path: Pa
     assert [job.slots for job in load(out).pending] == [6]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("notes.txt", b"hello there\n", "not the output of a command that this import reads"),
+        ("empty", b"", "empty"),
+        ("core", b"\x7fELF\0\1\xff", "not a text"),
+        ("all.gz", b"\x1f\x8b\x08\0\0", "an archive or a compressed file"),
+        ("again", PRINTED["bqueues"].encode(), "another file has the same listing"),
+        ("squeue.json", b'{"jobs": [{"job_id": 1, "job_state": "PENDING"}]}', "not the output"),
+        ("lsload", b"HOST_NAME       status  r15s   r1m  r15m   ut    pg  ls    it   tmp   swp\n",
+         "output of lsload: load: give bhosts -l"),
+        ("table", b"JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME\n",
+         "a shorter form of a listing that another file has"),
+    ],
+)  # fmt: skip
+def test_a_file_of_a_folder_that_is_not_read_is_named(
+    name: str, content: bytes, reason: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "printed"
+    folder.mkdir()
+    for kind, text in PRINTED.items():
+        (folder / f"a_{kind.replace(' ', '_')}").write_text(text)
+    words = ["import", "snapshot", "--from", str(folder), "-o"]
+    code, said = run(*words, str(tmp_path / "out.yaml"))
+    assert code == 0
+    assert "ignored" not in said
+    (folder / name).write_bytes(content)
+    code, said = run(*words, str(tmp_path / "again.yaml"))
+    assert code == 0, said
+    (note,) = [line for line in said.splitlines() if "ignored" in line]
+    assert note.startswith(f"slotwise: ignored {name}: {reason}")
+    assert load(tmp_path / "again.yaml") == load(tmp_path / "out.yaml")
+
+
 def test_a_folder_without_any_of_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("hello\n")
     for folder, says in (

@@ -70,7 +70,17 @@ def test_jobs_of_volclava() -> None:
         ),
         ("CPULIMIT RUNLIMIT PROCLIMIT", "1.0 min  2.0 min  1 4 64", 3),
         ("RUNLIMIT PROCLIMIT", " 01:00:00   8", {"RUNLIMIT": "01:00:00", "PROCLIMIT": "8"}),
-        (" FILELIMIT MEMLIMIT", "  20000 K   5000 K", {}),
+        (
+            " FILELIMIT MEMLIMIT",
+            "  20000 K   5000 K",
+            {"FILELIMIT": "20000 K", "MEMLIMIT": "5000 K"},
+        ),
+        (
+            " RUNLIMIT        HOSTLIMIT_PER_JOB   CPULIMIT",
+            " 60.0 min of h1  2                   20 min",
+            {"RUNLIMIT": "60.0 min of h1", "HOSTLIMIT_PER_JOB": "2", "CPULIMIT": "20 min"},
+        ),
+        ("Not enough LIMIT", "1", {}),
         ("", "1", {}),
     ],
 )

@@ -44,7 +44,7 @@ def test_each_fact_is_of_a_field_and_each_field_of_a_fact() -> None:
     own = {"job": {"line", "unknown", "from_limit", "real_run_time", "dependent", "queued_as"}}
     own["job"] |= {"shows_license_project"}
     own |= {"host": {"stop", "truncated", "unknown"}, "queue": {"stop", "cut", "long"}}
-    own["queue"] |= {"run_limit_max", "resource_reserve"}
+    own["queue"] |= {"run_limit_max", "resource_reserve", "others"}
     for name, (kind, facts) in KINDS.items():
         known = {item.name for item in fields(kind)}
         assert known - {fact.field for fact in facts} == own[name]

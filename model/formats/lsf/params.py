@@ -174,6 +174,10 @@ def preempting(queues: Iterable[Mapping[str, Any]]) -> Concerned | None:
 
 def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
     """Return the jobs of the queue, application, user or host of an entry; otherwise any job."""
+    return Concerned(_scope(entry), changes)
+
+
+def _scope(entry: LsfEntry) -> dict[str, tuple[str, ...]]:
     for key, name in (
         ("queues", entry.text("QUEUE_NAME")),
         ("applications", entry.text("NAME") if entry.section == "Application" else ""),
@@ -181,21 +185,38 @@ def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
         ("hosts", entry.text("HOST_NAME") or entry.text("HOSTNAME")),
     ):
         if name:
-            return Concerned({key: (name,)}, changes)
-    return Concerned(changes=changes)
+            return {key: (name,)}
+    return {}
 
 
-def _concerned_by(parameter: str, entry: LsfEntry) -> Concerned:
+def effect_of(
+    parameter: str, text: str, scope: Mapping[str, tuple[str, ...]]
+) -> tuple[str, Concerned] | None:
+    """Return what a parameter without a counterpart does, and to which jobs; None if nothing.
+
+    scope: of the queue, application, user or host that has it.
+    """
+    if parameter not in CHANGES_ANSWERS or text.upper() in _OFF:
+        return None
+    return CHANGES_ANSWERS[parameter], _concerned_by(parameter, scope)
+
+
+def is_inert(parameter: str) -> bool:
+    """Return whether a parameter is known to have no effect on starts."""
+    return parameter in _KNOWN
+
+
+def _concerned_by(parameter: str, scope: Mapping[str, tuple[str, ...]]) -> Concerned:
     """Return the jobs that a parameter of :data:`CHANGES_ANSWERS` may affect."""
     if parameter in _SOONER_ENDS:
-        return concerned(entry, "sooner ends")
+        return Concerned(scope, "sooner ends")
     if parameter in _ONLY_WITH:
         return Concerned(only=_ONLY_WITH[parameter])
     if parameter == "LSB_PTILE_PACK":
         return Concerned({"resources": (PTILE,)})
     if parameter in _OF_OTHERS:
         return Concerned()
-    return concerned(entry, "later ends" if parameter in _LATER_ENDS else "starts")
+    return Concerned(scope, "later ends" if parameter in _LATER_ENDS else "starts")
 
 
 #: Other parameters of the references: known, rarely or never with an effect on starts.
@@ -328,9 +349,8 @@ def note_rest(
         if parameter in taken or is_index(name, resources):
             continue
         if parameter in CHANGES_ANSWERS:
-            if value.text.upper() not in _OFF:
-                by = _concerned_by(parameter, entry)
-                notes.may_differ(parameter, CHANGES_ANSWERS[parameter], where, by)
+            if effect := effect_of(parameter, value.text, _scope(entry)):
+                notes.may_differ(parameter, effect[0], where, effect[1])
             continue
         if parameter not in _KNOWN and (
             meant := difflib.get_close_matches(parameter, taken, 1, 0.85)

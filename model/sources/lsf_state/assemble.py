@@ -161,7 +161,7 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     )
     of_queues = queues != instance.queues
     if touched or of_queues:
-        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=len(touched))
+        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=max(1, len(touched)))
     else:  # the `ask` command may examine further jobs
         notes.omissions.append(Omission(NO_GPUS_GIVEN, jobs=()))
     return replace(instance, running=running, pending=pending, future=future, queues=queues)
@@ -492,8 +492,8 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
 
 
 def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
-    """Note hosts that are up and whose memory no input gives."""
-    for name in ("mem", "swp"):
+    """Note hosts that are up and of which no input gives memory, swap or tmp."""
+    for name in BUILTIN_AMOUNTS:
         lacking = [h.name for h in hosts if name not in h.amounts and h.status in _UP]
         if lacking and any(name in host.amounts for host in hosts):
             text = f"no input says how much {name} {_some(lacking)} has: nothing that asks for it "

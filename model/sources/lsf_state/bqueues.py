@@ -95,6 +95,8 @@ class SeenQueue:
     dispatch_window: str = ""
     #: Run windows as printed.
     run_window: str = ""
+    #: Further parameters as printed, by LSF's name.
+    others: dict[str, str] = field(default_factory=dict)
     #: Whether the long form (-l) was printed.
     long: bool = False
     #: Slots of its jobs by NJOBS, PEND, RUN, SUSP, RSV.
@@ -250,6 +252,8 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
 _LISTS = frozenset(
     {"USERS", "HOSTS", "USER_SHARES", "FAIRSHARE_QUEUES", "QUEUE_GROUP", "SCHEDULING POLICIES"}
 )
+#: The name of a parameter, with blanks in place of underscores in some versions.
+_PARAMETER = re.compile(r"[A-Z][A-Z0-9]*(?:[_ ][A-Z0-9]+)*")
 #: The sentences for all users and all hosts, each family in its own words.
 _EVERYBODY = re.compile(r"all(?: (?:users|hosts)\b.*)?", re.IGNORECASE)
 
@@ -296,6 +300,8 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
             queue.dispatch_window = reading.value(key, rest, values.windows) or ""
         case "run window":
             queue.run_window = reading.value(key, rest, values.windows) or ""
+        case "" if rest and queue.counts and _PARAMETER.fullmatch(key):
+            queue.others[key.replace(" ", "_")] = rest
 
 
 def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Reading) -> None:
@@ -321,6 +327,7 @@ def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Read
         setattr(queue, name, reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit))
     if "CPULIMIT" in limits:
         queue.cpu_limit = reading.value("CPULIMIT", limits["CPULIMIT"], values.limit)
+    queue.others |= {name: text for name, text in limits.items() if not fact_of(name, "queue")}
 
 
 def _three(text: str) -> tuple[int, ...]:

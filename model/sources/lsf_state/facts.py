@@ -38,6 +38,7 @@ from .limits import (
     read_blimits,
     without_strangers,
 )
+from .other_parameters import tell_parameters
 from .printed_facts import columns
 from .reading import Cells, Reading, Touched, json_records
 from .reservations import SeenReservation, read_brsvs
@@ -170,7 +171,7 @@ def _params(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     cycle = told.get("MBD_SLEEP_TIME", "")
     params: dict[str, Any] = {}
     for name, value in told.items():
-        if name not in known or not value:
+        if name not in known or value in ("", "-1"):  # -1: not set
             continue
         key, kind = known[name]
         if name == "DEFAULT_QUEUE":
@@ -181,6 +182,7 @@ def _params(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
         value = _FLAGS.get(value.upper(), value) if kind == "flag" else value
         reading.at(f"parameter {name}", lines[name], Touched())
         params |= reading.value(name, value, partial(_entry, key)) or {}
+    tell_parameters({name: text for name, text in told.items() if name not in known}, reading.notes)
     return replace(facts, params=Params(**params))
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...confined import check_inside, is_inside
 from ...errors import InputError, Problem, unreadable
 from ...formats.reading import file_bytes, no_file, odd_kind
-from ...formats.sniff import kind_of_text
+from ...formats.sniff import KINDS, kind_of_text
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
-from .values import Text
+from .ignored import ARCHIVE, BINARY, SAYS_LESS, UNKNOWN, IgnoredFiles
+from .values import Text, says_nothing
 
 #: The kind of a text, by the option that takes it.
 _OPTIONS = {
@@ -29,34 +31,79 @@ _NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")
 _BROKEN_AT = 90
 
 
-def printed_in(folder: Path) -> dict[str, list[Text]]:
-    """Return the texts of a folder by option, the best form of each kind.
+#: Listings of which a shorter form may name what the best one does not.
+_MERGED = frozenset({"bjobs", "bhosts", "bqueues"})
+#: Commands by which people name the files with what they printed.
+_NAMES = frozenset(
+    {name.split()[0] for name in COMMANDS} | {"bjobs", "bhosts", "bqueues", "bhpart", "bresources"}
+)
+#: Reasons for which a listing in a file may have gone unread.
+_UNREADABLE = frozenset({UNKNOWN, ARCHIVE, BINARY})
+#: Files of the configuration, which say what no command prints.
+_CONFIGURATION = frozenset({"configuration", "lsf.conf"})
 
-    Files that no command printed are ignored. Raises InputError if there is no folder or no such
-    file.
+
+@dataclass(frozen=True, slots=True)
+class PrintedFolder:
+    """Texts of a folder."""
+
+    #: Texts by option, the best form of each kind.
+    best: Mapping[str, Sequence[Text]]
+    #: Shorter forms of bjobs, bhosts and bqueues by option, best first.
+    shorter: Mapping[str, Sequence[Text]] = field(default_factory=dict)
+    #: Sentences about unread files that may say what no other file does.
+    unread: Sequence[str] = ()
+    #: Likewise for files of the configuration.
+    configuration: Sequence[str] = ()
+
+
+def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
+    """Return the texts of a folder.
+
+    Files that are not read are added to `ignored`. Raises InputError if there is no folder or no
+    file with the output of a command.
     """
-    best: dict[str, tuple[int, list[Text]]] = {}
-    for text in texts_in(folder):
-        kind = kind_of_text(text.content[:65536]) or ""
-        if kind == "configuration" and _LIMITS.match(text.content):
-            kind = "blimits -c"
-        if kind == "bjobs" and is_of_arrays(text):
-            kind = "bjobs -A"
-        if kind not in _OPTIONS:
-            continue
-        rank = _rank(kind, text)
-        before = best.get(kind, (-1, []))
-        if rank >= before[0]:
-            best[kind] = (rank, [*(before[1] if rank == before[0] else ()), text])
-    if "bresources -g -l" in best:
-        best.pop("bresources", None)
+    ranked: dict[str, dict[int, list[Text]]] = {}
+    configuration = []
+    for text in ignored.readable(texts_in(folder), says_nothing):
+        kind = _kind(text)
+        if kind in _OPTIONS:
+            ranked.setdefault(kind, {}).setdefault(_rank(kind, text), []).append(text)
+        elif kind or not says_nothing(text.content):
+            ignored.add(text.source, _why_unread(kind))
+        if kind in _CONFIGURATION:
+            configuration.append(f"{Path(text.source).name} is not read: {_why_unread(kind)}")
     found: dict[str, list[Text]] = {}
-    for kind, (_, texts) in best.items():
-        found.setdefault(_OPTIONS[kind], []).extend(texts)
+    shorter: dict[str, list[Text]] = {}
+    if "bresources -g -l" in ranked and "bresources" in ranked:
+        ranked["bresources -g -l"] |= {-1: ranked.pop("bresources")[0]}
+    for kind, forms in ranked.items():
+        best, *ranks = sorted(forms, reverse=True)
+        found.setdefault(_OPTIONS[kind], []).extend(forms[best])
+        others = [text for rank in ranks for text in forms[rank]]
+        if kind in _MERGED:
+            shorter[kind] = others
+        else:
+            for text in others:
+                ignored.add(text.source, SAYS_LESS)
     if not found:
         names = "bjobs, bhosts, bqueues or a similar command: save one there, such as bjobs.txt"
         raise InputError([Problem(f"has no file with the output of {names}", str(folder))])
-    return found
+    unread = [
+        f"{name} is not read: {reason}"
+        for reason in ignored.names.keys() & _UNREADABLE
+        for name in ignored.names[reason]
+        if re.split(r"[^a-z]", name.lower())[0] in _NAMES
+    ]
+    return PrintedFolder(found, shorter, sorted(unread), configuration)
+
+
+def _kind(text: Text) -> str:
+    """Return the kind of a text, "" if unknown."""
+    kind = kind_of_text(text.content[:65536])
+    if kind == "configuration" and _LIMITS.match(text.content):
+        return "blimits -c"
+    return "bjobs -A" if kind == "bjobs" and is_of_arrays(text) else kind
 
 
 def texts_in(folder: Path) -> Iterator[Text]:
@@ -72,6 +119,14 @@ def texts_in(folder: Path) -> Iterator[Text]:
             raise no_file(path)
         if path.is_file():
             yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
+
+
+def _why_unread(kind: str) -> str:
+    """Return why a text of a kind that no option takes is not read."""
+    if kind not in KINDS:
+        return UNKNOWN
+    use = KINDS[kind].instead or (KINDS[kind].use and f"`{KINDS[kind].use}` takes it")
+    return ": ".join(filter(None, (KINDS[kind].text, use)))
 
 
 def _rank(kind: str, text: Text) -> int:

@@ -15,6 +15,7 @@ from ...instance import Instance
 from ...job import HostRequest
 from .bhpart import PrintedAccount, SeenPartition
 from .bqueues import SeenQueue
+from .other_parameters import own_fields
 from .values import Remarks
 
 
@@ -188,10 +189,8 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         users = ()
     unit = next((word[10:-1] for word in seen.policies if word.startswith("EXCLUSIVE(")), "")
     exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies or not seen.long else "N")
-    cycles = None
-    if seen.reservation is not None:
-        cycles = max(1, round(seen.reservation / base.params.mbd_sleep_time))
-    return Queue(
+    cycles = _cycles(base, seen.reservation)
+    queue = Queue(
         seen.name,
         priority=1 if seen.priority is None else seen.priority,
         hosts=wanted,
@@ -227,6 +226,12 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         active=not seen.inactive,
         open=not seen.closed,
     )
+    return replace(queue, **own_fields(seen, notes))
+
+
+def _cycles(base: Instance, seconds: int | None) -> int | None:
+    """Return the cycles of a reservation, one at least."""
+    return None if seconds is None else max(1, round(seconds / base.params.mbd_sleep_time))
 
 
 _REST = re.compile(r"others((?:\+\d{1,9})?)")

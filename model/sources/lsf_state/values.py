@@ -239,7 +239,11 @@ _LIMITS = {
     **dict.fromkeys(("CPULIMIT", "RUNLIMIT", "ESTIMATED_RUNTIME"), _TIME),
     **dict.fromkeys(("PROCLIMIT", "TASKLIMIT"), _COUNTS),
 }
-_CELL = re.compile(r"\s*(\S+)")
+#: Any other limit, and what its value looks like.
+_OTHER_LIMIT, _CELL = (
+    re.compile(r"[A-Z_]*(?:LIMIT(?:_PER_JOB)?|RUNTIME)"),
+    re.compile(r"\s*(\S+(?: (?:[KMGTP]|min(?: of \S+)?)(?!\S))?)"),
+)
 #: One of them with its value behind a colon.
 _LIMIT_IN_A_LINE = re.compile(
     rf"\s*({'|'.join(_LIMITS)})\s*:\s*(?!{'|'.join(_LIMITS)})(\S+(?: min(?: of \S+)?)?)\s*$"
@@ -287,12 +291,12 @@ def limit_row(names: str, row: str) -> dict[str, str]:
     if one := _LIMIT_IN_A_LINE.match(names):
         return {one[1]: one[2]}
     words = [word.removesuffix(":") for word in names.split()]
-    if not words or any(word not in _LIMITS for word in words):
+    if not words or not all(map(_OTHER_LIMIT.fullmatch, words)):
         return {}
     found: dict[str, str] = {}
     at = 0
     for word in words:
-        match = _LIMITS[word].match(row, at)
+        match = _LIMITS.get(word, _CELL).match(row, at)
         match = match or _CELL.match(row, at)  # of another kind: it takes nothing but itself
         if match is not None:
             found[word], at = match[1], match.end()

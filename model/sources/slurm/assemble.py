@@ -81,6 +81,9 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         raise InputError(
             "no input says which nodes there are: give sinfo --json (22.05) or scontrol show node"
         )
+    notes += seen.ignored.sentences()
+    for text in seen.missing:
+        notes.touch(text)
     facts = facts_of(seen, notes)
     _name_unknown(seen, notes)
     bound = limits_of(seen, notes)

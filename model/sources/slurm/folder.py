@@ -12,14 +12,18 @@ from ...errors import InputError, Problem
 from ...formats.names import check_name
 from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
+from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
 from ..lsf_state.values import Text
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
-from .limits import read_limits
+from .limits import of_cluster, read_limits
+from .listings import ListedRecords
 from .read import job_of, node_of, partition_of, reservation_of
 from .records import (
     BEGINNINGS,
+    cluster_of,
     json_of,
+    lists_nothing,
     records_of_json,
     records_of_text,
     settings_of,
@@ -71,6 +75,15 @@ _NOTHING_THERE = re.compile(
     r"No topology information available|accounting[ _]storage|not running a supported",
     re.IGNORECASE,
 )
+#: Answers of commands that have nothing to list.
+_NOTHING_LISTED = re.compile(
+    r"No (?:jobs|reservations|licenses|nodes|partitions)\b|There are no \w+", re.IGNORECASE
+)
+#: Heads of other tables of squeue and sinfo.
+_TABLES = re.compile(
+    r"^\s*(?:JOBID\s+PARTITION|PARTITION\s+AVAIL|NODELIST\s+NODES|ACCOUNT\|TRES_PER_NODE)",
+    re.MULTILINE,
+)
 #: Tables for people, in which sizes and limits are missing.
 _FOR_PEOPLE = re.compile(r"^\s*JOBID\s+PARTITION\s+NAME\b", re.MULTILINE)
 _JOBS = "squeue --json, or scontrol show job -d -o"
@@ -88,32 +101,44 @@ _TIMELESS: Mapping[str, Callable[[SlurmRecord], Any]] = {
 
 def read_folder(folder: Path) -> SlurmState:
     """Return the state that the files of a folder describe; raises InputError."""
-    return read_texts(texts_in(folder), str(folder))
+    ignored = IgnoredFiles()
+    texts = list(ignored.readable(texts_in(folder), _has_no_listing))
+    return read_texts(texts, str(folder), ignored=ignored)
 
 
-def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -> SlurmState:
+def read_texts(
+    given: Iterable[Text],
+    source: str,
+    zone: tzinfo | None = None,
+    ignored: IgnoredFiles | None = None,
+) -> SlurmState:
     """Return the state in these texts, JSON before text forms of one kind; source: for messages.
 
-    zone: of times without one, None: as in sdiag, else UTC.
+    zone: of times without one, None: as in sdiag, else UTC. ignored: files that are not read.
 
     Raises InputError with every error, and if no text is of Slurm.
     """
     texts = [text for text in given if text.content.strip()]
-    seen = SlurmState()
+    seen = SlurmState(ignored=ignored or IgnoredFiles())
     zone = _clock(texts, seen) or zone
-    records: dict[RecordKind, list[SlurmRecord]] = {}
+    listings = ListedRecords()
     problems: list[Problem] = []
     for text in sorted(texts, key=lambda text: not text.is_json):
         try:
-            _read(text, seen, records)
+            if reason := _read(text, seen, listings):
+                seen.ignored.add(text.source, reason)
         except InputError as error:
             problems += error.problems
+    listings.add_ignored(seen.ignored)
+    records = listings.records
+    seen.missing = list(listings.missing())
     for kind, listed in records.items():
         _interpret(kind, listed, zone, seen, problems)
     try:
         check_accounts(seen.shares)
     except InputError as error:
         problems += error.problems
+    problems += listings.other_clusters()
     if problems:
         raise InputError(problems)
     if not (records or seen.settings):
@@ -124,6 +149,7 @@ def read_texts(given: Iterable[Text], source: str, zone: tzinfo | None = None) -
         _check_tables(texts)
         wrong = "no input lists the jobs: nodes in use would be taken as free"
         raise InputError([Problem(f"{wrong}; give {_JOBS}", source)])
+    seen.limits = of_cluster(seen.limits, seen.settings.get("ClusterName", ""))
     seen.jobs = order_of(seen.jobs)
     seen.version = seen.version or seen.settings.get("SLURM_VERSION", "")
     return seen
@@ -134,9 +160,7 @@ def _lists_jobs(texts: Iterable[Text], records: Mapping[RecordKind, list[SlurmRe
     if "job" in records:
         return True
     return any(
-        isinstance(json_of(text).get("jobs"), list)
-        if text.is_json
-        else _NO_JOBS.search(text.content[:4096])
+        json_of(text).get("jobs") == [] if text.is_json else _NO_JOBS.search(text.content[:4096])
         for text in texts
     )
 
@@ -168,53 +192,66 @@ def _check_document(document: Mapping[str, Any], source: str) -> None:
         raise InputError([Problem(f"{wrong}; run the command again", source)])
 
 
-def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmRecord]]) -> None:
-    """Read one text by its first line; unknown kinds are ignored."""
-    content = text.content
+def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
+    """Read one text by its first line; return why it is ignored, "" if it is read."""
+    content, start = text.content, text.content[:4096]
     if text.is_json:
-        document = json_of(text)
-        found = [
-            *records_of_json(document, text.source),
-            *shares_of_json(document, text.source),
-        ]
-        if found:
-            seen.version = version_of(document) or seen.version
-            _stamp(document, seen)
-        else:
-            _check_document(document, text.source)
-    elif _CONFIGURED.search(content[:4096]):
+        return _read_json(text, seen, listings)
+    if _CONFIGURED.search(start):
         seen.settings = _checked_settings(text)
-        return
-    elif "Association Manager" in content[:4096] or _LIMIT_TABLE.search(content[:4096]):
+        listings.add_cluster(seen.settings.get("ClusterName", ""), text.source)
+    elif "Association Manager" in start or _LIMIT_TABLE.search(start):
         seen.limits += read_limits(text)
-        return
     elif SWITCHES.search(content):
-        seen.switches = seen.switches or _switches(text)
-        return
-    elif _STARTS.search(content[:4096]):
-        return
+        if seen.switches:
+            return COPY
+        seen.switches = _switches(text)
+    elif _STARTS.search(start):
+        return SAYS_LESS
     elif _SLURM_CONF.search(content[:65536]) and "SlurmctldHost" in content:
-        seen.settings = seen.settings or _checked_settings(text)
-        return
+        settings = _checked_settings(text)
+        listings.add_cluster(settings.get("ClusterName", ""), text.source)
+        if seen.settings:
+            return COPY
+        seen.settings = settings
     elif _RECORDS.search(content):
-        found = list(records_of_text(text))
-    elif SHARE_HEAD.search(content[:4096]):
-        found = list(shares_of_text(text))
-    elif PRIORITY_HEAD.search(content[:4096]) and NORMALISED.search(content):
-        seen.passed_over.append("sprio -n")
-        return
-    elif PRIORITY_HEAD.search(content[:4096]):
-        found = list(priorities_of_text(text))
-    else:
+        listings.add(records_of_text(text), text.source)
+    elif SHARE_HEAD.search(start):
+        listings.add(shares_of_text(text), text.source)
+    elif PRIORITY_HEAD.search(start):
+        if NORMALISED.search(content):
+            return "sprio -n, give sprio -l"
+        listings.add(priorities_of_text(text), text.source)
+    elif not _DIAGNOSIS.search(start):
         _check_printed(text)
-        return
-    by_kind: dict[RecordKind, list[SlurmRecord]] = {}
-    for record in found:
-        by_kind.setdefault(record.kind, []).append(record)
-    for kind, listed in by_kind.items():
-        before = records.get(kind, [])
-        if not before or _says_more(kind, listed, before):
-            records[kind] = listed
+        return "" if _has_no_listing(content) else _why_unread(start)
+    return ""
+
+
+def _read_json(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
+    """Read one JSON document; return why it is ignored, "" if it is read."""
+    document = json_of(text)
+    found = [*records_of_json(document, text.source), *shares_of_json(document, text.source)]
+    if not found:
+        _check_document(document, text.source)
+        return "" if lists_nothing(document) else UNKNOWN
+    listings.add_cluster(cluster_of(document), text.source)
+    seen.version = version_of(document) or seen.version
+    _stamp(document, seen)
+    listings.add(found, text.source)
+    return ""
+
+
+def _has_no_listing(content: str) -> bool:
+    """Return whether a content is the answer of a command that has nothing to list."""
+    return bool(
+        _NOTHING_THERE.search(content[:4096]) or _NOTHING_LISTED.match(content.lstrip()[:4096])
+    )
+
+
+def _why_unread(start: str) -> str:
+    """Return why a text that begins so is not read."""
+    return SAYS_LESS if _TABLES.search(start) else UNKNOWN
 
 
 def _checked_settings(text: Text) -> dict[str, str]:
@@ -243,20 +280,6 @@ def _switches(text: Text) -> list[SlurmSwitch]:
         return switches_of(text)
     except ValueError as error:
         raise InputError([Problem(str(error), text.source)]) from None
-
-
-def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
-    """Return whether a text form has values that the JSON form of a kind lacks.
-
-    Flags of a partition are only in its text form; so are the tasks of jobs that end.
-    """
-    if kind == "partition":
-        return listed[0].is_text and not before[0].is_text
-    if kind in ("job", "share") and listed[0].is_text == before[0].is_text:
-        return len(listed) > len(before) or (
-            kind == "share" and len(listed[0].fields) > len(before[0].fields)
-        )
-    return False
 
 
 def _stamp(document: Mapping[str, Any], seen: SlurmState) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...configuration import Limit, Scope
+from ...errors import InputError
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .records import table_of
@@ -49,6 +50,19 @@ def read_limits(text: Text) -> list[SlurmLimit]:
         for row in rows
         if row.get("name", "").strip()
     ]
+
+
+def of_cluster(limits: Sequence[SlurmLimit], name: str) -> list[SlurmLimit]:
+    """Return the limits without associations of other clusters, which slurmdbd lists too.
+
+    name: of the cluster, "" if unknown. Raises InputError if it is and several are listed.
+    """
+    named = {limit.values.get("cluster", "").lower() for limit in limits} - {""}
+    if not name and len(named) > 1:
+        wrong = f"associations of clusters {', '.join(sorted(named))}"
+        raise InputError(f"{wrong}, and no input names the cluster: give scontrol show config")
+    wanted = ("", name.lower() or next(iter(named), ""))
+    return [limit for limit in limits if limit.values.get("cluster", "").lower() in wanted]
 
 
 def _cells(row: Mapping[str, str]) -> dict[str, str]:

@@ -79,8 +79,6 @@ class PriorityCheck:
         if weighs_fairshare(settings) and not self.seen.shares:
             touch("PriorityWeightFairshare: the part of each job stays as it is now (give sshare "
                   "-a -l -P)")  # fmt: skip
-        for name in self.seen.passed_over:
-            self.notes.append(f"{name} is not read: give sprio -l")
         flags = values.text(settings.get("priorityflags")).upper()
         if _INCREASE_ONLY in flags and self.instance.params.grows_priorities:
             touch("PriorityFlags=INCR_ONLY: priorities fall too, with fairshare")

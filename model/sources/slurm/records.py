@@ -68,6 +68,26 @@ def version_of(document: Mapping[str, Any]) -> str:
     return release if isinstance(release, str) else ""
 
 
+def cluster_of(document: Mapping[str, Any]) -> str:
+    """Return the cluster of a JSON document by its meta member or its jobs, "" if unknown."""
+    meta = document.get("meta")
+    slurm = meta.get("slurm") if isinstance(meta, Mapping) else None
+    if isinstance(slurm, Mapping) and isinstance(name := slurm.get("cluster"), str) and name:
+        return name
+    jobs = document.get("jobs")
+    named = {
+        str(job.get("cluster") or "")
+        for job in (jobs if isinstance(jobs, list) else ())
+        if isinstance(job, Mapping)
+    }
+    return named.pop() if len(named) == 1 else ""
+
+
+def lists_nothing(document: Mapping[str, Any]) -> bool:
+    """Return whether a JSON document is a listing without a record."""
+    return any(document.get(root) == [] for root in ROOTS)
+
+
 def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmRecord]:
     """Yield the records of a JSON document, of all kinds."""
     for root, kind in ROOTS.items():

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..lsf_state.ignored import IgnoredFiles
+
 
 @dataclass(frozen=True, slots=True)
 class SlurmJobSize:
@@ -334,8 +336,10 @@ class SlurmState:
     shares: list[SlurmShare] = field(default_factory=list)
     #: Rows of sprio.
     priorities: list[SlurmPriority] = field(default_factory=list)
-    #: Programs whose output is there in a form that is not read.
-    passed_over: list[str] = field(default_factory=list)
+    #: Files that are not read.
+    ignored: IgnoredFiles = field(default_factory=IgnoredFiles)
+    #: Sentences on jobs and nodes that only a file that is not read has.
+    missing: list[str] = field(default_factory=list)
     #: Settings from ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)
     #: Version of Slurm, "" if unknown.

@@ -1,0 +1,123 @@
+"""Parameters that a listing prints and no reader knows by name: taken over, named, or inert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from slotwise.model.configuration import Queue
+from slotwise.model.formats.lsf import site_document
+from slotwise.model.instance import Instance
+from slotwise.model.sources.lsf_state.bqueues import read_bqueues
+from slotwise.model.sources.lsf_state.facts import read_facts
+from slotwise.model.sources.lsf_state.queues import merged_queues
+from slotwise.model.sources.lsf_state.values import Remarks, Text
+
+LONG = """
+QUEUE: q
+  -- NOTE: a description with a colon
+
+PARAMETERS/STATISTICS
+PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV
+ 30    0  Open:Active       -    -    -    -     0     0     0     0     0    0
+Interval for a host to accept two jobs is 0 seconds
+{limits}
+SCHEDULING POLICIES:  BACKFILL {policies}
+USERS: all
+HOSTS:  all
+{more}
+"""
+
+
+def _queue(limits: str = "", policies: str = "", more: str = "") -> tuple[Queue, Remarks]:
+    """A queue as bqueues -l prints it, and the notes on it."""
+    from slotwise.model.cluster import Cluster
+
+    notes = Remarks()
+    seen = read_bqueues(Text(LONG.format(limits=limits, policies=policies, more=more), "q"), notes)
+    base = Instance(Cluster(()), queues=())
+    made = merged_queues(base, seen, None, (), notes)
+    (queue,) = made.queues
+    return queue, notes
+
+
+@pytest.mark.behaviour("CFG-04")
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (
+            {"limits": " HOSTLIMIT_PER_JOB\n 2\n"},
+            "HOSTLIMIT_PER_JOB (queue q): the number of hosts",
+        ),
+        ({"limits": " RUNLIMIT    HOSTLIMIT_PER_JOB\n 60.0 min    2\n"}, "HOSTLIMIT_PER_JOB"),
+        ({"policies": "INTERRUPTIBLE_BACKFILL"}, "INTERRUPTIBLE_BACKFILL (queue q): jobs may run"),
+        ({"policies": "ROUND_ROBIN"}, "ROUND_ROBIN (queue q): users take turns"),
+        ({"policies": "NEW_POLICY"}, "policy NEW_POLICY (queue q) is not known here"),
+        ({"more": "SNDJOBS_TO: q@c2"}, "SNDJOBS_TO (queue q): jobs are forwarded"),
+        ({"more": "PLAN:  Y"}, "PLAN (queue q): the allocation planner"),
+        ({"more": "CHUNK_JOB_SIZE:  4"}, "CHUNK_JOB_SIZE = 4 (queue q) is not known here"),
+        ({"more": "NEW_KEY:  some text"}, "NEW_KEY = some text (queue q) is not known here"),
+        ({"more": "RESRSV_LIMIT: 30"}, "RESRSV_LIMIT = 30 (queue q) is not known here"),
+    ],
+)
+def test_what_may_change_answers_is_named(given: dict[str, str], says: str) -> None:
+    _, notes = _queue(**given)
+    (told,) = notes.omissions
+    assert told.what.startswith(says)
+    assert told.queues == (() if "PLAN" in says else ("q",))
+    assert told.changes == "starts"
+
+
+@pytest.mark.behaviour("CFG-04")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"policies": "NO_INTERACTIVE EXCLUSIVE(CU[rack]) FAIRSAHRE"},
+        {"more": "ADMINISTRATORS: a b\nPRE_EXEC:  x\nREQUEUE_EXIT_VALUES:  99\nPLAN: N"},
+        {"more": "CHUNK_JOB_SIZE:  1\nPEND_TIME_LIMIT: -1\nHOSTLIMIT_PER_JOB: unlimited"},
+        {"limits": " FILELIMIT STACKLIMIT\n 20000 K  2048 K\n"},
+        {"limits": "DEFAULT LIMITS:\n RUNLIMIT\n 6.0 min\n\nMAXIMUM LIMITS:\n RUNLIMIT\n 8 min\n"},
+    ],
+)
+def test_what_cannot_is_not(given: dict[str, str]) -> None:
+    assert _queue(**given)[1].omissions == []
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_what_ends_jobs_early_is_a_remark() -> None:
+    _, notes = _queue(limits=" STACKLIMIT MEMLIMIT\n 2048 K     20 M\n")
+    assert [(item.queues, item.changes) for item in notes.omissions] == [(("q",), "sooner ends")]
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_parameters_of_instance_files_are_taken_over(tmp_path: Path) -> None:
+    """As import lsf reads the same keys of lsb.queues."""
+    keys = {"RESRSV_LIMIT": "[mem=30,100]", "MAX_SLOTS_IN_POOL": "4", "GPU_REQ": "num=1"}
+    keys |= {"SLA_GUARANTEES_IGNORE": "Y", "USE_PRIORITY_IN_POOL": "Y"}
+    queue, notes = _queue(more="\n".join(f"{key}:  {value}" for key, value in keys.items()))
+    assert notes.omissions == []
+    (tmp_path / "lsf.conf").write_text("")
+    shared = "Begin Cluster\nClusterName\nc\nEnd Cluster\n"
+    (tmp_path / "lsf.shared").write_text(shared)
+    host = "Begin Host\nHOSTNAME model type server RESOURCES\nh ! ! 1 ()\nEnd Host\n"
+    (tmp_path / "lsf.cluster.c").write_text(host)
+    lines = "\n".join(f"{key} = {value}" for key, value in keys.items())
+    (tmp_path / "lsb.queues").write_text(f"Begin Queue\nQUEUE_NAME = q\n{lines}\nEnd Queue\n")
+    (filed,) = site_document(tmp_path, ncpus={"": 4}).instance()[0].queues
+    for name in ("resrsv_limit", "max_slots_in_pool", "gpu_req", "ignores_guarantees"):
+        assert getattr(queue, name) == getattr(filed, name)
+    assert queue.use_priority_in_pool
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_parameters_of_the_cluster_that_may_change_answers_are_named() -> None:
+    text = "lsb.params configuration at now\n MBD_SLEEP_TIME = 10\n ALLOCATION_PLANNER = Y\n"
+    text += " RELAX_JOB_DISPATCH_ORDER = N\n JOB_RUNLIMIT_RATIO = 0\n USE_SUSP_SLOTS = Y\n"
+    text += " ORPHAN_JOB_TERM_GRACE_PERIOD = -1\n SCHEDULER_THREADS = 6\n DEFAULT_APPLICATION = a\n"
+    notes = Remarks()
+    read_facts([Text(text, "bparams")], notes)
+    assert [item.what.split(" ")[0] for item in notes.omissions] == [
+        "ALLOCATION_PLANNER",
+        "DEFAULT_APPLICATION",
+    ]

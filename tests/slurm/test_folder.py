@@ -1,0 +1,168 @@
+"""Folders with listings of Slurm and other files: every file is read or named."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from slotwise import InputError, load
+from slotwise.cli.main import app
+from slotwise.model.sources.lsf_state.values import Text
+from slotwise.model.sources.slurm.folder import read_folder, read_texts
+from typer.testing import CliRunner
+
+DATA = Path(__file__).parents[1] / "data" / "slurm"
+pytestmark = pytest.mark.behaviour("SLU-01")
+
+SQUEUE = "  JOBID PARTITION     NAME     USER ST TIME  NODES NODELIST(REASON)\n"
+SINFO = "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\nmain*  up 2-00:00:00  1  mix n2\n"
+BJOBS = "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"
+SACCT = {"jobs": [{"job_id": 7, "state": {"current": "COMPLETED"}}]}
+
+
+def folder_of(target: Path, *names: str) -> Path:
+    """A folder with the listings of the live cluster, without the files of these names."""
+    target.mkdir()
+    for path in sorted((DATA / "live").iterdir()):
+        if path.name not in (*names, "node.txt"):  # sinfo.json has them
+            (target / path.name).write_bytes(path.read_bytes())
+    return target
+
+
+def sentences(folder: Path) -> list[str]:
+    return list(read_folder(folder).ignored.sentences())
+
+
+def test_a_folder_of_listings_alone_has_no_note(tmp_path: Path) -> None:
+    assert sentences(folder_of(tmp_path / "all")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("notes.txt", b"hello there\n", "not the output of a command that this import reads"),
+        (".hidden", b"x\n", "not the output of a command that this import reads"),
+        ("other.json", b'{"statistics": {}}', "not the output of a command"),
+        ("sacct.json", json.dumps(SACCT).encode(), "not the output of a command"),
+        ("bjobs.txt", BJOBS.encode(), "not the output of a command"),
+        ("empty.txt", b"", "empty"),
+        ("blank.txt", b" \n\n", "empty"),
+        ("core.bin", b"\x7fELF\0\1\xff\xfe\0", "not a text"),
+        ("all.txt.gz", gzip.compress(b"JobId=1"), "an archive or a compressed file"),
+        ("all.zip", b"PK\x03\x04\x14\0", "an archive or a compressed file"),
+        ("all.tar", b"squeue.json".ljust(257, b"\0") + b"ustar\x0000", "an archive"),
+        ("table.txt", (SQUEUE + " 1 main wrap root R 0:13 1 n2\n").encode(), "a shorter form"),
+        ("head.txt", SQUEUE.encode(), "a shorter form"),
+        ("sinfo.txt", SINFO.encode(), "a shorter form"),
+        ("norm.txt", b" JOBID PRIORITY FAIRSHARE\n 7 0.0000123 0.5000000\n", "sprio -n, give"),
+    ],
+)
+def test_a_file_that_is_not_read_is_named(
+    name: str, content: bytes, reason: str, tmp_path: Path
+) -> None:
+    folder = folder_of(tmp_path / "all")
+    out, again = tmp_path / "out.yaml", tmp_path / "again.yaml"
+    words = ["import", "slurm", "--from", str(folder), "-o"]
+    assert CliRunner().invoke(app, [*words, str(out)]).exit_code == 0
+    (folder / name).write_bytes(content)
+    made = CliRunner().invoke(app, [*words, str(again)])
+    assert made.exit_code == 0, made.stderr
+    (note,) = [line for line in made.stderr.splitlines() if "ignored" in line]
+    assert note.startswith(f"slotwise: ignored {name}: {reason}")
+    assert load(again) == load(out)
+
+
+def test_of_one_reason_the_first_files_are_named(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "all")
+    for number in range(12):
+        (folder / f"z{number:02}").write_text(f"note {number}\n")
+    (note,) = sentences(folder)
+    assert re.search(r"z00, .*z09 and 2 more: not the output", note)
+    assert "z10" not in note
+
+
+def test_the_same_listing_twice_is_read_once(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "all")
+    content = (folder / "squeue.json").read_text()
+    (folder / "squeue2.json").write_text(content)
+    (folder / "squeue3.json").write_text(json.dumps(json.loads(content), indent=1))
+    (folder / "reservation.txt").write_text("No reservations in the system\n")
+    (folder / "reservation2.txt").write_text("No reservations in the system\n")
+    seen = read_folder(folder)
+    assert list(seen.ignored.sentences()) == [
+        "ignored squeue2.json, squeue3.json: another file has the same listing"
+    ]
+    assert seen.missing == []
+
+
+@pytest.mark.parametrize("kind", ["job", "node"])
+def test_records_that_only_an_ignored_listing_has_are_named(kind: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "all")
+    if kind == "job":
+        listed = json.loads((folder / "squeue.json").read_text())
+        running = next(item for item in listed["jobs"] if item["job_state"] == "RUNNING")
+        ended = {**running, "job_id": 9001, "job_state": "COMPLETED"}
+        other = {**listed, "jobs": [{**running, "job_id": 9000}, ended]}
+        (folder / "z.json").write_text(json.dumps(other))
+        expected = "jobs 9000 are in z.json, which is not read, and not in squeue.json"
+    else:
+        (folder / "z.txt").write_text("NodeName=n9 CPUTot=8 RealMemory=1000 State=IDLE\n")
+        expected = "nodes n9 are in z.txt, which is not read, and not in "
+    out = tmp_path / "out.yaml"
+    made = CliRunner().invoke(app, ["import", "slurm", "--from", str(folder), "-o", str(out)])
+    assert expected in " ".join(made.stderr.split())
+    touched = [item for item in load(out).omissions if expected in item.what]
+    assert [item.jobs for item in touched] == [None]  # any job, as none knows what is in use
+
+
+def test_jobs_of_sacct_are_no_listing_of_the_queue(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "all", "squeue.json")
+    (folder / "sacct.json").write_text(json.dumps(SACCT))
+    with pytest.raises(InputError, match="no input lists the jobs"):
+        read_folder(folder)
+
+
+def test_a_longer_listing_of_ended_jobs_does_not_replace_the_queue() -> None:
+    queue = "JobId=1 JobState=RUNNING NodeList=n1\n"
+    ended = "".join(f"JobId={number} JobState=COMPLETED\n" for number in range(2, 9))
+    seen = read_texts([Text(ended, "jobcomp.txt"), Text(queue, "queue.txt")], "test")
+    assert [job.id for job in seen.jobs] == ["1"]
+    assert list(seen.ignored.sentences()) == [
+        "ignored jobcomp.txt: another file has the same listing"
+    ]
+
+
+def jobs_of_cluster(cluster: str, form: str) -> str:
+    """A listing without jobs but one, which names its cluster in one of the forms."""
+    job = {"job_id": 7, "job_state": "PENDING"}
+    if form == "job":
+        return json.dumps({"jobs": [{**job, "cluster": cluster}]})
+    return json.dumps({"meta": {"slurm": {"cluster": cluster}}, "jobs": [job]})
+
+
+@pytest.mark.parametrize("form", ["job", "meta"])
+def test_listings_of_two_clusters_are_refused(form: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "all", "squeue.json")
+    (folder / "squeue.json").write_text(jobs_of_cluster("Live", form))
+    read_folder(folder)
+    (folder / "squeue.json").write_text(jobs_of_cluster("other", form))
+    with pytest.raises(InputError) as caught:
+        read_folder(folder)
+    (line,) = str(caught.value).splitlines()
+    assert "config.txt: is of cluster 'live', and squeue.json of cluster 'other'" in line
+
+
+def test_associations_of_another_cluster_do_not_count() -> None:
+    table = (
+        "Cluster|Account|User|GrpTRES\nlive|physics||cpu=8\nother|physics||cpu=4\n"
+        "other|chemistry||cpu=2\n"
+    )
+    jobs = Text("JobId=1 JobState=PENDING\n", "jobs.txt")
+    config = Text("Configuration data as of 2026-11-26T23:01:49\nClusterName = Live\n", "c.txt")
+    found = read_texts([Text(table, "assoc.txt"), jobs, config], "test").limits
+    assert [(item.account, item.values["grptres"]) for item in found] == [("physics", "cpu=8")]
+    with pytest.raises(InputError, match="clusters live, other, and no input names the cluster"):
+        read_texts([Text(table, "assoc.txt"), jobs], "test")
