@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from pool_problems import brute_force, literal_starts, pool_problems
-from slotwise.solver.optimal.pool import PoolProblem
+from slotwise.solver.optimal.pool import PoolProblem, prover
 from slotwise.solver.optimal.pool.bounds import (
     Duals,
     Incumbent,
@@ -64,6 +65,37 @@ def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
     for _ in prove(incumbent):
         assert incumbent.bound <= best <= incumbent.value
     assert incumbent.bound == incumbent.value == best
+
+
+@examples(40)
+@given(positive)
+def test_prices_of_many_jobs_remove_no_start_that_a_better_plan_needs(problem):
+    """Small problems, proved as those of many jobs are: on ever finer grids."""
+    best = brute_force(problem)
+    incumbent = Incumbent(problem, Decoder(problem).plan(range(len(problem))), 0)
+    with patch.object(prover, "MANY_JOBS", 1), patch.object(prover, "GRIDS", (2, 4, 8)):
+        for _ in prove(incumbent):
+            assert incumbent.bound <= best <= incumbent.value
+    assert incumbent.bound == incumbent.value == best
+
+
+@examples(40)
+@given(pool_problems(most_jobs=5), st.integers(2, 5))
+def test_prices_that_continue_from_a_coarser_grid_are_exact(problem, buckets):
+    """With the starts between which prices are linear, the bound is that of all starts."""
+    plan = Decoder(problem).plan(range(len(problem)))
+    value, horizon = problem.value(plan), int((plan + problem.durations).max())
+    coarse = [b for b in refine(problem, Reach(None, horizon), value, Fineness(2, 2, 0)) if b][-1]
+    every = achievable_starts(problem, horizon, 10_000)
+    domains = [every[every >= problem.alone[g.members[0]]] for g in problem.groups]
+    best = brute_force(problem)
+    for reach in (Reach(domains), Reach(None, horizon)):
+        fineness = Fineness(buckets, 4, 0)
+        bounds = refine(problem, reach, value + 1, fineness, guide=coarse.prices)
+        for bound in bounds:
+            assert bound is None or bound.value <= best
+            if bound is not None and reach.domains:
+                assert certify(problem, bound.prices, domains).floor == bound.floor
 
 
 @examples(60)

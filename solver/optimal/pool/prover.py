@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .bounds import Incumbent, Market, PoolBound, posted
+from .bounds import Incumbent, Market, PoolBound, certify, posted
 from .chronology import Chronology, Guide, State, plan_of
 from .layers import LayeredSearch
 from .order_tree import branch_on_order
@@ -102,8 +102,10 @@ COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
 #: Buckets of ever finer grids, and the work of a grid after which no finer one follows.
-GRIDS = (80, 130)
-CHEAP = 400_000
+GRIDS = (40, 80, 160)
+CHEAP = 3_000_000
+#: From this many jobs on, finer prices raise the bound faster than cases do.
+MANY_JOBS = 60
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MAX_INSTANTS = 400_000
 NODES = 3000
@@ -138,15 +140,20 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MAX_INSTANTS // len(problem.groups))
     if every is None:
-        best = yield from finer(incumbent, Reach(None, horizon, incumbent.last))
+        best = yield from finer(incumbent, Reach(None, horizon, incumbent.last), coarse)
         if best is not None:
             yield from branch_on_order(incumbent, best)
         return
     root = Root(incumbent, _within(problem, every, latest))
-    yield from root.tighten(QUICK)
-    layered = root.layered
-    yield from root.try_at_once()
-    yield from root.tighten(FINE)
+    if len(problem) >= MANY_JOBS:
+        yield from root.sharpen(coarse)
+        layered = root.layered
+        yield from root.try_at_once()
+    else:
+        yield from root.tighten(QUICK)
+        layered = root.layered
+        yield from root.try_at_once()
+        yield from root.tighten(FINE)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
         if len(problem) <= SEARCHABLE:
@@ -156,18 +163,19 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     yield from root.branch()
 
 
-def finer(incumbent: Incumbent, reach: Reach) -> Generator[None, None, PoolBound | None]:
-    """Return the best of the bounds on ever finer grids, which end when one took much work, or
-    None if there is none.
+def finer(
+    incumbent: Incumbent, reach: Reach, guide: PoolBound, grids: Sequence[int] = GRIDS
+) -> Generator[None, None, PoolBound | None]:
+    """Return the best of the bounds on ever finer grids, each from the best prices so far, or None
+    if there is none. They end when a grid took much work.
     """
     best: PoolBound | None = None
-    for buckets in GRIDS:
-        known = () if best is None else functions_in_use(best)
+    for buckets in grids:
         fineness = replace(FINE, buckets=buckets)
-        bounds = refine(incumbent.problem, reach, incumbent.value, fineness, known=known)
+        bounds = refine(incumbent.problem, reach, incumbent.value, fineness, guide=guide.prices)
         found = yield from best_of(posted(incumbent, bounds))
         if found is not None and (best is None or found.floor > best.floor):
-            best = found
+            best = guide = found
         if found is None or incumbent.proved or found.work > CHEAP:
             break
     return best
@@ -229,6 +237,21 @@ class Root:
             self.bound = best
             before = sum(map(len, self.domains))
             if not self._strike(best) or sum(map(len, self.domains)) > 0.7 * before:
+                return
+
+    def sharpen(self, guide: PoolBound) -> Iterator[None]:
+        """Compute prices on ever finer grids, each from the best prices so far, and remove starts
+        that cost too much. It ends when a grid took much work.
+        """
+        for buckets in GRIDS:
+            reach = Reach(self.domains, busy=self.incumbent.last)
+            found = yield from finer(self.incumbent, reach, guide, (buckets,))
+            if found is None:
+                return
+            if self.bound is None or found.floor > self.bound.floor:
+                # The bound is of all starts, not only of those of the linear program.
+                self.bound = guide = certify(self.problem, found.prices, self.domains)
+            if self.incumbent.proved or not self._strike(self.bound) or found.work > CHEAP:
                 return
 
     @property
