@@ -19,7 +19,9 @@ from slotwise.solver.optimal.pool.bounds import (
     Patterns,
     Relaxation,
     certify,
+    extremes,
     fill,
+    kinks,
 )
 from slotwise.solver.optimal.pool.pricing import Fineness, Reach, achievable_starts, refine
 from slotwise.solver.optimal.pool.problem import Decoder
@@ -28,9 +30,8 @@ from slotwise.solver.optimal.pool.prover import latest_starts, makespan_bound, p
 positive = pool_problems(most_jobs=5, weighted=False)
 
 
-@examples(60)
-@given(pool_problems(most_jobs=5), st.data())
-def test_any_prices_give_a_valid_bound(problem, data):
+def any_prices(problem, data):
+    """Prices of some functions on some grid, and all starts of each group."""
     horizon = int(problem.times[-1] + problem.durations.sum()) + 10
     inner = data.draw(st.sets(st.integers(1, horizon - 1), max_size=6))
     market = Market(problem, np.array([0, *sorted(inner), horizon]))
@@ -43,7 +44,26 @@ def test_any_prices_give_a_valid_bound(problem, data):
     prices = Duals.rounded(market, rows, np.array(duals), 64)
     starts = np.arange(2 * horizon)
     candidates = [starts[starts >= problem.alone[g.members[0]]] for g in problem.groups]
-    assert certify(problem, prices, candidates).value <= brute_force(problem)
+    return prices, candidates
+
+
+@examples(60)
+@given(pool_problems(most_jobs=5), st.data())
+def test_any_prices_give_a_valid_bound(problem, data):
+    prices, candidates = any_prices(problem, data)
+    bound = certify(problem, prices, candidates)
+    assert bound.value <= brute_force(problem)
+
+
+@examples(60)
+@given(pool_problems(most_jobs=5), st.data())
+def test_prices_are_linear_between_the_starts_that_are_kept(problem, data):
+    prices, candidates = any_prices(problem, data)
+    bound = certify(problem, prices, candidates)
+    for group, starts, excess in zip(problem.groups, candidates, bound.excess, strict=True):
+        kept = extremes(starts, kinks(prices.market.grid, group))
+        between = np.interp(starts, starts[kept], excess[kept])
+        np.testing.assert_allclose(between, excess, rtol=1e-9)
 
 
 @examples(60)
@@ -96,6 +116,24 @@ def test_prices_that_continue_from_a_coarser_grid_are_exact(problem, buckets):
             assert bound is None or bound.value <= best
             if bound is not None and reach.domains:
                 assert certify(problem, bound.prices, domains).floor == bound.floor
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_prices_begin_with_the_rows_of_a_coarser_grid(seed):
+    """Without a round of its own, a grid has nearly the bound that it has after six rounds."""
+    random = Random(seed)
+    sizes = [random.randint(2, 5) for _ in range(12)]
+    problem = PoolProblem.build([0], [8], sizes, [random.choice([5, 10, 15]) for _ in sizes])
+    value = problem.value(Decoder(problem).plan(range(12)))
+
+    def bound(buckets, rounds, guide=None):
+        reach = Reach(None, int(problem.durations.sum()))
+        found = refine(problem, reach, value + 1, Fineness(buckets, rounds, 0), guide=guide)
+        return [bound for bound in found if bound is not None][-1]
+
+    guided = bound(16, 0, bound(8, 6).prices)
+    assert bound(16, 0).value < 0.99 * guided.value
+    assert 0.97 * bound(16, 6).value <= guided.value
 
 
 @examples(60)
