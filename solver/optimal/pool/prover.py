@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,10 +101,22 @@ def _solve(
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
-#: Buckets of ever finer grids, and the work of a grid after which no finer one follows.
-GRIDS = (40, 80, 160)
-CHEAP = 3_000_000
-#: From this many jobs on, finer prices raise the bound faster than cases do.
+
+
+@dataclass(frozen=True, slots=True)
+class Grids:
+    """Ever finer grids for prices."""
+
+    #: Number of time buckets of each grid.
+    buckets: tuple[int, ...]
+    #: Work of a grid after which no finer one follows, in simplex steps times rows.
+    cheap: int
+
+
+#: Grids for few and for many jobs. From ``MANY_JOBS`` on, finer prices raise the bound faster than
+#: cases do; with fewer jobs, cases do, and these take longer on a finer grid.
+FEW = Grids((80, 130), 400_000)
+MANY = Grids((40, 80, 160), 3_000_000)
 MANY_JOBS = 60
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MAX_INSTANTS = 400_000
@@ -137,22 +149,20 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     )
     if coarse is None or incumbent.proved:
         return
+    many = len(problem) >= MANY_JOBS
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MAX_INSTANTS // len(problem.groups))
     if every is None:
-        best = yield from finer(incumbent, Reach(None, horizon, incumbent.last), coarse)
+        grids = MANY if many else FEW
+        best = yield from finer(incumbent, Reach(None, horizon, incumbent.last), coarse, grids)
         if best is not None:
             yield from branch_on_order(incumbent, best)
         return
     root = Root(incumbent, _within(problem, every, latest))
-    if len(problem) >= MANY_JOBS:
-        yield from root.sharpen(coarse)
-        layered = root.layered
-        yield from root.try_at_once()
-    else:
-        yield from root.tighten(QUICK)
-        layered = root.layered
-        yield from root.try_at_once()
+    yield from root.sharpen(coarse) if many else root.tighten(QUICK)
+    layered = root.layered
+    yield from root.try_at_once()
+    if not many:
         yield from root.tighten(FINE)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
@@ -164,21 +174,28 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
 
 
 def finer(
-    incumbent: Incumbent, reach: Reach, guide: PoolBound, grids: Sequence[int] = GRIDS
+    incumbent: Incumbent, reach: Reach, guide: PoolBound, grids: Grids
 ) -> Generator[None, None, PoolBound | None]:
     """Return the best of the bounds on ever finer grids, each from the best prices so far, or None
     if there is none. They end when a grid took much work.
     """
     best: PoolBound | None = None
-    for buckets in grids:
-        fineness = replace(FINE, buckets=buckets)
-        bounds = refine(incumbent.problem, reach, incumbent.value, fineness, guide=guide.prices)
-        found = yield from best_of(posted(incumbent, bounds))
+    for buckets in grids.buckets:
+        found = yield from on_grid(incumbent, reach, guide, buckets)
         if found is not None and (best is None or found.floor > best.floor):
             best = guide = found
-        if found is None or incumbent.proved or found.work > CHEAP:
+        if found is None or incumbent.proved or found.work > grids.cheap:
             break
     return best
+
+
+def on_grid(
+    incumbent: Incumbent, reach: Reach, guide: PoolBound, buckets: int
+) -> Generator[None, None, PoolBound | None]:
+    """Return a bound on a grid, from the prices of another bound; None if the LP solver failed."""
+    fineness = replace(FINE, buckets=buckets)
+    bounds = refine(incumbent.problem, reach, incumbent.value, fineness, guide=guide.prices)
+    return (yield from best_of(posted(incumbent, bounds)))
 
 
 def latest_starts(bound: PoolBound, value: int) -> list[int]:
@@ -243,15 +260,15 @@ class Root:
         """Compute prices on ever finer grids, each from the best prices so far, and remove starts
         that cost too much. It ends when a grid took much work.
         """
-        for buckets in GRIDS:
+        for buckets in MANY.buckets:
             reach = Reach(self.domains, busy=self.incumbent.last)
-            found = yield from finer(self.incumbent, reach, guide, (buckets,))
+            found = yield from on_grid(self.incumbent, reach, guide, buckets)
             if found is None:
                 return
             if self.bound is None or found.floor > self.bound.floor:
                 # The bound is of all starts, not only of those of the linear program.
                 self.bound = guide = certify(self.problem, found.prices, self.domains)
-            if self.incumbent.proved or not self._strike(self.bound) or found.work > CHEAP:
+            if self.incumbent.proved or not self._strike(self.bound) or found.work > MANY.cheap:
                 return
 
     @property
