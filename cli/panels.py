@@ -236,7 +236,7 @@ def _bad_value(error: Exception, words: list[str]) -> InputError | None:
         return None
     choices, _ = _choices_and_kind(option)
     if choices:
-        hint = nearest(given[0], choices)
+        hint = _commands_with(error, spelling, given[0]) or nearest(given[0], choices)
         wanted = f"must be one of {', '.join(choices)}, not {given[0]!r}{hint}"
     else:
         number = "a whole number" if option.metavar == "N" else "a number"
@@ -245,6 +245,20 @@ def _bad_value(error: Exception, words: list[str]) -> InputError | None:
         within += "" if high is None else f"{' and' if within else ' of'} at most {high:,.10g}"
         wanted = f"must be {number}{within}, not {given[0]!r}"
     return InputError([Problem(printable(wanted), spelling)])
+
+
+def _commands_with(error: Exception, spelling: str, value: str) -> str:
+    """Return which commands take a value of an option that another one rejects, "" if none."""
+    ctx: Any = getattr(error, "ctx", None)
+    if ctx is None:
+        return ""
+    found = [
+        f"`slotwise {name} {spelling} {value}`"
+        for name, command in commands_of(ctx.find_root().command, ctx.find_root())
+        for option in command.params
+        if spelling in option.opts and value in _choices_and_kind(option)[0]
+    ]
+    return f"; {' and '.join(found)} {'take' if len(found) > 1 else 'takes'} it" if found else ""
 
 
 def _values_of(option: Any, words: list[str]) -> list[str]:

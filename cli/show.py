@@ -94,8 +94,8 @@ class RunOfView:
 def show(
     view: str = argument(
         ...,
-        f"Which command's table: {', '.join(VIEWS)}. On Slurm also squeue, nodes, partitions, "
-        "reservations and sacct.",
+        f"Which command's table: {', '.join(VIEWS)}. On Slurm also squeue and sinfo in their "
+        "own form, nodes, partitions, reservations and sacct.",
         show_default=False,
     ),
     words: list[str] | None = argument(
@@ -132,12 +132,18 @@ def show(
     ),
 ) -> None:
     """Show jobs, hosts, queues, users, limits, groups or partitions, now or in a simulation."""
-    view = SLURM_VIEWS.get(view, view)
+    word, view = view, SLURM_VIEWS.get(view, view)
     _check_view(view, switches.given)
     _check_times(view, at, cycle, run.given)
     source, names = source.behind_file(words or ())
     instance = source.read()
     asked = _asked(view, instance, switches, (*names, *(name or ())), alloc)
+    as_slurm = word in _SLURM_TABLES and instance.params.of_slurm and format == "text"
+    if as_slurm and not set(switches.given) - {"-u", "-q", "-m"}:
+        shown = replace(instance, lsf_says=()) if at is not None else instance
+        moment = _moment(view, shown, asked, at=at, cycle=cycle, run=run.settings())
+        sys.stdout.write(printable(_slurm_table(word, moment, asked)))
+        return
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
     if format == "text" and (asked.long or asked.pending):  # lines, of which no column is aligned
         text = family_text(instance, text)
@@ -177,16 +183,9 @@ def _text(
     cycle: bool | None,
     run: Mapping[str, Any],
 ) -> str:
-    from ..solver.scheduler.history import snapshot_at, snapshot_of
-
     if view == "bhist":
         return _bhist(instance, asked, format, at, run)
-    if at is not None:
-        moment = snapshot_at(instance, _second(instance, at), **run)
-    else:
-        with_hosts = view in AFTER or asked.guarantees
-        after = with_hosts if cycle is None else cycle
-        moment = snapshot_of(instance, after_cycle=after, hosts=with_hosts)
+    moment = _moment(view, instance, asked, at=at, cycle=cycle, run=run)
     if view == "brsvs":  # recurring ones as they are configured
         configured = instance.advance_reservations
         seen = replace(moment.instance, advance_reservations=configured)
@@ -204,6 +203,31 @@ def _text(
     if format == "lsf-json":
         return _rendered(view, moment, asked, format)
     return bjobs(moment, asked, format, cautions)
+
+
+def _moment(
+    view: str,
+    instance: Instance,
+    asked: ViewOptions,
+    *,
+    at: str | None,
+    cycle: bool | None,
+    run: Mapping[str, Any],
+) -> Snapshot:
+    """Return the state that a view shows: at a time of the simulation, or now."""
+    from ..solver.scheduler.history import snapshot_at, snapshot_of
+
+    if at is not None:
+        return snapshot_at(instance, _second(instance, at), **run)
+    with_hosts = view in AFTER or asked.guarantees
+    after = with_hosts if cycle is None else cycle
+    return snapshot_of(instance, after_cycle=after, hosts=with_hosts)
+
+
+def _slurm_table(word: str, moment: Snapshot, asked: ViewOptions) -> str:
+    from .views.slurm import sinfo, squeue
+
+    return {"squeue": squeue, "sinfo": sinfo}[word](moment, asked)
 
 
 def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
@@ -300,6 +324,8 @@ SLURM_VIEWS = {
     "squeue": "bjobs", "jobs": "bjobs", "nodes": "bhosts", "sinfo": "bhosts",
     "partitions": "bqueues", "reservations": "brsvs", "sacct": "bhist",
 }  # fmt: skip
+#: Names of views that have a form of their own, the default one of the command.
+_SLURM_TABLES = ("squeue", "sinfo")
 #: Other commands of Slurm, and the nearest view.
 _NEAREST_VIEWS = {"sprio": "bjobs", "scontrol": "bjobs", "sstat": "bjobs"}
 

@@ -98,7 +98,6 @@ _TITLES = {
 
 #: Settings of a queue, as those of a partition in slurm.conf.
 PARTITION_KEYS = {"PRIORITY": "PriorityTier", "HOSTS": "Nodes", "HJOB_LIMIT": "MaxCPUsPerNode"}
-_TIMES = ("maxtime", "defaulttime")
 #: Sections of an instance that Slurm calls otherwise.
 SECTION_NAMES = {f"{word}s": f"{unit}s" for word, unit in _UNITS if word != "slot"}
 #: Words of a refused request that are no names in quotes.
@@ -192,56 +191,6 @@ def unit_words(instance: Instance) -> dict[str, str]:
 def title_text(instance: Instance, title: str) -> str:
     """Return the title of a column in the words of the instance's scheduler."""
     return _TITLES.get(title, title) if instance.params.of_slurm else title
-
-
-#: Settings of priority and fairshare of LSF, in small letters, which no Slurm has.
-_SHARES_OF_LSF = frozenset(
-    {"hist_hours", "cpu_time_factor", "run_time_factor", "run_job_factor", "fairshare",
-     "committed_run_time_factor", "fairshare_adjustment_factor", "fairshare_adjustment",
-     "enable_hist_run_time", "run_time_decay", "user_shares", "fairshare_queues", "share_usage",
-     "job_priority_over_time", "aps_priority", "host_partitions"}
-)  # fmt: skip
-#: Beginnings of Slurm's settings of priority, and its associations, in small letters.
-_OF_PRIORITY = (
-    "priorityweight", "prioritydecay", "prioritycalc", "priorityflags", "prioritymaxage",
-    "priorityfavor", "priorityusage", "priorityjobfactor", "fairshare", "tresbilling", "rawshares",
-)  # fmt: skip
-
-
-def _check_priority_key(key: str) -> None:
-    """Raise ValueError for a setting of priority or of fairshare: no study varies those of Slurm.
-
-    The priorities of an instance are printed ones, which contain the weights of today.
-    """
-    first, last = key.partition(".")[0].lower(), key.rpartition(".")[2].lower()
-    if last in _SHARES_OF_LSF or first in _SHARES_OF_LSF:
-        raise ValueError(f"{key} is a setting of LSF's fairshare, which Slurm does not have")
-    if last.startswith(_OF_PRIORITY) or first == "associations":
-        raise ValueError(
-            f"{key}: not modelled as a setting: priorities are as printed, with the weights and "
-            "shares of today"
-        )
-
-
-def setting_key(key: str) -> str:
-    """Return a key such as ``partitions.main.PriorityTier`` in the words of an instance file.
-
-    Raises ValueError: for a limit of time, of which a file has two in one key; a setting without
-    its partition; a setting of priority or fairshare.
-    """
-    _check_priority_key(key)
-    known = {theirs.lower(): word for word, theirs in PARTITION_KEYS.items()}
-    first, dot, rest = key.partition(".")
-    if not dot and first.lower() in (*known, *_TIMES):
-        raise ValueError(f"{key} belongs to a partition: partitions.NAME.{key}")
-    ours = next((word for word, theirs in SECTION_NAMES.items() if theirs == first), first)
-    name, point, last = rest.rpartition(".")
-    if ours == "queues" and point:
-        if last.lower() in _TIMES:
-            given = f"{first}.{name}.RUNLIMIT with DefaultTime and MaxTime"
-            raise ValueError(f"{last}: give {given}, such as '1h 2d'")
-        rest = f"{name}.{known.get(last.lower(), last)}"
-    return f"{ours}{dot}{rest}"
 
 
 def lowest_priority(option: str) -> str:

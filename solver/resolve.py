@@ -427,8 +427,7 @@ class Resolver:
         if isinstance(requirement, Compound) or requirement.cu is None or not requirement.cu.excl:
             return set()
         unit = self._unit_of(requirement.cu, np.zeros(len(self.hosts), dtype=np.int64))
-        used = {int(unit.unit_of[host]) for host in allocation} - {-1}
-        return {int(host) for host in np.flatnonzero(np.isin(unit.unit_of, list(used)))}
+        return {*unit.members(allocation)}
 
     def asked(self, job: Job) -> Hashable:
         """Return a key that is equal for jobs with equal requests (:mod:`.alike`)."""

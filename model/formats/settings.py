@@ -17,7 +17,8 @@ from pydantic import BaseModel
 
 from ..errors import InputError, Problem, nearest
 from ..instance import Instance
-from ..slurm_words import SECTION_NAMES, family_text, setting_key
+from ..slurm_setting_keys import SCHEDULER_PARAMETERS, slurm_settings
+from ..slurm_words import SECTION_NAMES, family_text
 from . import text
 from .build import examine
 from .document import Document, HostEntry, ParamsEntry, QueueEntry, Section
@@ -98,10 +99,14 @@ def changed(
     wrong: list[Problem] = []
     for setting in settings:
         try:
-            key = setting_key(setting.key) if instance.params.of_slurm else setting.key
-            for place in _places(document, key, others):
-                _put(document, place, setting)
-                places[place] = setting
+            pairs = [(setting.key, setting.value)]
+            if instance.params.of_slurm:
+                present = document.get("params", {}).get(SCHEDULER_PARAMETERS, "")
+                pairs = slurm_settings(setting.key, setting.value, present)
+            for key, value in pairs:
+                for place in _places(document, key, others):
+                    _put(document, place, value)
+                    places[place] = setting
         except ValueError as error:
             wrong.append(Problem(family_text(instance, str(error)), setting.said or str(setting)))
     found, findings = examine(document)
@@ -280,12 +285,12 @@ def _single_hosts(entries: list[dict[str, Any]], name: str) -> list[dict[str, An
     return found
 
 
-def _put(document: dict[str, Any], place: Location, setting: Setting) -> None:
+def _put(document: dict[str, Any], place: Location, given: str) -> None:
     """Set the value at a place, or remove the key if the value is empty."""
     inside: Any = document
     for part in place[:-1]:
         inside = inside.setdefault(part, {}) if isinstance(inside, dict) else inside[int(part)]
-    value = _value(str(place[-1]), setting.value)
+    value = _value(str(place[-1]), given)
     if not isinstance(inside, dict):
         raise SettingError(
             f"{'.'.join(map(str, place[:-1]))} has no keys, so {place[-1]!r} cannot be set: "

@@ -254,6 +254,14 @@ class UnitDemand:
     #: if all are equal.
     preference: IntArray | None = None
 
+    def members(self, allocation: Iterable[int]) -> list[int]:
+        """Return all hosts of the units that these hosts belong to, ascending."""
+        used = np.zeros(len(self.names) + 1, dtype=bool)  # The last is that of no unit.
+        used[self.unit_of[list(allocation)]] = True
+        used[-1] = False
+        found: list[int] = np.flatnonzero(used[self.unit_of]).tolist()
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class TermDemand:

@@ -63,6 +63,8 @@ class HeldPart:
 _STARTS_BETWEEN = 32
 #: Maximum number of candidate arrays that are known.
 _MAX_ORDERS = 256
+#: Number of parts from which they are released in one pass.
+_MANY_PARTS = 8
 
 
 class FreeNow:
@@ -147,10 +149,27 @@ class FreeNow:
         self.pool(index)
         self._pools[index] -= amount
 
-    def give(self, parts: Iterable[HeldPart]) -> None:
+    def give(self, parts: Sequence[HeldPart]) -> None:
         """Release the amounts of these parts."""
+        if len(parts) < _MANY_PARTS:
+            for part in parts:
+                self.change(part, 0.0)
+            return
+        of_hosts: dict[int, list[HeldPart]] = {}
         for part in parts:
-            self.change(part, 0.0)
+            if part.pool:
+                self.change(part, 0.0)
+            elif part.amount:
+                of_hosts.setdefault(part.index, []).append(part)
+        for index, given in of_hosts.items():
+            hosts = np.concatenate([part.hosts for part in given])
+            amounts = np.concatenate([part.times * part.amount for part in given])
+            np.add.at(self.host(index), hosts, amounts)  # One by one, in the order of the parts.
+            for part in given:
+                part.amount = 0.0
+            if index == SLOTS:
+                self._taken += len(given)
+                self._open.clear()
 
     def change(self, part: HeldPart, amount: float) -> None:
         """Set the amount that a part uses from now on."""
@@ -588,15 +607,28 @@ class RunningProfile(Profile):
         """Take the slots of a job that resumes after a preemption."""
         self._set_slots(job, 1.0)
 
-    def ended(self, job: int) -> None:
-        """Remove a finished job; the rows of a job entered in bulk determine its current use."""
-        parts = self.parts.pop(job, None)
-        if parts is None:
-            self._give_rows_back(job)
-        else:
-            self.free_now.give(parts)
+    def ended(self, *jobs: int) -> None:
+        """Remove finished jobs; the rows of a job entered in bulk determine its current use."""
+        given: list[HeldPart] = []
+        leaving: dict[tuple[bool, int], list[int]] = {}
+        for job in jobs:
+            parts = self.parts.pop(job, None)
+            if parts is None:
+                self.free_now.give(given)
+                given = []
+                self._give_rows_back(job)
+                self._leave(job)
+                continue
+            given += parts
+            for part in parts:  # A job is in few of many pools.
+                leaving.setdefault((part.pool, part.index), []).append(job)
             self.falls.remove(job)
-        self._leave(job, parts)
+            self.finish.remove(job)
+        self.free_now.give(given)
+        for (pool, index), owners in leaving.items():
+            usage = (self._pool_usage if pool else self._host_usage).get(index)
+            if usage is not None:
+                _running(usage).remove(*owners)
 
     def advance(self, now: int) -> None:
         """Update decaying amounts to their values at `now` (RSV-02)."""
@@ -652,19 +684,10 @@ class RunningProfile(Profile):
             self.free_now.add(index, where, -amounts)
         usage.enter(owners, where, begin, end, amounts)
 
-    def _leave(self, job: int, parts: Sequence[HeldPart] | None = None) -> None:
-        """Remove the rows of a job; parts: its uses, None if they are not known."""
-        if parts is None:
-            usages = [*self._host_usage.values(), *self._pool_usage.values()]
-        else:  # A job is in few of many pools.
-            of = {(part.pool, part.index): part for part in parts}
-            found = (
-                (self._pool_usage if pool else self._host_usage).get(index) for pool, index in of
-            )
-            usages = [usage for usage in found if usage is not None]
-        for usage in map(_running, usages):
-            if usage.holds_for(job):
-                usage.remove(job)
+    def _leave(self, job: int) -> None:
+        """Remove the rows of a job."""
+        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
+            _running(usage).remove(job)
         self.finish.remove(job)
 
     def copy(self, without: Collection[int] = ()) -> Profile:
@@ -675,21 +698,13 @@ class RunningProfile(Profile):
         )
         finishes = self.finish.after(self.now, without)
         usages = [*map(_running, (*self._host_usage.values(), *self._pool_usage.values()))]
-        ends = list(finishes)
-        if not all(usage.ends_with_jobs for usage in usages):
-            rows = [usage.block(without).end if without else usage.ends() for usage in usages]
-            ends = self._after_now(np.concatenate(rows))
+        before = set().union(*(usage.ends_of_odd(without) for usage in usages))
+        before = {end for end in before if self.now < end < FOREVER}.difference(finishes)
+        # Two rising runs, which are merged in one pass.
+        ends = sorted([*finishes, *sorted(before)])
         twin = Profile(self.table, self.now)
         twin.take_over(hosts, pools, ends=ends, finishes=finishes)
         return twin
-
-    def _after_now(self, times: IntArray) -> list[int]:
-        """Return the known instants after now, ascending, without repetition."""
-        later = np.sort(times[(times > self.now) & (times < FOREVER)])
-        first = np.ones(len(later), dtype=bool)  # A hash table would take four times as long.
-        np.not_equal(later[1:], later[:-1], out=first[1:])
-        found: list[int] = later[first].tolist()
-        return found
 
     def twin(self, now: int) -> RunningProfile:
         """Return an independent copy at another instant, which jobs may join and leave.

@@ -576,18 +576,17 @@ class RunningUsage(Usage):
         if row.decay:
             self._falling[at] = row.amount - row.floor
 
-    def holds_for(self, owner: int) -> bool:
-        """Return whether a job has rows here."""
-        return owner in self._rows_of or owner in self._entered
-
-    def remove(self, owner: int) -> None:
-        """Deactivate the rows of one job."""
-        rows = list(self._of(owner))
+    def remove(self, *owners: int) -> None:
+        """Deactivate the rows of jobs; jobs without rows here are ignored."""
+        rows: list[int] = []
+        for owner in owners:
+            rows += self._of(owner)
+            if self._entered.pop(owner, None) is None:
+                self._rows_of.pop(owner, None)
         if not rows:
             return
-        if self._entered.pop(owner, None) is None:
-            del self._rows_of[owner]
-        self._odd.discard(owner)
+        if self._odd:
+            self._odd.difference_update(owners)
         self._columns[2][rows] = OFF
         self._ordered.any_off = True
         self._ascending = None
@@ -692,20 +691,18 @@ class RunningUsage(Usage):
             self._odd.remove(owner)
             self._odd.add(number)
 
-    @property
-    def ends_with_jobs(self) -> bool:
-        """Return whether every row ends with its owner."""
-        return not self._odd
+    def ends_of_odd(self, without: Collection[int] = ()) -> set[int]:
+        """Return the ends of the rows of all owners with a row that ends before they do.
+
+        without: owners that are ignored. The other rows end with their owners.
+        """
+        rows = [row for owner in self._odd if owner not in without for row in self._of(owner)]
+        return set(self._columns[2][rows].tolist())
 
     def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
         """Return the positions and amounts of the rows of an owner."""
         rows = list(self._of(owner))
         return self._columns[0][rows], self._columns[3][rows]
-
-    def ends(self) -> IntArray:
-        """Return the ends of all rows."""
-        ends: IntArray = self._columns[2][: self._count]
-        return ends
 
     def _shared(self, time: int) -> FloatArray:
         """Return the total of all rows at `time`, [size]."""

@@ -8,7 +8,7 @@ running before the loop began, to the first account of its user.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...model.duration import granted_run_limit
@@ -163,18 +163,21 @@ class Ledger:
         if cpu_time is not None:
             self.cpu_used(job, cpu_time, now)
         del self.entries[job]
-        for charge in entry.charges:
-            charge.book(now, entry.rates(charge, -1))
-            run = charge.run.value
+        for charge in entry.charges:  # Only the account needs the end: the charge itself is over.
+            tree, rates = charge.tree, entry.rates(charge, -1)
+            run = charge.run.at(now, tree.run_decay)
             change = Change(
                 jobs=-1,
                 slots=-charge.slots,
                 memory=-entry.memory * charge.part,
                 run=-run,
-                rest=-charge.rest.value,
-                history=run if charge.tree.factors.hist_run_time else 0.0,
+                run_rate=rates.run_rate,
+                rest=-charge.rest.at(now),
+                rest_rate=rates.rest_rate,
+                cpu_rate=rates.cpu_rate,
+                history=run if tree.factors.hist_run_time else 0.0,
             )
-            charge.book(now, change)
+            tree.book(charge.account, now, change)
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
         """Set the allocation of a running job (FSH-15)."""
@@ -297,7 +300,7 @@ class Ledger:
             charge.slots, charge.part = slots, part
             rest = self._rest(entry, now) * (charge.weight - weight)
             rates = entry.rates(charge, 1)
-            charge.book(now, replace(rates, slots=more, memory=memory, rest=rest))
+            charge.book(now, rates._replace(slots=more, memory=memory, rest=rest))
         entry.allocation = dict(allocation)
 
     def _pause(self, entry: Entry, now: int, suspend: bool) -> None:

@@ -378,9 +378,7 @@ def allocate_start(profile: Profile, demand: Demand, start: Start) -> None:
     for term, allocation in zip(demand.terms, start.terms, strict=True):
         blocked: set[int] = set()
         if term.unit is not None and term.unit.excl:
-            used = {int(term.unit.unit_of[host]) for host in allocation}
-            members = [h for h, unit in enumerate(term.unit.unit_of) if int(unit) in used]
-            blocked = {*members}
+            blocked = {*term.unit.members(allocation)}
         alternative = term.alternatives[start.alternative]
         for uses, hosts in counted_once(alternative, allocation, before, profile.table.pools):
             profile.allocate(uses, hosts, start.time, start.finish(demand), whole_hosts=blocked)

@@ -201,9 +201,7 @@ def full_allocation(demand: Demand, start: Start, table: ResourceTable) -> Alloc
     place = dict(start.allocation)
     for term, allocation in zip(demand.terms, start.terms, strict=True):
         if term.unit is not None and term.unit.excl:
-            used = sorted({int(term.unit.unit_of[host]) for host in allocation})
-            members = np.flatnonzero(np.isin(term.unit.unit_of, used))
-            place |= {int(host): int(capacity[host]) for host in members}
+            place |= {host: int(capacity[host]) for host in term.unit.members(allocation)}
         elif term.alternatives[start.alternative].host_uses[0].per is Per.WHOLE:
             place |= {host: int(capacity[host]) for host in allocation}
     return place
@@ -301,9 +299,7 @@ def free_slots_of(
         whole = term.unit is not None and term.unit.excl
         if whole:
             assert term.unit is not None
-            used = {int(term.unit.unit_of[host]) for host in allocation}
-            members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
-            hosts += [host for host in members if host not in allocation]
+            hosts += [host for host in term.unit.members(allocation) if host not in allocation]
         free, most = slot_capacity(alternative, availability, time, hosts)
         if len(start.terms) == 1 and not whole and alternative.host_uses[0].per is not Per.WHOLE:
             return _up_to(allocation, free, most)

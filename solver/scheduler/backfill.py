@@ -84,6 +84,9 @@ class _FailedBackfills:
         #: Number of backfillable reservations at the last failed attempt, by the number of the
         #: job's shape.
         self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
+        for number, *rest in cycle.progress.failed_starts:
+            if not rest and isinstance(number, int):  # a shape that fits nowhere now
+                self._failed[number] = len(estimates)
         self._least = cycle.world.requests.least_slots()
         #: Number of free slots on all hosts together; a job that needs more of them fails, too.
         self.free = 0.0

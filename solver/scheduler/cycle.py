@@ -173,8 +173,11 @@ class LaterAttempts:
         cycle.add_reservation(reservation)
 
 
-def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
-    """Return whether one of the pending jobs fits now, given the running jobs alone."""
+def can_any_start(cycle: CycleState, among: Iterable[JobState], unstartable: set[int]) -> bool:
+    """Return whether one of the pending jobs fits now, given the running jobs alone.
+
+    unstartable: numbers of the shapes examined that do not fit; they are added.
+    """
     world = cycle.world
     residual = Residual(world.free_now, world.now, Amounts())
     free = np.maximum(residual.free(SLOTS, world.now), 0)
@@ -186,13 +189,13 @@ def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
         if shape.dynamic or len(shape.demand.terms) > 1:
             return True
         term = shape.demand.terms[0]
-        if term.slots > most:
-            continue
-        there = free[term.candidates]
-        if term.ptile is not None:
-            there = np.minimum(there, term.ptile[term.candidates])
-        if there.sum() >= term.slots and cycle.try_start(shape, residual) is not None:
-            return True
+        if term.slots <= most:
+            there = free[term.candidates]
+            if term.ptile is not None:
+                there = np.minimum(there, term.ptile[term.candidates])
+            if there.sum() >= term.slots and cycle.try_start(shape, residual) is not None:
+                return True
+        unstartable.add(shape.number)
     return False
 
 
@@ -312,10 +315,13 @@ class Cycle:
         """Return the reservations that pending jobs made in the last cycle."""
         return self.state.reservations
 
-    def run(self, *, only_submissions: bool = False) -> CycleRecord:
+    def run(
+        self, *, only_submissions: bool = False, unstartable: Collection[int] = ()
+    ) -> CycleRecord:
         """Run one cycle at the current simulated time.
 
-        only_submissions: job submissions are the only events since the last cycle.
+        only_submissions: job submissions are the only events since the last cycle. unstartable:
+        numbers of shapes that do not fit now, given the running jobs alone.
         """
         state = self.state
         self._passed = None
@@ -331,6 +337,7 @@ class Cycle:
             self._set_initial_reasons()
         else:
             state.begin()
+            state.progress.failed_starts |= {(number,) for number in unstartable}
             if self._may_suspend():
                 resume(state)
             self._allocate()
@@ -376,13 +383,13 @@ class Cycle:
             and (not newcomers or order.begin_with_new_arrivals(newcomers))
         )
 
-    def skip_if_idle(self, *, only_submissions: bool = False) -> bool:
+    def skip_if_idle(self, unstartable: set[int], *, only_submissions: bool = False) -> bool:
         """Skip a cycle in which no job could start even without any reservation; return whether it
         was skipped.
 
         Reservations are not renewed then. only_submissions: nothing else happened since the last
         cycle; if that cycle was skipped, earlier jobs still cannot start, and only new ones are
-        examined.
+        examined. unstartable: set to which the shapes are added that :meth:`run` need not try.
         """
         world, state = self.world, self.state
         known = self._passed if only_submissions else None
@@ -395,7 +402,7 @@ class Cycle:
             or world.requests.has_alternatives
             or world.subsets.suspended
             or world.subsets.growing
-            or can_any_start(state, among)
+            or can_any_start(state, among, unstartable)
         ):
             return False
         self._passed = len(world.arrivals.new)
@@ -547,11 +554,12 @@ class Cycle:
             *(shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds),
             opened,
         )
-        if key not in state.progress.failed_starts:
+        failed = state.progress.failed_starts
+        if (shape.number,) not in failed and key not in failed:
             start = state.start_of(job, state.residual_for(closed, job), offer.max_slots)
             if start is not None:
                 return start
-            state.progress.failed_starts.add(key)
+            failed.add(key)
         if not job.reason:
             state.set_reason(job, state.pending_reason(job, shape, closed))
         if not may_hold or not may_reserve(state, job):

@@ -157,7 +157,8 @@ class CycleProgress:
     without_future_allocation: set[int] = field(default_factory=set)
     #: Why offered jobs were not started, by job number.
     ineligible: dict[int, str] = field(default_factory=dict)
-    #: Starts that failed in this cycle.
+    #: Starts that failed in this cycle. The number of a shape alone: it does not fit at all now,
+    #: given the running jobs alone.
     failed_starts: set[tuple[object, ...]] = field(default_factory=set)
     #: Kinds of jobs without a further greedy reservation, because reserved amounts only grow in a
     #: cycle.

@@ -504,9 +504,10 @@ class JobState:
 
     def real_end(self) -> int | None:
         """Return when the job ends if nothing else happens; None if never."""
-        ends = [span for span in (self.real_run_time, self.limit) if span is not None]
-        undisturbed = self.since + min(ends) - self.elapsed if ends else None
-        return self._stopped_by_clock(undisturbed)
+        span, limit = self.real_run_time, self.limit
+        if span is None or (limit is not None and limit < span):
+            span = limit
+        return self._stopped_by_clock(None if span is None else self.since + span - self.elapsed)
 
     def _stopped_by_clock(self, finish: int | None) -> int | None:
         """Return when a running job ends: at `finish` (None: unknown), or earlier at a time

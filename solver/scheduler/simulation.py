@@ -406,14 +406,14 @@ class Session:
         if self._process_events(time):
             self.progress.last_progress = time
         self.world.advance(time)
-        newcomers = self._only_submissions
+        alone, unstartable = self._only_submissions, set[int]()
         if (
             pass_over
             and self.progress.cycles
-            and self.cycle.skip_if_idle(only_submissions=newcomers)
+            and self.cycle.skip_if_idle(unstartable, only_submissions=alone)
         ):
             return True
-        record = self.cycle.run(only_submissions=self._only_submissions)
+        record = self.cycle.run(only_submissions=alone, unstartable=unstartable)
         self.progress.cycles += 1
         self.progress.started += len(record.started)
         # An endless job that a run window suspends and resumes cannot let the simulation end.
@@ -446,49 +446,74 @@ class Session:
         world = self.world
         any_event = False
         planning = self.settings.planning
-        while world.events and world.events.peek()[0] <= time:
-            if not planning:
-                self.budget.check()
-            at, kind, _, number = world.events.pop()
-            if planning and self.budget.late():  # From now on no job is examined.
-                self.progress.unentered.add(number)
-                continue
-            world.advance_clock(at)
-            if kind in (Event.CHANGE, Event.COMMAND):
-                self._only_submissions = False
-                self._change(self.changes[number])
-                any_event = True
-                continue
-            if kind == Event.ABORT:
-                any_event |= self._abort(number)
-                continue
-            if kind == Event.SUBMIT:
-                state = world.states.activate(number)
-                # bmod may have deferred the begin time; a plan examines all jobs at its instant.
-                begins = self.settings.planning or (state.job.begin or at) <= at
-                if state.status == FUTURE and begins:
-                    if not world.wait_for_others(state):
-                        world.submit(state)
-                else:  # A job that already waits may have become eligible.
-                    self._only_submissions = False
-                any_event = True
-                continue
-            running = world.running.get(number)
-            if running is None:
-                continue
-            killed = running.killed_at(running.start or 0) or FOREVER
-            if running.status != RUNNING and not (kind == Event.END and killed <= at):
-                continue
-            if kind == Event.END:
-                if running.real_end() is not None and max(running.real_end() or 0, 0) <= at:
-                    world.end(running, at)
-                    self._only_submissions = False
+        try:
+            while world.events and world.events.peek()[0] <= time:
+                if not planning:
+                    self.budget.check()
+                at, kind, _, number = world.events.pop()
+                if planning and self.budget.late():  # From now on no job is examined.
+                    self.progress.unentered.add(number)
+                    continue
+                world.advance_clock(at)
+                if kind == Event.END:
+                    any_event |= self._end(number, at)
+                elif kind == Event.SUBMIT:
+                    self._submit(number, at)
                     any_event = True
-            elif world.running_profile.finish.of.get(number, FOREVER) <= at:
-                world.overdue(running, time)
-                self._only_submissions = False
-                any_event = True
+                else:
+                    world.release()
+                    any_event |= self._process_other(kind, number, at, time)
+        finally:
+            world.release()  # At once for all ends: nothing reads in between what is free.
         return any_event
+
+    def _submit(self, number: int, at: int) -> None:
+        world = self.world
+        state = world.states.activate(number)
+        # bmod may have deferred the begin time; a plan examines all jobs at its instant.
+        begins = self.settings.planning or (state.job.begin or at) <= at
+        if state.status == FUTURE and begins:
+            if not world.wait_for_others(state):
+                world.submit(state)
+        else:  # A job that already waits may have become eligible.
+            self._only_submissions = False
+
+    def _end(self, number: int, at: int) -> bool:
+        """End a job whose end is due; return whether it was."""
+        running = self.world.running.get(number)
+        if running is None:
+            return False
+        if running.status != RUNNING:
+            killed = running.killed_at(running.start or 0) or FOREVER
+            if killed > at:
+                return False
+        end = running.real_end()
+        if end is None or end > at:
+            return False
+        self.world.end(running, at, at_once=False)
+        self._only_submissions = False
+        return True
+
+    def _process_other(self, kind: int, number: int, at: int, time: int) -> bool:
+        """Process an event that is neither a submission nor an end; return whether it counts.
+
+        time: instant of the next cycle.
+        """
+        world = self.world
+        if kind in (Event.CHANGE, Event.COMMAND):
+            self._only_submissions = False
+            self._change(self.changes[number])
+            return True
+        if kind == Event.ABORT:
+            return self._abort(number)
+        running = world.running.get(number)
+        if running is None or running.status != RUNNING:
+            return False
+        if world.running_profile.finish.of.get(number, FOREVER) > at:
+            return False
+        world.overdue(running, time)
+        self._only_submissions = False
+        return True
 
     def _abort(self, number: int) -> bool:
         """Abort a pending job that cannot run up to its limit before -t; return whether the job was

@@ -109,6 +109,8 @@ class RunningSubsets:
         self.growing: dict[int, JobState] = {}
         #: Jobs that backfilled reserved slots.
         self.backfilled: dict[int, JobState] = {}
+        #: Numbers of the jobs that have ended, but whose use is not released yet.
+        self.leaving: list[int] = []
 
     def add(self, state: JobState) -> None:
         """Add a running job to its subsets."""
@@ -477,13 +479,19 @@ class World:
             again = now + max(1, self.cycle) if expected == now + 1 else expected
             self.events.push(again, Event.OVERDUE, state.number)
 
-    def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
-        """End a running job (LOP-02); killed: whether its run limit ends it, None to determine
-        it.
+    def end(
+        self, state: JobState, time: int, *, killed: bool | None = None, at_once: bool = True
+    ) -> None:
+        """End a running job (LOP-02).
+
+        killed: whether its run limit ends it, None to determine it. at_once: release its use now;
+        otherwise the caller calls :meth:`release` before it reads what is free.
         """
         if state.status == PREEMPTED:
             state.allocated_at = time  # Other jobs have already taken the slots of the job.
-        self._release(state)
+        self._remove(state)
+        if at_once:
+            self.release()
         killed = state.cut_short_at(time) if killed is None else killed
         state.status = KILLED if killed else DONE
         state.end = time
@@ -506,7 +514,8 @@ class World:
         """Requeue a running job that loses its host; it will run from its beginning."""
         if state.status != PREEMPTED:
             state.close_allocation(self.now)
-        self._release(state)
+        self._remove(state)
+        self.release()
         self.order.ended(state.job.id, self.now)
         state.requeue()
         again = within_queue_limit(self.instance, state.job)
@@ -518,11 +527,17 @@ class World:
         self._queue(state)
         self._expect_abort(state)
 
-    def _release(self, state: JobState) -> None:
-        self.running_profile.ended(state.number)
+    def _remove(self, state: JobState) -> None:
+        self.subsets.leaving.append(state.number)
         self.running.pop(state.number)
         self.subsets.discard(state.number)
         self.changed = True
+
+    def release(self) -> None:
+        """Release the use of the jobs that have ended since the last call, in their order."""
+        if self.subsets.leaving:
+            self.running_profile.ended(*self.subsets.leaving)
+            self.subsets.leaving.clear()
 
     def restore(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
         """Restore a running or suspended job from a checkpoint; finish: expected end, None if it
@@ -676,6 +691,5 @@ def holds_of(
     term, allocation = demand.terms[0], terms[0]
     whole: list[int] = []
     if term.unit is not None and term.unit.excl:
-        used = {int(term.unit.unit_of[host]) for host in allocation}
-        whole = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
+        whole = term.unit.members(allocation)
     return [(term.alternatives[alternative], allocation, whole)]

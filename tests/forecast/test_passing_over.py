@@ -21,10 +21,12 @@ LONG = CYCLE * 10**6
 
 
 def look_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every cycle is due, and all who wait are looked at in each of them."""
+    """Every cycle is due, and all who wait are looked at and tried in each of them."""
     whole = Cycle.skip_if_idle
     monkeypatch.setattr(Cycle, "is_skipped", property(lambda cycle: False))
-    monkeypatch.setattr(Cycle, "skip_if_idle", lambda cycle, only_submissions: whole(cycle))
+    monkeypatch.setattr(
+        Cycle, "skip_if_idle", lambda cycle, unstartable, only_submissions: whole(cycle, set())
+    )
 
 
 @pytest.mark.parametrize(("seed", "fair"), some(pairwise(range(4), [False, True]), 2))
@@ -77,10 +79,10 @@ def test_of_those_that_wait_each_is_looked_at_once(
     looked_at: list[int] = []
     look = cycle_module.can_any_start
 
-    def counted(state, among) -> bool:  # type: ignore[no-untyped-def]
+    def counted(state, among, unstartable) -> bool:  # type: ignore[no-untyped-def]
         jobs = list(among)
         looked_at.append(len(jobs))
-        return look(state, jobs)
+        return look(state, jobs, unstartable)
 
     monkeypatch.setattr(cycle_module, "can_any_start", counted)
     world = full(LONG, fair=fair)
@@ -112,8 +114,8 @@ def _all_starts(world: HostsWorld, coming) -> dict[str, int]:  # type: ignore[no
     started: dict[str, int] = {}
     run = Cycle.run
 
-    def noted(cycle: Cycle, *, only_submissions: bool = False):  # type: ignore[no-untyped-def]
-        record = run(cycle, only_submissions=only_submissions)
+    def noted(cycle: Cycle, **known):  # type: ignore[no-untyped-def]
+        record = run(cycle, **known)
         started.update(dict.fromkeys(record.started, cycle.world.now))
         return record
 

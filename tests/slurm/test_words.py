@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,15 @@ def test_names_stay_and_lsf_keeps_its_words() -> None:
         ("whatif --set nods.n1.slots=1", "(did you mean 'nodes'?)"),
         ("whatif --set PriorityTier=1", "PriorityTier belongs to a partition"),
         ("whatif --set partitions.main.MaxTime=10", "give partitions.main.RUNLIMIT"),
+        ("whatif --set partitions.main.State=OFF", "State is 'OFF': give one of up, down"),
+        ("whatif --set nodes.n1.State=gone", "State is 'gone': give one of resume, idle"),
+        ("whatif --set bf_window=long", "bf_window is 'long': give a whole number"),
+        ("whatif --set bf_continue=5", "bf_continue is '5': it is a flag, give yes or no"),
+        ("whatif --set DefMemPerCPU=100", "DefMemPerCPU: decides how listings are read"),
+        ("whatif --set partitions.main.MaxNodes=1", "run import slurm again"),
+        ("whatif --set SelectTypeParameters=CR_Core", "run import slurm again"),
+        ("whatif --set qos.high.GrpTRES=cpu=4", "those of the section limits"),
+        ("whatif --set PriorityWeightAge=4", "not modelled as a setting"),
         ("ask 'sbatch -w n7'", "--nodelist: unknown node 'n7'"),
         ("ask 'sbatch -x n[1-7]'", "--exclude: unknown node 'n7'"),
         ("ask 'sbatch -C gold&big'", "--constraint: no node has the feature 'big'"),
@@ -178,14 +188,50 @@ def test_settings_and_views_in_words_of_slurm(tmp_path: Path) -> None:
         ("partitions.*.Nodes=n1 n2", "queues.*.HOSTS=n1 n2"),
         ("nodes.n1.slots=8", "hosts.n1.slots=8"),
         ("partitions.main.MaxCPUsPerNode=2", "queues.main.HJOB_LIMIT=2"),
+        ("partitions.main.State=DOWN", "queues.main.active=N"),
+        ("nodes.n1.State=drain", "hosts.n1.status=closed_Adm"),
+        ("nodes.n1.State=down", "hosts.n1.status=unavail"),
+        ("nodes.n1.RealMemory=50", "hosts.n1.mem=50"),
     ):
         theirs, wrong = changed(problem, [read_setting(given)])
         assert not wrong
         assert theirs == changed(problem, [read_setting(ours)])[0] != problem
     path = tmp_path / "small.yaml"
     path.write_text(CLUSTER)
-    for view, ours in (("squeue", "bjobs"), ("nodes", "bhosts"), ("partitions", "bqueues")):
+    for view, ours in (("jobs", "bjobs"), ("nodes", "bhosts"), ("partitions", "bqueues")):
         assert run("show", view, path) == run("show", ours, path)
+    for words in (["squeue", "-l"], ["squeue", "--format", "json"], ["sinfo", "-l"]):
+        ours = {"squeue": "bjobs", "sinfo": "bhosts"}[words[0]]
+        assert run("show", *words, path) == run("show", ours, *words[1:], path)
+
+
+def test_words_of_scheduler_parameters_are_settings() -> None:
+    problem = sw.loads(CLUSTER.replace("family: Slurm", "family: Slurm, scheduler_parameters: "
+                                       "'bf_window=100,bf_continue,max_rpc_cnt=3'"))  # fmt: skip
+    for given, words, loop in (
+        (["bf_window=60"], "bf_continue,max_rpc_cnt=3,bf_window=60", {}),
+        (["SchedulerParameters.bf_window="], "bf_continue,max_rpc_cnt=3", {}),
+        (["bf_continue=no", "bf_licenses=yes"], "bf_window=100,max_rpc_cnt=3,bf_licenses", {}),
+        (["bf_max_job_test=7"], "bf_window=100,bf_continue,max_rpc_cnt=3,bf_max_job_test=7",
+         {"time_reserve_numjobs": 7}),
+        (["SchedulerParameters=bf_interval=9"], "bf_interval=9",
+         {"mbd_sleep_time": 9, "time_reserve_numjobs": 500}),
+    ):  # fmt: skip
+        found, wrong = changed(problem, [read_setting(text) for text in given])
+        assert not wrong
+        assert found is not None
+        assert found.params == replace(problem.params, scheduler_parameters=words, **loop)
+
+
+@pytest.mark.parametrize("words", ["explain 1", "ask 'sbatch -n1'", "report"])
+def test_a_method_that_another_command_has_is_named(tmp_path: Path, words: str) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(CLUSTER)
+    command, *rest = shlex.split(words)
+    result = CliRunner().invoke(app, [command, str(path), *rest, "--method", "slurm"])
+    assert isinstance(result.exception, sw.InputError)
+    assert "not 'slurm'; `slotwise solve --method slurm` takes it" in str(result.exception)
+    assert run("solve", path, "--method", "slurm")[0] == 0
 
 
 def test_a_bsub_line_has_the_lowest_priority_as_an_sbatch_line_has(tmp_path: Path) -> None:

@@ -229,6 +229,8 @@ def _some_hosts(names: Sequence[str] | dict[str, int]) -> str:
 
 #: Characters of a reason that are kept: it may list every host.
 MAX_OF_A_REASON = 200
+#: Seconds by which clocks of hosts may differ.
+_CLOCKS_APART = 120
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
@@ -640,6 +642,7 @@ class _Jobs:
                 self.left_out[job.status] += 1
                 self.left_ids.setdefault(job.status, []).append(job.id)
         self._tell_placeless(running)
+        self._tell_later(jobs)
         if self.problems:
             raise InputError(self.problems)
         for status, count in sorted(self.left_out.items()):
@@ -721,6 +724,22 @@ class _Jobs:
             else:
                 self.notes.touch(f"{path} runs, but has {lacks}: left out")
 
+    def _tell_later(self, jobs: Iterable[SeenJob]) -> None:
+        """Note jobs that were submitted or started after the instant of the instance."""
+        now = self.zero + self.base.now + _CLOCKS_APART
+        later = [
+            job.id
+            for job in jobs
+            if job.status in RUNNING | WAITING
+            and any(time is not None and time > now for time in (job.submit, job.start))
+        ]
+        if later:
+            self.notes.touch(
+                f"bjobs has submissions or starts after now (job{'s' * (len(later) > 1)} "
+                f"{', '.join(later[:3])}): it is of a later time, or --now is of another time zone",
+                count=len(later),
+            )
+
     def _elements(self, seen: SeenJob, listed: AbstractSet[str]) -> tuple[Job, ...]:
         """Return a pending job; for an array in one row, the elements without rows of their own."""
         job = self._job(seen)
@@ -774,6 +793,7 @@ class _Jobs:
             from_host=self._home(seen.from_host),
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
+            resizable=seen.resizable,
             gpu=gpu,
             unheeded=seen.unheeded,
             job_group=self._job_group(seen),

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from ...errors import InputError, Problem
 from . import values
 from .absolute import stated
 from .gpus import GPU_PARTS, allocated, of_block, sections
-from .printed_facts import columns, needed, read_parts, told_columns
+from .printed_facts import columns, is_told, needed, read_parts
 from .reading import Cells, Reading, Touched, json_records
 from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
 
@@ -37,7 +37,8 @@ SILENT = frozenset(
     | {"interactive mode", "interactive pseudo-terminal mode", "interactive pseudo-terminal shell"}
     | {"interactive pseudo-terminal shell mode", "ssh", "x11 forwarding", "job messages"}
     | {"interactive", "interactive shell mode", "user-defined signal", "warning action"}
-    | {"checkpoint period", "migration threshold", "host file", "umask", "shared memory"}
+    | {"checkpoint period", "migration threshold", "umask", "shared memory"}
+    | {"allocation flags", "core isolation", "resizable", "resize notification command"}
 )
 #: Titled parts without a say.
 SILENT_PARTS = frozenset(
@@ -237,6 +238,8 @@ class SeenJob:
     hosts: str = ""
     #: Whether the job runs alone on its hosts (-x).
     exclusive: bool = False
+    #: Whether it resizes itself (-ar).
+    resizable: bool = False
     #: -U, the advance reservation in which it runs.
     reservation: str = ""
     #: Job group (-g), "" if none.
@@ -467,8 +470,8 @@ class _Cells(Cells):
 
     def unread(self) -> tuple[str, ...]:
         """Return columns with a value that no reader uses."""
-        names = told_columns()
-        return tuple(n for n in names if pick(self._given, n).strip().lower() not in _NO)
+        named = (name for name in self._given if is_told(name))
+        return tuple(n for n in named if pick(self._given, n).strip().lower() not in _NO)
 
 
 def _state(text: str, otherwise: str, reading: Reading) -> str:
@@ -554,6 +557,7 @@ def _job_of_json(
         from_limit=text("expected end").rstrip().endswith("L"),
         run_time=value("run time so far", values.seconds),
         run_limit=value("run limit (-W)", values.limit),
+        cpu_limit=value("CPU limit (-c)", values.limit),
         estimated_run_time=value("estimated run time (-We)", values.limit),
         cpu_time=value("CPU time used", values.seconds),
         allocation=value("hosts in use", values.allocation) or {},
@@ -562,13 +566,18 @@ def _job_of_json(
         dependent=_DEPENDENCY.match(text("why it waits")) is not None,
         unread=cells.unread(),
         gpus_held=value("GPUs in use", allocated) or {},
-        reason=text("why it waits"),
+        reason=text("why it waits") or _ineligible(record),
         estimate=value("estimated start", calendar.coming),
     )
     job.gpu = _gpus(cells, max(1, len(job.allocation)))
     _check_slots(job, record, reading)
     _read_as_far(job, reading)
     return job
+
+
+def _ineligible(record: Mapping[str, str]) -> str:
+    """Return the reason to wait of a job that LSF does not consider yet, "" if it does."""
+    return "ineligible (PENDSTATE IPEND)" if pick(record, "PENDSTATE") == "IPEND" else ""
 
 
 def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None:
@@ -607,6 +616,8 @@ _UNTIMED = re.compile(
 _SET_ASIDE = re.compile(r"Reserved <(\d{1,9})> job slots?\b")
 #: An estimate on one line with another time, as some programs print.
 _LATER_STAMP = re.compile(rf";\s*{TIMED.pattern[1:]}(?=.*{_ESTIMATE.pattern[4:]})", re.IGNORECASE)
+#: A job that waits in another cluster.
+_FORWARDED = re.compile(r"(?i)\bforward(?:ed)?\b.*\bcluster\b")
 _CPU = re.compile(r"The CPU time used is (\S{1,20}) seconds")
 
 
@@ -622,7 +633,9 @@ def _of_text(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[S
 
 def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedTimes) -> SeenJob:
     fields: dict[str, str] = {}
-    for name, value in clauses(block[0]):
+    head = block[0].partition(", Command <")[0]
+    # Versions of LSF differ in which of the two sentences has a clause.
+    for name, value in chain(clauses(head), *map(clauses, _submissions(block))):
         fields.setdefault(name, value.removeprefix("<").removesuffix(">"))
     id = fields.get("Job", "")
     job = SeenJob(id if _is_id(id) else _unnamed(reading.line or 0))
@@ -641,7 +654,7 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
         if number := reading.value(name, fields.get(name, ""), values.number):
             job.aps = f"{kind}={number:g}"
     job.unread = tuple(unread(block[0]))
-    job.gpu = fields.get("Requested GPU", "")
+    _asked(job, head, reading, calendar)
     job.name = fields.get("Job Name", "")
     job.reservation = fields.get("Reservation", "")
     job.job_group = fields.get("Job Group", "")
@@ -680,6 +693,8 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
     if re.match(r"Submitted\b", text):
         job.submit = reading.value("submission", stamp, calendar.past)
         _submitted(job, text, reading, calendar)
+    elif _FORWARDED.search(text) and job.status in WAITING:
+        job.unread = (*job.unread, "forwarded to cluster")
     elif found := _ALLOCATED.search(text) or _STARTED.search(text):
         job.start = reading.value("start", stamp, calendar.past)
         hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
@@ -709,29 +724,46 @@ def _unknown_parts(parts: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
             yield title
 
 
+def _submissions(block: Sequence[str]) -> Iterator[str]:
+    """Yield the sentence of a job that begins with "Submitted"."""
+    for line in block[1:]:
+        timed = TIMED.match(line.lstrip()) or _UNTIMED.match(line.lstrip())
+        if timed and line.lstrip()[timed.end() :].startswith("Submitted"):
+            yield line.lstrip()[timed.end() :]
+
+
 def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:
     if found := re.match(r"Submitted from host <([^<>]*)>", text):
         job.from_host = found[1]
-    for name, key in _ASKED_TIMES.items():
-        if found := re.search(rf"(?<=, ){name} <([^<>]*)>", text):
-            setattr(job, key, reading.value(name, found[1], calendar.coming))
     own = re.search(r"(?<=, )User Priority <([^<>]*)>", text)
     if own and not job.priority:  # Job Priority has grown from it, if it grows
         job.priority = reading.value("User Priority", own[1], values.whole) or 0
-    found = _TASKS.search(text)
-    job.slots = int(found[1]) if found else 1  # LSF says nothing of the one slot of most jobs
-    if found is None and (words := _SOME_TASKS.search(text)):
-        job.slots = None
-        reading.unknown(f"{words[0].strip()!r} is no number of slots", name="slots")
-    job.max_slots = int(found[2]) if found and found[2] else None
+    if job.slots is None and not _TASKS.search(text):
+        job.slots = 1  # LSF says nothing of the one slot of most jobs
+        if words := _SOME_TASKS.search(text):
+            job.slots = None
+            reading.unknown(f"{words[0].strip()!r} is no number of slots", name="slots")
+    _asked(job, text, reading, calendar)
+    job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))
+
+
+def _asked(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:
+    """Read what a job asks for in one of its two sentences."""
+    for name, key in _ASKED_TIMES.items():
+        if found := re.search(rf"(?<=, ){name} <([^<>]*)>", text):
+            setattr(job, key, reading.value(name, found[1], calendar.coming))
+    if found := _TASKS.search(text):
+        job.slots = int(found[1])
+        job.max_slots = int(found[2]) if found[2] else None
     if found := re.search(r"Requested Resources <(.*?)>(?=,|;|$)", text):
         job.res_req = requirement(found[1])
     if found := re.search(rf"Specified Hosts {_HOSTS}", text):
         asked = " ".join(re.findall(r"<([^<>]+)>", found[1]))
         job.hosts = reading.value("Specified Hosts", asked, values.hosts) or ""
-    job.exclusive = "exclusive execution" in text.lower()
+    flags = {name.lower() for name, _ in clauses(text)}
+    job.exclusive |= "exclusive execution" in flags
+    job.resizable |= not flags.isdisjoint(("autoresizable", "auto-resizable"))
     if found := re.search(r"Requested GPU\s*(?:<(.*?)>)?(?=,|;|$)", text):
         job.gpu = found[1] or "num=1"
     if found := re.search(r"Dependency Condition <(.*?)>(?=,|;|$)", text):
         job.dependency = found[1]
-    job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))

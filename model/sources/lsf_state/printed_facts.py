@@ -94,7 +94,7 @@ JOBS = (
          "COMBINED_RESREQ; EFFECTIVE_RESREQ; RES_REQ", needed="combined_resreq",
          asked="COMBINED_RESREQ EFFECTIVE_RESREQ"),
     _job("run limit (-W)", "run_limit", "RUNLIMIT", "RUNTIMELIMIT", needed="runtimelimit"),
-    _job("CPU limit (-c)", "cpu_limit", "CPULIMIT"),
+    _job("CPU limit (-c)", "cpu_limit", "CPULIMIT", "CPULIMIT", asked=""),
     _job("estimated run time (-We)", "estimated_run_time", "ESTIMATED_RUNTIME",
          "ESTIMATED_RUN_TIME; ESTIMATED_RUNTIME"),
     _job("submission", "submit", "Submitted", "SUBMIT_TIME", needed="submit_time"),
@@ -113,6 +113,7 @@ JOBS = (
          asked="ALLOC_SLOT NALLOC_SLOT EXEC_HOST"),
     _job("hosts (-m)", "hosts", "Specified Hosts", "ASK_HOSTS; ASKED_HOSTS", needed="ask_hosts"),
     _job("exclusive (-x)", "exclusive", "Exclusive Execution", "EXCLUSIVE"),
+    _job("resizes itself (-ar)", "resizable", "Autoresizable; Auto-resizable"),
     _job("name and array (-J)", "name", "Job Name", "JOB_NAME"),
     _job("elements of its array", "name", "Job Name", "JARRAY_SPEC; ARRAY_SPEC", asked=""),
     _job("condition (-w)", "dependency", "Dependency Condition", "DEPENDENCY", needed="dependency"),
@@ -127,12 +128,43 @@ JOBS = (
     _job("advance reservation (-U)", "reservation", "Reservation", "RSVID; RESERVATION"),
     _job("job group (-g)", "job_group", "Job Group", "JOB_GROUP"),
     _job("service class (-sla)", "service_class", "Service Class", "SERVICE_CLASS; SLA"),
-    _job("licence project (-Lp)", "license_project", "License Project", "LICENSE_PROJECT",
+    _job("licence project (-Lp)", "license_project", "License Project",
+         "LICPROJECT; LICENSE_PROJECT",         asked=""),
+    _job("forwarded to a cluster", "unread", "forwarded to cluster", "FORWARD_CLUSTER", told=True,
          asked=""),
     _job("network", "unread", "Network", "NETWORK_REQ", told=True),
     _job("data (-data)", "unread", "DATA REQUIREMENTS", "DATA_REQUIREMENT", told=True,
          asked=""),
 )  # fmt: skip
+
+#: Columns of ``bjobs -o`` that have no effect on starts.
+SILENT_COLUMNS = frozenset(
+    {"JOB_DESCRIPTION", "ESUB", "COMMAND", "PRE_EXEC_COMMAND", "POST_EXEC_COMMAND", "PIDS"}
+    | {"RESIZE_NOTIFICATION_COMMAND", "NALLOC_SLOT", "NEXEC_HOST", "FIRST_HOST", "EXIT_CODE"}
+    | {"EXIT_REASON", "KILL_REASON", "KILL_ISSUE_HOST", "SUSPEND_REASON", "SUSPEND_ISSUE_HOST"}
+    | {"RESUME_REASON", "RESUME_ISSUE_HOST", "TIME_LEFT", "%COMPLETE", "COMPLETE"}
+    | {"WARNING_ACTION", "ACTION_WARNING_TIME", "PENDSTATE", "PEND_TIME", "EPENDTIME", "IPENDTIME"}
+    | {"EFFECTIVE_PLIMIT", "EFFECTIVE_EPLIMIT", "PLIMIT_REMAIN", "EPLIMIT_REMAIN", "PLIMIT"}
+    | {"EPLIMIT", "RU_UTIME", "RU_STIME", "IDLE_FACTOR", "EXCEPTION_STATUS", "SLOTS", "NTHREADS"}
+    | {"MEM", "MAX_MEM", "AVG_MEM", "MEMLIMIT", "SWAP", "SWAPLIMIT", "MEM_EFFICIENCY", "HRUSAGE"}
+    | {"FILELIMIT", "CORELIMIT", "STACKLIMIT", "PROCESSLIMIT", "DATALIMIT", "THREADLIMIT"}
+    | {"INPUT_FILE", "OUTPUT_FILE", "ERROR_FILE", "OUTPUT_DIR", "SUB_CWD", "EXEC_HOME", "EXEC_CWD"}
+    | {"EXEC_HOME_DIR", "FORWARD_TIME", "SRCJOBID", "DSTJOBID", "SOURCE_CLUSTER", "SRCLUSTER"}
+    | {"ENERGY", "GPFSIO", "BLOCK", "CPU_PEAK", "CPU_EFFICIENCY", "AVERAGE_CPU_EFFICIENCY"}
+    | {"CPU_PEAK_EFFICIENCY", "CPU_PEAK_REACHED_DURATION", "DELAY_HOSTS", "CHARGED_SAAP"}
+    | {"INELIGIBLE_PENDING_TIME", "ELIGIBLE_PENDING_TIME", "ALL", "EXT_MSG", "JOB_MSG", "COMMENT"}
+    | {
+        "ALLOC_FLAGS",
+        "CORE_ISOLATION",
+        "SMT",
+        "STEP_CGROUP",
+        "NREQ_SLOT",
+        "ERROR",
+        "IS_HIDDEN",
+        "CONTAINER_IMAGE",
+        "JOB_TYPE",
+    }
+)
 
 HOSTS = (
     _row("host", "name", "name", long="HOST", json="HOST_NAME; HOST", plain="HOST_NAME"),
@@ -263,6 +295,9 @@ def _columns(fact: PrintedFact) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for form in forms for name in fact.cells.get(form, ())))
 
 
+_READ_COLUMNS = frozenset(
+    name for fact in JOBS if fact.outcome == "read" for name in fact.cells.get(JSON, ())
+)
 _COLUMNS = {(fact.of, fact.what): _columns(fact) for fact in FACTS}
 _TITLES = {(fact.of, name): fact.what for fact in FACTS for name in fact.cells.get(LONG, ())}
 
@@ -294,13 +329,11 @@ def asked_columns() -> Iterator[str]:
     return (name.lower() for fact in JOBS for name in fact.asked)
 
 
-def told_columns() -> Iterator[str]:
-    """Yield columns of ``bjobs -json`` that are not read and that may affect a start
-    if not empty.
+def is_told(column: str) -> bool:
+    """Return whether a column of ``bjobs -json`` that has a value is reported: no reader uses it,
+    and it may affect a start.
     """
-    for fact in JOBS:
-        if fact.outcome == "told" and fact.field == "unread":
-            yield from fact.cells[JSON]
+    return column not in _READ_COLUMNS and column not in SILENT_COLUMNS
 
 
 def read_parts() -> frozenset[str]:

@@ -12,6 +12,7 @@ from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
+from ...slurm_setting_keys import loop_number
 from ...slurm_version import splits_tasks, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
@@ -380,8 +381,8 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         + _topology(settings.get("topologyplugin", ""))
         + priority_text(seen),
         max_user_priority=MAX_PRIORITY,
-        mbd_sleep_time=_parameter(parameters, "bf_interval", 30),
-        time_reserve_numjobs=_parameter(parameters, "bf_max_job_test", 500),
+        mbd_sleep_time=loop_number(parameters, "bf_interval"),
+        time_reserve_numjobs=loop_number(parameters, "bf_max_job_test"),
         max_job_array_size=values.whole(settings.get("maxarraysize")) or DEFAULT_LARGEST,
     )
 
@@ -391,9 +392,3 @@ def _topology(plugin: str) -> str:
     name = plugin.strip().lower()
     flat = values.blank(plugin) or name.rpartition("/")[2] in ("default", "none", "flat")
     return "" if flat else f",TopologyPlugin={name}"
-
-
-def _parameter(parameters: str, name: str, default: int) -> int:
-    """Return a number of SchedulerParameters, 1 or more."""
-    found = re.search(rf"(?:^|,)\s*{name}=(\d{{1,6}})", parameters)
-    return max(1, int(found[1])) if found else default
