@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -154,9 +154,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     every = achievable_starts(problem, max(latest), MAX_INSTANTS // len(problem.groups))
     if every is None:
         grids = MANY if many else FEW
-        best = yield from finer(incumbent, Reach(None, horizon, incumbent.last), coarse, grids)
-        if best is not None:
-            yield from branch_on_order(incumbent, best)
+        found = yield from finer(incumbent, Reach(None, horizon, incumbent.last), coarse, grids)
+        yield from by_cases(incumbent, found if many else found[-1:])
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.sharpen(coarse) if many else root.tighten(QUICK)
@@ -169,24 +168,39 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
         if len(problem) <= SEARCHABLE:
             yield from root.widen(FIRST_WIDTH * GROWTH, MAX_STATES)
     if len(problem) > SEARCHABLE and root.bound is not None:
-        yield from branch_on_order(incumbent, root.bound)
+        yield from by_cases(incumbent, [*root.coarser, root.bound])
     yield from root.branch()
+
+
+def by_cases(incumbent: Incumbent, bounds: Sequence[PoolBound]) -> Iterator[None]:
+    """Raise the bound of the incumbent by cases on the last of ever finer grids and on the one
+    before it, in turn: prices of the finer grid are better, cases of the coarser take less time.
+    """
+    trees = [branch_on_order(incumbent, bound) for bound in bounds[-2:]]
+    while trees and not incumbent.proved:
+        for tree in trees.copy():
+            if next(tree, tree) is tree:
+                trees.remove(tree)
+            else:
+                yield
 
 
 def finer(
     incumbent: Incumbent, reach: Reach, guide: PoolBound, grids: Grids
-) -> Generator[None, None, PoolBound | None]:
-    """Return the best of the bounds on ever finer grids, each from the best prices so far, or None
-    if there is none. They end when a grid took much work.
+) -> Generator[None, None, list[PoolBound]]:
+    """Return ever better bounds on ever finer grids, each from the prices of the one before. They
+    end when a grid took much work or gave no better bound.
     """
-    best: PoolBound | None = None
+    bounds: list[PoolBound] = []
     for buckets in grids.buckets:
         found = yield from on_grid(incumbent, reach, guide, buckets)
-        if found is not None and (best is None or found.floor > best.floor):
-            best = guide = found
-        if found is None or incumbent.proved or found.work > grids.cheap:
+        if found is None or (bounds and found.floor <= guide.floor):
             break
-    return best
+        bounds.append(found)
+        guide = found
+        if incumbent.proved or found.work > grids.cheap:
+            break
+    return bounds
 
 
 def on_grid(
@@ -238,7 +252,9 @@ class Root:
         self.incumbent = incumbent
         self.problem = incumbent.problem
         self.domains = domains
+        #: Bound on the finest grid so far, and those on coarser grids before it.
         self.bound: PoolBound | None = None
+        self.coarser: list[PoolBound] = []
 
     def tighten(self, fineness: Fineness) -> Iterator[None]:
         """Compute prices and remove starts that cost too much, as long as starts are removed."""
@@ -257,17 +273,18 @@ class Root:
                 return
 
     def sharpen(self, guide: PoolBound) -> Iterator[None]:
-        """Compute prices on ever finer grids, each from the best prices so far, and remove starts
-        that cost too much. It ends when a grid took much work.
+        """Compute prices on ever finer grids, each from the prices of the one before, and remove
+        starts that cost too much. It ends when a grid took much work or gave no better bound.
         """
         for buckets in MANY.buckets:
             reach = Reach(self.domains, busy=self.incumbent.last)
             found = yield from on_grid(self.incumbent, reach, guide, buckets)
-            if found is None:
+            if found is None or (self.bound is not None and found.floor <= self.bound.floor):
                 return
-            if self.bound is None or found.floor > self.bound.floor:
-                # The bound is of all starts, not only of those of the linear program.
-                self.bound = guide = certify(self.problem, found.prices, self.domains)
+            if self.bound is not None:
+                self.coarser.append(self.bound)
+            # The bound is of all starts, not only of those of the linear program.
+            self.bound = guide = certify(self.problem, found.prices, self.domains)
             if self.incumbent.proved or not self._strike(self.bound) or found.work > MANY.cheap:
                 return
 
