@@ -118,6 +118,8 @@ class Grids:
 FEW = Grids((80, 130), 400_000)
 MANY = Grids((40, 80, 160), 3_000_000)
 MANY_JOBS = 60
+#: Number of steps by cases on each of two grids, after which the better grid continues alone.
+TRIAL = 150
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MAX_INSTANTS = 400_000
 NODES = 3000
@@ -174,15 +176,23 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
 
 def by_cases(incumbent: Incumbent, bounds: Sequence[PoolBound]) -> Iterator[None]:
     """Raise the bound of the incumbent by cases on the last of ever finer grids and on the one
-    before it, in turn: prices of the finer grid are better, cases of the coarser take less time.
+    before it: prices of the finer grid are better, cases of the coarser take less time.
+
+    Both take steps in turn; then the one that raised the bound more continues.
     """
-    trees = [branch_on_order(incumbent, bound) for bound in bounds[-2:]]
-    while trees and not incumbent.proved:
-        for tree in trees.copy():
+    gains = {branch_on_order(incumbent, bound): 0 for bound in bounds[-2:]}
+    rounds = 0
+    while gains and not incumbent.proved:
+        for tree in list(gains):
+            before = incumbent.bound
             if next(tree, tree) is tree:
-                trees.remove(tree)
+                del gains[tree]
             else:
+                gains[tree] += incumbent.bound - before
                 yield
+        rounds += 1
+        if rounds == TRIAL and any(gains.values()):
+            gains = dict([max(gains.items(), key=lambda gain: gain[1])])
 
 
 def finer(
