@@ -141,8 +141,8 @@ def show(
     as_slurm = word in _SLURM_TABLES and instance.params.of_slurm and format == "text"
     if as_slurm and not set(switches.given) - {"-u", "-q", "-m"}:
         shown = replace(instance, lsf_says=()) if at is not None else instance
-        moment = _moment(view, shown, asked, at=at, cycle=cycle, run=run.settings())
-        sys.stdout.write(printable(_slurm_table(word, moment, asked)))
+        found = _snapshot_of_view(view, shown, asked, at=at, cycle=cycle, run=run.settings())
+        sys.stdout.write(printable(_slurm_table(word, found, asked)))
         return
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
     if format == "text" and (asked.long or asked.pending):  # lines, of which no column is aligned
@@ -185,7 +185,7 @@ def _text(
 ) -> str:
     if view == "bhist":
         return _bhist(instance, asked, format, at, run)
-    moment = _moment(view, instance, asked, at=at, cycle=cycle, run=run)
+    moment = _snapshot_of_view(view, instance, asked, at=at, cycle=cycle, run=run)
     if view == "brsvs":  # recurring ones as they are configured
         configured = instance.advance_reservations
         seen = replace(moment.instance, advance_reservations=configured)
@@ -205,7 +205,7 @@ def _text(
     return bjobs(moment, asked, format, cautions)
 
 
-def _moment(
+def _snapshot_of_view(
     view: str,
     instance: Instance,
     asked: ViewOptions,
@@ -224,10 +224,10 @@ def _moment(
     return snapshot_of(instance, after_cycle=after, hosts=with_hosts)
 
 
-def _slurm_table(word: str, moment: Snapshot, asked: ViewOptions) -> str:
+def _slurm_table(word: str, snapshot: Snapshot, asked: ViewOptions) -> str:
     from .views.slurm import sinfo, squeue
 
-    return {"squeue": squeue, "sinfo": sinfo}[word](moment, asked)
+    return {"squeue": squeue, "sinfo": sinfo}[word](snapshot, asked)
 
 
 def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 import slotwise as sw
 
-from tests.slurm.test_import import instance_of
+from tests.slurm.test_import import assembled, instance_of
 
 pytestmark = pytest.mark.behaviour("SLU-01")
 TEXTS = {
@@ -43,3 +44,118 @@ def test_jobs_of_lsf_may_share_theirs() -> None:
     found = instance_of(TEXTS)
     plan = sw.plan(replace(found, params=replace(found.params, family="LSF")), "optimal")
     assert any("may share GPUs" in item.what for item in plan.omissions)
+
+
+def with_memory(request: str, more: str = "") -> dict[str, str]:
+    """The cluster with memory as a resource and one pending job of this request."""
+    job = (
+        "JobId=1 UserId=a(1) Priority=9 Partition=gpu JobState=PENDING TimeLimit=10 NumNodes=1-1 "
+        f"NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1,mem=600M {request}\n"
+    )
+    config = TEXTS["config.txt"].replace("CR_CORE", "CR_CORE_MEMORY")
+    return {**TEXTS, "config.txt": config, "jobs.txt": job + more}
+
+
+@pytest.mark.parametrize(
+    ("request_", "memory"),
+    [
+        ("TresPerNode=gres/gpu:2 MemPerTres=gres/gpu:300", 600),
+        ("TresPerNode=gres:gpu:1 MemPerTres=gres:gpu:600", 600),
+        ("TresPerNode=gres/gpu:a100:2 MemPerTres=gpu:300", 600),
+        ("TresPerJob=gres/gpu:2 MemPerTres=gres/gpu:300", 600),
+        ("TresPerTask=gres/gpu:2 MemPerTres=gres/gpu:300", 600),
+        ("TresPerNode=gres/gpu:1 MinMemoryNode=200M", 200),
+    ],
+)
+def test_memory_by_gpu_is_planned(request_: str, memory: int) -> None:
+    found = assembled(with_memory(request_))
+    (job,) = found.instance.pending
+    assert not job.exclusive
+    assert f"mem={memory}/host" in job.res_req[0]
+    assert not [item for item in found.instance.omissions if "emory" in item.what]
+
+
+def test_memory_by_gpu_decides_when_a_job_starts() -> None:
+    """900 MB: two GPUs of 400 MB fit on the node, two of 500 MB do not with another job."""
+    other = (
+        "JobId=2 UserId=a(1) Priority=8 Partition=gpu JobState=PENDING TimeLimit=10 NumNodes=1-1 "
+        "NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1,mem={0}M TresPerNode=gres/gpu:1 "
+        "MemPerTres=gres/gpu:{0}\n"
+    )
+    for size, start in ((400, 0), (500, 600)):
+        more = other.format(size)
+        texts = with_memory(f"TresPerNode=gres/gpu:1 MemPerTres=gres/gpu:{size}", more)
+        found = instance_of(texts)
+        for method in ("optimal", "milp", "time-based", "slurm"):
+            plan = sw.plan(found, method)
+            assert plan["2"].start == found.now + start, method
+    asked = sw.ask(instance_of(TEXTS), "sbatch -n1 -t 5 --gres=gpu:2 --mem-per-gpu=100")
+    assert not any("mem-per-gpu" in item.what for item in asked.omissions)
+
+
+def test_memory_by_another_resource_is_named_for_its_job() -> None:
+    texts = with_memory("TresPerNode=gres/gpu:1 MemPerTres=gres/fpga:300")
+    (item,) = [item for item in instance_of(texts).omissions if "memory per gres" in item.what]
+    assert item.jobs == ("1",)
+
+
+def test_defaults_of_a_partition_for_gpus_touch_jobs_with_gpus() -> None:
+    part = TEXTS["part.txt"].replace("State=UP", "State=UP JobDefaults=DefMemPerGPU=100")
+    cpus = TEXTS["jobs.txt"].splitlines()[2].replace(" TresPerNode=gres/gpu:1", "")
+    jobs = "\n".join([*TEXTS["jobs.txt"].splitlines()[:2], cpus])
+    plan = sw.plan(instance_of({**TEXTS, "part.txt": part, "jobs.txt": jobs}))
+    assert [plan[job].proved for job in "123"] == [False, False, True]
+
+
+RUNNING = (
+    "JobId=5 UserId=a(1) Priority=9 Partition=gpu JobState=RUNNING TimeLimit=10 NumNodes=2 "
+    "NumCPUs=4 StartTime=2026-11-26T23:50:00 NodeList=g[1-2] TRES=cpu=4,node=2,gres/gpu={total} "
+    "AllocTRES=cpu=4,node=2,gres/gpu={total} {nodes}\n"
+)
+
+
+def of_two_nodes(total: int, nodes: str) -> dict[str, str]:
+    """Two nodes of four GPUs, on which one job runs."""
+    node = "NodeName={} CPUTot=8 Gres=gpu:a100:4 RealMemory=900 State=MIXED CPUAlloc=2\n"
+    return {
+        **TEXTS,
+        "nodes.txt": node.format("g1") + node.format("g2"),
+        "part.txt": TEXTS["part.txt"].replace("Nodes=g1", "Nodes=g[1-2]"),
+        "jobs.txt": RUNNING.format(total=total, nodes=nodes),
+    }
+
+
+@pytest.mark.parametrize(
+    ("total", "nodes", "gpu", "touched"),
+    [
+        (4, "Nodes=g[1-2] CPU_IDs=0-1 Mem=0 GRES=gpu:a100:2(IDX:0-1)", "num=2/host", None),
+        (4, "Nodes=g1 CPU_IDs=0-1 Mem=0 GRES=gpu:a100:3(IDX:0-2) Nodes=g2 CPU_IDs=0-1 Mem=0 "
+            "GRES=gpu:a100:1(IDX:0)", "num=3/host", ("g2",)),
+        (2, "Nodes=g1 CPU_IDs=0-1 Mem=0 GRES=gpu:2(IDX:0-1) Nodes=g2 CPU_IDs=0-1 Mem=0 GRES=",
+         "num=2/host", ("g2",)),
+        (4, "Nodes=g[1-2] CPU_IDs=0-1 Mem=0", "num=2/host", None),
+        (3, "Nodes=g[1-2] CPU_IDs=0-1 Mem=0", "num=2/host", ("g1", "g2")),
+    ],
+)  # fmt: skip
+def test_gpus_of_running_jobs_are_those_of_each_node(
+    total: int, nodes: str, gpu: str, touched: tuple[str, ...] | None
+) -> None:
+    found = instance_of(of_two_nodes(total, nodes))
+    assert found.running[0].job.gpu == gpu
+    named = [item.hosts for item in found.omissions if "GPUs of job 5" in item.what]
+    assert named == ([] if touched is None else [touched])
+
+
+def test_gpus_by_node_are_read_from_json() -> None:
+    texts = of_two_nodes(4, "")
+    texts.pop("jobs.txt")
+    job = {
+        "job_id": 5, "job_state": "RUNNING", "partition": "gpu", "user_name": "a", "cpus": 4,
+        "node_count": 2, "time_limit": 10, "start_time": 1795737000, "nodes": "g[1-2]",
+        "tres_alloc_str": "cpu=4,node=2,gres/gpu=4", "tres_req_str": "cpu=4,node=2,gres/gpu=4",
+        "gres_detail": ["gpu:a100:3(IDX:0-2)", "gpu:a100:1(IDX:0)"],
+    }  # fmt: skip
+    found = instance_of({**texts, "squeue.json": json.dumps({"jobs": [job]})})
+    assert found.running[0].job.gpu == "num=3/host"
+    (item,) = [item for item in found.omissions if "GPUs of job 5" in item.what]
+    assert item.hosts == ("g2",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -245,9 +245,9 @@ class _SlurmJobs:
                     )  # fmt: skip
             else:
                 uses.append(f"mem={most:g}/host")
-        for name, count in seen.gres_held.items():
+        for name in seen.gres_held:
             if not is_gpu(name) and ":" not in name and name in self._consumed():
-                share = math.ceil(count / max(1, len(allocation)))
+                share = self._on_each(seen, allocation, name)
                 uses.append(f"{gres_resource(name)}={share}/host")
         uses += [
             f"{licence_name(name)}={count}/job"
@@ -259,17 +259,30 @@ class _SlurmJobs:
         return {name.partition(":")[0] for node in self.seen.nodes for name in node.gres}
 
     def _gpus(self, seen: SlurmJob, allocation: dict[str, int]) -> str:
-        held = {name: count for name, count in seen.gres_held.items() if is_gpu(name)}
-        total = held.get("gpu") or sum(held.values())
-        if not total or not allocation:
-            return ""
+        share = self._on_each(seen, allocation, "gpu")
+        return f"num={share}/host" if share else ""
+
+    def _on_each(self, seen: SlurmJob, allocation: dict[str, int], kind: str) -> int:
+        """Return how much of a generic resource a running job is taken to have on each node.
+
+        Nodes of which that may be too much are named.
+        """
+        if not allocation:
+            return 0
+        total = _count_of(seen.gres_held, kind)
+        by_node = {name: _count_of(seen.gres_by_node.get(name, {}), kind) for name in allocation}
         share, rest = divmod(total, len(allocation))
-        if rest:
+        share, less = share + bool(rest), list(allocation) if rest else []
+        if any(by_node.values()):
+            share = max(by_node.values())
+            less = [name for name, count in by_node.items() if count < share]
+        if less:
+            what = "GPUs" if kind == "gpu" else kind
             self.notes.touch(
-                f"GPUs of job {seen.full_id} by node: taken as {share + 1} on each",
-                hosts=tuple(allocation), resources=("gpu",),
+                f"{what} of job {seen.full_id} by node: taken as {share} on each",
+                hosts=tuple(less), resources=(kind if kind == "gpu" else gres_resource(kind),),
             )  # fmt: skip
-        return f"num={share + bool(rest)}/host"
+        return share
 
     def pending(self) -> tuple[Job, ...]:
         """Return the jobs that wait for nodes, in Slurm's order."""
@@ -432,10 +445,18 @@ class _SlurmJobs:
                 yield SaidByLsf(job, reason[:MAX_OF_A_REASON], at)
 
 
+def _count_of(held: Mapping[str, int], kind: str) -> int:
+    """Return the number of a generic resource, of which types are listed too or alone."""
+    typed = sum(count for name, count in held.items() if name.startswith(f"{kind}:"))
+    return held.get(kind) or typed
+
+
 def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
     """Return the total memory (MB) of a running job, from its request."""
     if seen.size.memory_per_cpu:
         return seen.size.memory_per_cpu * cpus
+    if seen.size.memory_per_gpu:
+        return seen.size.memory_per_gpu * _count_of(seen.gres_held, "gpu")
     return (seen.size.memory_per_node or 0.0) * nodes
 
 

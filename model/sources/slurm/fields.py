@@ -123,8 +123,9 @@ JOBS = (
     _row("job", "tasks per board", "tasks_per_board", "NtasksPer:B", "named", "0"),
     _row("job", "sockets per board", "sockets_per_board", "Req:S", "named", "0"),
     _row("job", "most cpus", "max_cpus", "", "named", "0"),
-    _row("job", "memory per gres", "memory_per_tres", "MemPerTres", "named"),
+    _row("job", "memory per gres", "memory_per_tres", "MemPerTres"),
     _row("job", "cpus per gres", "cpus_per_tres", "CpusPerTres", "named"),
+    _row("job", "gres by node", "gres_detail"),
     _row("job", "delay of boot", "delay_boot", "DelayBoot", "named", "0 00:00:00"),
     _row("job", "MCS label", "mcs_label", "MCS_label", "named"),
     _row("job", "reboot", "reboot", "Reboot", "named", "false 0 no"),
@@ -135,7 +136,7 @@ JOBS = (
         "burst_buffer_state cluster command comment container container_id "
         "current_working_directory cpu_frequency_minimum cpu_frequency_maximum "
         "cpu_frequency_governor derived_exit_code exit_code extra failed_node federation_origin "
-        "federation_siblings_active gres_detail group_id group_name het_job_id_set het_job_offset "
+        "federation_siblings_active group_id group_name het_job_id_set het_job_offset "
         "job_size_str last_sched_evaluation network nice preempt_time "
         "preemptable_time priority_by_partition profile requeue resize_time restart_cnt "
         "restart_count scheduled_nodes scheduled_nodes_time selinux_context show_flags "

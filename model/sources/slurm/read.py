@@ -62,8 +62,9 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         allocation,
         memory,
         _held_gres(record),
+        _gres_by_node(record),
         str(values.whole(get("het job")) or ""),
-        tuple(record.named()),
+        (*record.named(), *_other_memory(record)),
         record.where,
     )
 
@@ -103,7 +104,8 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
     if per_task is None:  # 22.05 has it for jobs with a CPU frequency only
         per_task = least // max(1, per_node) if least > 1 else max(1, cpus // max(1, tasks))
     memory, by_cpu = _memory(record)
-    whole = requested.get("mem")
+    by_gpu = values.gres(get("memory per gres")).get("gpu")
+    none_asked = memory is None and by_cpu is None and by_gpu is None
     return SlurmJobSize(
         cpus,
         tasks,
@@ -113,7 +115,8 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         most,
         memory,
         by_cpu,
-        memory == 0 or (memory is None and by_cpu is None and bool(whole)),
+        None if by_gpu is None else float(by_gpu),
+        memory == 0 or (none_asked and bool(requested.get("mem"))),
         values.gres(get("tres per node")),
         values.gres(get("tres per job")),
         values.gres(get("tres per task")),
@@ -173,6 +176,33 @@ def _held_gres(record: SlurmRecord) -> dict[str, int]:
         for name, amount in held.items()
         if name.startswith("gres/")
     }
+
+
+def _gres_by_node(record: SlurmRecord) -> dict[str, dict[str, int]]:
+    """Return the generic resources of a running job by node; {} if the record lacks them.
+
+    ``scontrol show job -d`` has them with each group of nodes, JSON in the order of the nodes.
+    """
+    found = record.get("allocation")
+    if record.is_text and isinstance(found, list):
+        if not any("GRES" in part for part in found):
+            return {}
+        return {
+            name: values.gres(part.get("GRES"))
+            for part in found
+            for name in values.host_list(part.get(BY_NODE))
+        }
+    listed, nodes = record.get("gres by node"), values.host_list(record.get("nodes"))
+    if record.is_text or not isinstance(listed, list) or len(listed) != len(nodes):
+        return {}
+    return {name: values.gres(text) for name, text in zip(nodes, listed, strict=True)}
+
+
+def _other_memory(record: SlurmRecord) -> list[tuple[str, str]]:
+    """Return memory by generic resources other than GPUs, which no method takes into account."""
+    printed = values.text(record.get("memory per gres"))
+    others = {name for name in values.gres(printed) if name != "gpu"}
+    return [("memory per gres", printed)] if others else []
 
 
 def _allocation(record: SlurmRecord, size: SlurmJobSize) -> tuple[dict[str, int], dict[str, float]]:

@@ -135,6 +135,8 @@ def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Set the memory of a node or of a CPU; a job that requests none has its nodes exclusively."""
     size = job.size
     per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
+    if size.memory_per_gpu and (gpus := _gpus_on_node(size)):
+        per_node, per_cpu = size.memory_per_gpu * gpus, None
     if per_node is None and per_cpu is None and not size.all_memory:
         per_node, per_cpu = default_memory(job.partitions, facts)
     if not facts.has_memory:
@@ -159,7 +161,30 @@ def default_memory(
     return facts.memory_per_node, facts.memory_per_cpu
 
 
+def _gpus_on_node(size: SlurmJobSize) -> int:
+    """Return the number of GPUs that a job is planned to have on each of its nodes."""
+    wanted = _gres_on_node(size, Requested())
+    return sum(count for name, count in wanted.items() if is_gpu(name))
+
+
 def _gres(size: SlurmJobSize, found: Requested) -> None:
+    """Set the GPUs and the other generic resources of each node."""
+    wanted = _gres_on_node(size, found)
+    gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
+    if gpus:
+        kinds = [name.partition(":")[2] for name in gpus if ":" in name]
+        found.gpu = f"num={sum(gpus.values())}/host"
+        if len(kinds) == 1:
+            found.gpu += f":gmodel={kinds[0]}"
+        elif kinds:
+            found.omitted.append(f"GPUs of several types ({', '.join(kinds)})")
+    for name, count in wanted.items():
+        if not is_gpu(name) and count:
+            found.uses.append(f"{gres_resource(name)}={count}/host")
+
+
+def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
+    """Return the generic resources of each node, number by name; what is guessed is omitted."""
     wanted = dict(size.gres_per_node)
     tasks = size.tasks_per_node or (size.tasks if size.nodes == size.max_nodes == 1 else 0)
     for name, count in size.gres_per_task.items():
@@ -176,17 +201,7 @@ def _gres(size: SlurmJobSize, found: Requested) -> None:
             found.omitted.append(
                 f"{count} {name} of the job: taken as {math.ceil(count / nodes)} on every node"
             )
-    gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
-    if gpus:
-        kinds = [name.partition(":")[2] for name in gpus if ":" in name]
-        found.gpu = f"num={sum(gpus.values())}/host"
-        if len(kinds) == 1:
-            found.gpu += f":gmodel={kinds[0]}"
-        elif kinds:
-            found.omitted.append(f"GPUs of several types ({', '.join(kinds)})")
-    for name, count in wanted.items():
-        if not is_gpu(name) and count:
-            found.uses.append(f"{gres_resource(name)}={count}/host")
+    return wanted
 
 
 def unknown_features(text: str, facts: SlurmSite) -> list[str]:

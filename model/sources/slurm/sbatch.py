@@ -62,15 +62,15 @@ _QUIET = _names(
 #: Options that no method takes into account.
 _NAMED = _names(
     "bb bbf cluster-constraint clusters contiguous core-spec cores-per-socket cpus-per-gpu "
-    "extra-node-info gpus-per-socket mcs-label mem-per-gpu mincpus nodefile ntasks-per-core "
+    "extra-node-info gpus-per-socket mcs-label mincpus nodefile ntasks-per-core "
     "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job "
     "thread-spec tmp tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
     "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus-per-node "
-    "gpus-per-task gres hint hold licenses mem mem-per-cpu nice nodelist nodes ntasks "
-    "ntasks-per-node oversubscribe partition prefer priority qos reservation switches "
+    "gpus-per-task gres hint hold licenses mem mem-per-cpu mem-per-gpu nice nodelist nodes "
+    "ntasks ntasks-per-node oversubscribe partition prefer priority qos reservation switches "
     "threads-per-core time time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
@@ -276,6 +276,7 @@ def _size(found: SbatchLine) -> SlurmJobSize:
         most,
         memory,
         by_cpu,
+        _read(found, "mem-per-gpu", _megabytes),
         memory == 0,
         per_node_gres,
         _gpus(found.given.get("gpus", "")),

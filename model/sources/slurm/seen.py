@@ -31,6 +31,8 @@ class SlurmJobSize:
     memory_per_node: float | None = None
     #: MB for each CPU, None if not requested.
     memory_per_cpu: float | None = None
+    #: MB for each GPU, None if not requested (--mem-per-gpu, DefMemPerGPU).
+    memory_per_gpu: float | None = None
     #: Whether it requests all memory of its nodes, by the sum that Slurm shows.
     all_memory: bool = False
     #: Generic resources by ``gpu:a100`` or ``gpu``: of a node, of the job, of a task.
@@ -125,6 +127,8 @@ class SlurmJob:
     memory: Mapping[str, float] = field(default_factory=dict)
     #: Generic resources of a running job: number by name.
     gres_held: Mapping[str, int] = field(default_factory=dict)
+    #: Generic resources of a running job by node, {} if no input has them by node.
+    gres_by_node: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     #: Heterogeneous job of which the job is a component, by its id, "" if it is none.
     het: str = ""
     #: (fact, value) of what no method takes into account.

@@ -281,7 +281,10 @@ def _queue(
             f"{item.name}", queues=(item.name,)
         )  # fmt: skip
     for what, value in item.named:
-        notes.touch(f"{what} of partition {item.name} ({value})", queues=(item.name,))
+        only = ("gpu",) if what == "defaults of gres" else ()
+        notes.touch(
+            f"{what} of partition {item.name} ({value})", queues=(item.name,), resources=only
+        )
     kind, _, count = item.sharing.partition(":")
     if kind in ("YES", "FORCE") and count != "1":
         notes.touch(
