@@ -101,6 +101,8 @@ def _solve(
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
+#: Prices that continue from a coarser grid gain less in a round, from its first round on.
+GUIDED = Fineness(buckets=80, rounds=15, gain=1e-4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ def on_grid(
     incumbent: Incumbent, reach: Reach, guide: PoolBound, buckets: int
 ) -> Generator[None, None, PoolBound | None]:
     """Return a bound on a grid, from the prices of another bound; None if the LP solver failed."""
-    fineness = replace(FINE, buckets=buckets)
+    fineness = replace(GUIDED, buckets=buckets)
     bounds = refine(incumbent.problem, reach, incumbent.value, fineness, guide=guide.prices)
     return (yield from best_of(posted(incumbent, bounds)))
 
