@@ -93,7 +93,7 @@ def test_prices_of_many_jobs_remove_no_start_that_a_better_plan_needs(problem):
     """Small problems, proved as those of many jobs are: on ever finer grids."""
     best = brute_force(problem)
     incumbent = Incumbent(problem, Decoder(problem).plan(range(len(problem))), 0)
-    few = prover.Grids((2, 4, 8), 10**9)
+    few = prover.Grids(tuple(Fineness(buckets, 6, 1e-6) for buckets in (2, 4, 8)), 10**9)
     with patch.object(prover, "MANY_JOBS", 1), patch.object(prover, "MANY", few):
         for _ in prove(incumbent):
             assert incumbent.bound <= best <= incumbent.value

@@ -101,24 +101,29 @@ def _solve(
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
-#: Prices that continue from a coarser grid gain less in a round, from its first round on.
-GUIDED = Fineness(buckets=80, rounds=15, gain=1e-4)
 
 
 @dataclass(frozen=True, slots=True)
 class Grids:
     """Ever finer grids for prices."""
 
-    #: Number of time buckets of each grid.
-    buckets: tuple[int, ...]
+    prices: tuple[Fineness, ...]
     #: Work of a grid after which no finer one follows, in simplex steps times rows.
     cheap: int
 
 
 #: Grids for few and for many jobs. From ``MANY_JOBS`` on, finer prices raise the bound faster than
 #: cases do; with fewer jobs, cases do, and these take longer on a finer grid.
-FEW = Grids((80, 130), 400_000)
-MANY = Grids((40, 80, 160), 3_000_000)
+FEW = Grids((FINE, replace(FINE, buckets=130)), 400_000)
+MANY = Grids(
+    (
+        replace(FINE, buckets=40),
+        # These begin with the rows of a coarser grid, so that a round gains less from the first on.
+        replace(FINE, buckets=80, gain=1e-4),
+        replace(FINE, buckets=160, gain=1e-4),
+    ),
+    3_000_000,
+)
 MANY_JOBS = 60
 #: Number of steps by cases on each of two grids, after which the better grid continues alone.
 TRIAL = 150
@@ -204,8 +209,8 @@ def finer(
     end when a grid took much work or gave no better bound.
     """
     bounds: list[PoolBound] = []
-    for buckets in grids.buckets:
-        found = yield from on_grid(incumbent, reach, guide, buckets)
+    for fineness in grids.prices:
+        found = yield from on_grid(incumbent, reach, guide, fineness)
         if found is None or (bounds and found.floor <= guide.floor):
             break
         bounds.append(found)
@@ -216,10 +221,9 @@ def finer(
 
 
 def on_grid(
-    incumbent: Incumbent, reach: Reach, guide: PoolBound, buckets: int
+    incumbent: Incumbent, reach: Reach, guide: PoolBound, fineness: Fineness
 ) -> Generator[None, None, PoolBound | None]:
     """Return a bound on a grid, from the prices of another bound; None if the LP solver failed."""
-    fineness = replace(GUIDED, buckets=buckets)
     bounds = refine(incumbent.problem, reach, incumbent.value, fineness, guide=guide.prices)
     return (yield from best_of(posted(incumbent, bounds)))
 
@@ -288,9 +292,9 @@ class Root:
         """Compute prices on ever finer grids, each from the prices of the one before, and remove
         starts that cost too much. It ends when a grid took much work or gave no better bound.
         """
-        for buckets in MANY.buckets:
+        for fineness in MANY.prices:
             reach = Reach(self.domains, busy=self.incumbent.last)
-            found = yield from on_grid(self.incumbent, reach, guide, buckets)
+            found = yield from on_grid(self.incumbent, reach, guide, fineness)
             if found is None or (self.bound is not None and found.floor <= self.bound.floor):
                 return
             if self.bound is not None:
