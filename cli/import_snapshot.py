@@ -212,6 +212,7 @@ def make_instance(
         seen.machines = facts.machines
         hosts = (h.name for h in seen.hosts or ())
         queues = {*(q.name for q in seen.queues or ()), *(job.queue for job in seen.jobs)}
+        facts.tell_unknown_groups({job.user for job in seen.jobs}, seen.notes)
         told = facts.site(hosts, now.isoformat(), seen.notes, queues)
     elif facts.of_files.any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")

@@ -75,12 +75,27 @@ def check_consistency(instance: Instance, seen: Seen) -> ConsistencyReport:
     found = [
         *(omission for item in counts for omission in item.differences()),
         *states_not_borne_out(instance, seen),
+        *_reservations(instance, seen),
         *_amounts(instance, seen),
         *_limits(instance, seen),
         *_absolute(instance, seen),
         *_said_by_lsf(instance, seen),
     ]
     return ConsistencyReport(tuple(item.line() for item in counts), tuple(found))
+
+
+def _reservations(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """Yield slots that LSF reserves for pending jobs although no queue of the instance reserves."""
+    if instance.reserve_cycles is not None or instance.params.time_reserve_numjobs:
+        return
+    held = {host.name: host.reserved_slots for host in seen.hosts or () if host.reserved_slots}
+    jobs = [job.id for job in seen.jobs if job.reserved and job.status in WAITING]
+    why = "here no queue reserves (SLOT_RESERVE or RESOURCE_RESERVE of lsb.queues)"
+    if held:
+        text = f"bhosts counts {sum(held.values())} slots reserved on {some(held)}; {why}"
+        yield Omission(text, count=len(held), hosts=tuple(held))
+    elif jobs:
+        yield Omission(f"slots are reserved for job {some(jobs)}; {why}", "bjobs", len(jobs))
 
 
 def _absolute(instance: Instance, seen: Seen) -> Iterator[Omission]:
@@ -464,9 +479,11 @@ def _of_queue(instance: Instance, queue: SeenQueue) -> str:
     if queue.outside_window:
         opened = windows and all(_is_open(instance, text) for text in windows)
         return "its windows are open now" if opened else ""
-    closed = here.dispatch_window and not _is_open(instance, here.dispatch_window)
-    active = queue.status.lower().endswith(":active")
-    return "its DISPATCH_WINDOW is closed now" if closed and active else ""
+    if not queue.status.lower().endswith(":active"):
+        return ""
+    both = {"DISPATCH_WINDOW": here.dispatch_window, "RUN_WINDOW": here.run_window}
+    shut = [name for name, text in both.items() if text and not _is_open(instance, text)]
+    return f"its {shut[0]} is closed now" if shut else ""
 
 
 def _is_open(instance: Instance, text: str) -> bool:

@@ -384,7 +384,8 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
         yield Idea("limit", change, answer, useful)
     if forecast.jobs_ahead(job):
         trials.tried += 1
-        yield Idea("first", "if it were first in line", forecast.answer(job, first=True))
+        answer = forecast.answer(job, first=True, unless_later=trials.limit)
+        yield Idea("first", "if it were first in line", answer)
     yield from _other_jobs(trials)
     yield from closed_hosts(forecast, job, trials.limit, trials.count)
 
@@ -527,7 +528,8 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
             return
         trials.tried += 1
         running = tuple(item for item in instance.running if item.job.id != gone)
-        answer = forecast.for_instance(replace(instance, running=running)).answer(job)
+        without = forecast.for_instance(replace(instance, running=running))
+        answer = without.answer(job, unless_later=limit)
         yield Idea("running", f"if {job_text(gone)} ended now", answer)
     needed = set(forecast.prerequisites(job))
     ahead = [other for other in forecast.jobs_ahead(job) if other not in needed]
@@ -536,7 +538,8 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
             return
         trials.tried += 1
         pending = tuple(item for item in instance.pending if item.id != gone)
-        answer = forecast.for_instance(replace(instance, pending=pending)).answer(job)
+        without = forecast.for_instance(replace(instance, pending=pending))
+        answer = without.answer(job, unless_later=limit)
         yield Idea("pending", f"if {job_text(gone)} (before it in line) were not there", answer)
 
 
@@ -579,7 +582,7 @@ def closed_hosts(
     if not closed or forecast.stopped():
         return
     count()
-    together = forecast.for_instance(_opened(instance, closed)).answer(job)
+    together = forecast.for_instance(_opened(instance, closed)).answer(job, unless_later=limit)
     if together.start is None or together.start >= limit:
         return
     best = limit
@@ -589,7 +592,8 @@ def closed_hosts(
         )
         for host in largest[:MAX_HOSTS]:
             count()
-            answer = forecast.for_instance(_opened(instance, [host])).answer(job)
+            opened = forecast.for_instance(_opened(instance, [host]))
+            answer = opened.answer(job, unless_later=limit)
             yield Idea("hosts back", _if_back([host]), answer)
             best = best if answer.start is None else min(best, answer.start)
     if together.start < best:

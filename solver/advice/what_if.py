@@ -338,8 +338,12 @@ class WhatIfPlanner:
             found, grown = found | new, bool(new)
         return found
 
-    def answer(self, job: Job, *, first: bool = False) -> StartAnswer:
+    def answer(
+        self, job: Job, *, first: bool = False, unless_later: int | None = None
+    ) -> StartAnswer:
         """Return the start of `job`; first: treat it as the first of all pending jobs.
+
+        unless_later: second after which a simulated start is not needed.
 
         A time-based answer has no omissions; see :meth:`answer_with_omissions`.
         """
@@ -347,7 +351,7 @@ class WhatIfPlanner:
         if self._asked > 1 and self.stopped():
             return StartAnswer.unexamined(job)
         if self.method == CONFIGURED:
-            return self._simulated(job, first=first)
+            return self._simulated(job, first=first, unless_later=unless_later)
         if self.method == "time-based":
             try:
                 return replace(self._of_cycle(job, first=first)[0], job=job)

@@ -367,7 +367,7 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
         later = later if short is None else short
         found = None
         if short is None and int(usable.sum()) >= shape.min_nodes:
-            found = _will_run(cycle, demand, shape, usable, time, later)
+            found = _earliest_run(cycle, demand, shape, usable, time, later)
         if found is None:
             if later is None:
                 return _JobAnswer(why=GIVEN_UP)
@@ -396,7 +396,8 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
         cycle.map.take(begin, end, nodes, licences)
         if unseen := _unseen(cycle, answer, duration, own):
             return _JobAnswer(answer, unseen)
-        exact = _first_end(cycle, demand, shape, usable, start)
+        alike = next((part for part in _classes(demand, usable) if part[nodes].all()), usable)
+        exact = _first_end(cycle, demand, shape, alike, start)
         return _JobAnswer(answer, _costs(start, time, exact, now))
     return _JobAnswer(why=GIVEN_UP)
 
@@ -493,6 +494,32 @@ def _caps(
             profile.allocate(run.uses, run.allocation, time, time + 1)
     alternative = replace(_alternative(demand), pool_uses=())
     return profile.capacity(demand, demand.terms[0], alternative, time).caps
+
+
+def _classes(demand: Demand, usable: BoolArray) -> Iterator[BoolArray]:
+    """Yield the usable nodes of each feature of a matching OR, ``[a|b]``; all without one."""
+    same = demand.terms[0].same
+    if not same:
+        yield usable
+        return
+    labels = same[0]
+    for label in dict.fromkeys(labels[usable & (labels >= 0)].tolist()):
+        yield usable & (labels == label)
+
+
+def _earliest_run(
+    cycle: _BackfillCycle,
+    demand: Demand,
+    shape: JobShape,
+    usable: BoolArray,
+    time: int,
+    later: int | None,
+) -> tuple[int, Allocation] | None:
+    """Return the earliest answer of the select plugin over the features of a matching OR."""
+    parts = _classes(demand, usable)
+    found = (_will_run(cycle, demand, shape, part, time, later) for part in parts)
+    known = [item for item in found if item is not None]
+    return min(known, key=lambda item: item[0], default=None)
 
 
 def _will_run(

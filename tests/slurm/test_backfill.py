@@ -60,8 +60,6 @@ def test_a_live_queue_with_every_option() -> None:
     def as_slurm_has_it(job: sw.Job) -> sw.Job:
         if job.id == "12":  # [a*2&b*1]: four nodes, not three
             return replace(job, slots=16, res_req=("rusage[mem=10/host] span[ptile=4]",))
-        if job.id == "13":  # [a|b]: all alike
-            return replace(job, res_req=("select[a] rusage[mem=10/host] span[ptile=8]",))
         if job.id == "23":  # --contiguous
             return replace(job, hosts=(sw.HostRequest("n1"), sw.HostRequest("n2")))
         return job

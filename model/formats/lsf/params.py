@@ -10,7 +10,7 @@ from typing import Any
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
-from ...omissions import PTILE, Change
+from ...omissions import AFFINITY, PTILE, Change
 from ..fields import FACTORS, KINDS, factors
 from ..names import tokens
 from .draft import Concerned, Draft, Item, Mark, Notes, number
@@ -41,6 +41,7 @@ CHANGES_ANSWERS = {
     "ENFORCE_UG_TREE": "not applied: limits of groups count for the groups below",
     "EXTENDABLE_RUNLIMIT": "a job may run on beyond its limit; here the limit ends it",
     "GLOBAL_FAIRSHARE": "what other clusters have used counts; here this cluster's use alone",
+    "GLOBAL_LIMITS": "limits count the jobs of other clusters too; here this cluster's alone",
     "GPU_RUN_TIME_FACTOR": "the run time of GPUs counts for priorities; here it does not",
     "HOSTLIMIT_PER_JOB": "the number of hosts of a job is not limited",
     "IGNORE_DEADLINE": "jobs start although their window closes before they end; here they wait",
@@ -49,9 +50,13 @@ CHANGES_ANSWERS = {
     "JOB_RUNLIMIT_RATIO": "not applied: run limits are as they were given",
     "JOB_SCHEDULING_INTERVAL": "the cycle length is taken from MBD_SLEEP_TIME",
     "JOB_SIZE_LIST": "sizes that are not listed are refused; here any size is taken",
+    "LSB_DEFAULT_JOBGROUP": "jobs without -g belong to this job group, here to none",
+    "LSB_ENABLE_HPC_ALLOCATION": "jobs with affinity[] hold slots by their units; here by tasks",
+    "LSB_HJOB_PER_SESSION": "not applied: a host may take more jobs in a cycle",
     "LSB_MAX_JOB_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
     "LSB_PTILE_PACK": "the last host of span[ptile] is chosen otherwise; here as without it",
     "LSB_RC_EXTERNAL_HOST_FLAG": "see RC_HOSTS",
+    "LSF_CGROUP_CORE_AUTO_CREATE": "each slot of any job is a core; here of jobs with affinity[]",
     "MAX_JOBS_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
     "MAX_JOB_PREEMPT": "a job is preempted so many times at most; here as often as need be",
     "MAX_TOTAL_TIME_PREEMPT": "a job is preempted for so long at most; here as long as it takes",
@@ -126,6 +131,8 @@ _OF_OTHERS = frozenset(
         "USE_SUSP_SLOTS",
     ]
 )
+#: Parameters that only affect jobs whose requirement has such a part.
+_OF_RESOURCES = {"LSB_PTILE_PACK": PTILE, "LSB_ENABLE_HPC_ALLOCATION": AFFINITY}
 #: Configuration that a parameter needs to have an effect.
 PREEMPTION, FAIRSHARE, GROUP_LIMITS = "preemption", "fairshare", "limits of user groups"
 GROWING = "job priorities that grow"
@@ -212,8 +219,8 @@ def _concerned_by(parameter: str, scope: Mapping[str, tuple[str, ...]]) -> Conce
         return Concerned(scope, "sooner ends")
     if parameter in _ONLY_WITH:
         return Concerned(only=_ONLY_WITH[parameter])
-    if parameter == "LSB_PTILE_PACK":
-        return Concerned({"resources": (PTILE,)})
+    if parameter in _OF_RESOURCES:
+        return Concerned({"resources": (_OF_RESOURCES[parameter],)})
     if parameter in _OF_OTHERS:
         return Concerned()
     return Concerned(scope, "later ends" if parameter in _LATER_ENDS else "starts")

@@ -643,6 +643,7 @@ class _Jobs:
                 self.left_ids.setdefault(job.status, []).append(job.id)
         self._tell_placeless(running)
         self._tell_later(jobs)
+        self._tell_profiles(jobs)
         if self.problems:
             raise InputError(self.problems)
         for status, count in sorted(self.left_out.items()):
@@ -723,6 +724,20 @@ class _Jobs:
                 self.notes.touch(text, hosts=tuple(job.allocation))
             else:
                 self.notes.touch(f"{path} runs, but has {lacks}: left out")
+
+    def _tell_profiles(self, jobs: Iterable[SeenJob]) -> None:
+        """Note application profiles that pending jobs name and that no input describes."""
+        unknown: dict[str, list[str]] = {}
+        for job in jobs:
+            if job.status in WAITING and job.application not in ("", "-", *self.names):
+                unknown.setdefault(job.application, []).append(job.id)
+        for name, ids in unknown.items():
+            self.notes.touch(
+                f"no input describes application profile {name}: its limits and requirements do "
+                "not count (give a site)",
+                ids,
+                count=len(ids),
+            )
 
     def _tell_later(self, jobs: Iterable[SeenJob]) -> None:
         """Note jobs that were submitted or started after the instant of the instance."""

@@ -7,7 +7,7 @@ site if these are not available.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -74,6 +74,8 @@ class SiteFacts:
     host_groups: tuple[HostGroup, ...] = ()
     #: Users with their limits.
     users: tuple[User, ...] = ()
+    #: Jobs of the users and groups that have a limit, by name as printed.
+    limited: Mapping[str, int] = field(default_factory=dict)
     #: Properties of hosts from lshosts, by host name.
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
     #: Limits in the form of sections, and the rows of blimits.
@@ -94,6 +96,17 @@ class SiteFacts:
     units_without_use: frozenset[str] = frozenset()
     #: Absolute priority as bjobs -aps prints it, by job id.
     absolute: Mapping[str, str] = field(default_factory=dict)
+
+    def tell_unknown_groups(self, users: Collection[str], notes: Remarks) -> None:
+        """Note limits of groups whose members no input gives. users: of the jobs."""
+        known = {*users, *(group.name for group in self.groups), "default"}
+        for printed, jobs in self.limited.items():
+            name = printed.rstrip("/")
+            if name not in known and (jobs or printed != name):
+                notes.touch(
+                    f"busers has a limit of {name}, which is the user of no job: a group, and no "
+                    "input says who the members are (bugroup -l does): the limit does not count"
+                )
 
     @property
     def any(self) -> bool:
@@ -328,8 +341,10 @@ def _host_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 
 def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     found = {user.name: user for user in facts.users}
+    limited = dict(facts.limited)
     for line, row in _rows(text, reading):
-        name = values.pick(row, *columns("name", "user")).rstrip("/")
+        printed = values.pick(row, *columns("name", "user"))
+        name = printed.rstrip("/")
         reading.at(f"user {name}", line, Touched(users=(name,)))
         if not name:
             reading.lost("has no USER/GROUP")
@@ -339,7 +354,9 @@ def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
         each = cells.value("slots of a processor", values.number)
         if most is not None or each is not None:
             found[name] = User(name, most, each)
-    return replace(facts, users=tuple(found.values()))
+            count = reading.value("NJOBS", row.get("NJOBS", ""), values.whole)
+            limited[printed] = 1 if count is None else count  # unknown: it may have some
+    return replace(facts, users=tuple(found.values()), limited=limited)
 
 
 def _rows(text: Text, reading: Reading) -> Iterator[tuple[int | None, dict[str, str]]]:

@@ -17,10 +17,25 @@ def without_unknown(instance: Instance, notes: Remarks) -> Instance:
     names = not_given(instance)
     for name in names:
         instance = _without(instance, name, notes)
+    _tell_thresholds(instance, notes)
     amounts = tuple(name for name in names if name in BUILTIN_AMOUNTS)
     if amounts:  # the `ask` command may examine further jobs
         notes.omissions.append(Omission(sentence(amounts), jobs=()))
     return instance
+
+
+def _tell_thresholds(instance: Instance, notes: Remarks) -> None:
+    """Note queues with thresholds for load that no input gives for any host."""
+    hosts = instance.cluster.hosts
+    given = {name for host in hosts for name in (*host.amounts, *host.load)}
+    for queue in instance.queues:
+        lacking = sorted({*queue.thresholds.sched, *queue.thresholds.stop} - given)
+        if lacking:
+            notes.touch(
+                f"no input says how much {', '.join(lacking)} hosts have: the thresholds "
+                f"(loadSched, loadStop) of queue {queue.name} do not count (give bhosts -l)",
+                queues=(queue.name,),
+            )
 
 
 def _without(instance: Instance, name: str, notes: Remarks) -> Instance:

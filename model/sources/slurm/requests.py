@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...job import HostRequest
+from .matching_or import matching_or
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import (
     FEATURE,
@@ -39,6 +40,8 @@ class Requested:
     gpu: str = ""
     #: Content of cu[], "" if none.
     units: str = ""
+    #: Content of same[], "" if none.
+    same: str = ""
     #: Requested nodes in the form of -m.
     hosts: tuple[HostRequest, ...] = ()
     #: Sentences: by these it may have another start.
@@ -51,6 +54,7 @@ class Requested:
         parts += [f"rusage[{':'.join(self.uses)}]"] if self.uses else []
         parts += [f"span[{self.span}]"] if self.span else []
         parts += [f"cu[{self.units}]"] if self.units else []
+        parts += [f"same[{self.same}]"] if self.same else []
         return (" ".join(parts),) if parts else ()
 
 
@@ -213,9 +217,13 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
     """Add ``a&x``, ``a|b``, ``[a|b]`` and counts to the selection of the job."""
     if not text:
         return
+    several = size.nodes > 1 or size.max_nodes != 1
+    alike = matching_or(text, facts.features_by_node) if several else None
+    if alike is not None and (not alike.resource or alike.resource in facts.matching):
+        text, found.same = alike.constraint, alike.resource
     counted = "*" in text
     bare = re.sub(r"\*\d+", "", text)
-    if "[" in bare and (counted or size.nodes > 1 or size.max_nodes != 1):
+    if "[" in bare and (counted or several):
         found.omitted.append(f"-C {text}: taken as {'any of them' if counted else 'on each node'}")
     elif counted:
         found.omitted.append(f"-C {text}: counts of nodes are not modelled")

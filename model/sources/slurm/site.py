@@ -16,6 +16,7 @@ from ...slurm_setting_keys import loop_number
 from ...slurm_version import splits_tasks, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
+from .matching_or import MatchingOr, is_matching, matching_ors
 from .priorities import priority_text
 from .seen import SlurmNode, SlurmPartition, SlurmState
 from .select_words import words_of
@@ -69,6 +70,13 @@ class SlurmSite:
     leaf: str = ""
     #: Version of Slurm if it counts CPUs of a node that are no whole task, else "".
     splits_tasks: str = ""
+    #: String resources of constraints such as ``[a|b]``, whose value on a node is its feature.
+    matching: frozenset[str] = frozenset()
+
+    @property
+    def features_by_node(self) -> dict[str, tuple[str, ...]]:
+        """Return the features of each node."""
+        return {name: node.features for name, node in self.nodes.items()}
 
     def rounded(self, cpus: int) -> int:
         """Return the CPUs of one node that are allocated for a requested number."""
@@ -115,7 +123,14 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         _finite(settings.get("defmempercpu")),
         leaf=LEAF if seen.switches else "",
         splits_tasks=_splitting(seen.version),
+        matching=frozenset(_matching(seen)),
     )
+
+
+def _matching(seen: SlurmState) -> dict[str, MatchingOr]:
+    """Return the constraints of jobs whose nodes must have one common feature, by resource."""
+    by_node = {node.name: node.features for node in seen.nodes}
+    return matching_ors((job.places.features for job in seen.jobs), by_node)
 
 
 def _splitting(version: str) -> str:
@@ -162,7 +177,12 @@ def cluster_of(
         )
     for name in groups.resources:
         definitions.append(ResourceDefinition(name, "string"))
-    hosts = tuple(replace(host, strings=groups.strings(host.name)) for host in hosts)
+    alike = _matching(seen)
+    definitions += [ResourceDefinition(name, "string") for name in alike]
+    hosts = tuple(
+        replace(host, strings=groups.strings(host.name) | _matching_values(alike, node))
+        for host, node in zip(hosts, seen.nodes, strict=True)
+    )
     shared = []
     for name, (total, _) in sorted(seen.licences.items()):
         definitions.append(ResourceDefinition(licence_name(name)))
@@ -191,6 +211,11 @@ def is_gpu(name: str) -> bool:
 def _resource(name: str) -> str:
     """Return a generic resource as the name of a host resource."""
     return "gres_" + re.sub(r"\W", "_", name.partition(":")[0], flags=re.ASCII)
+
+
+def _matching_values(alike: Mapping[str, MatchingOr], node: SlurmNode) -> dict[str, str]:
+    found = {name: item.value(node.features) for name, item in alike.items()}
+    return {name: value for name, value in found.items() if value}
 
 
 def gres_resource(name: str) -> str:
@@ -353,11 +378,14 @@ def site_of(instance: Instance) -> SlurmSite:
         _finite(own.get("DefMemPerCPU")),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",
         splits_tasks=_splitting(instance.params.scheduler_version),
+        matching=frozenset(filter(is_matching, (r.name for r in instance.cluster.resources))),
     )  # fmt: skip
 
 
 def _node_of_host(host: Host) -> SlurmNode:
-    return SlurmNode(host.name, (), host.slots, memory=host.amounts.get("mem", 0.0))
+    features = tuple(sorted(host.booleans))
+    memory = host.amounts.get("mem", 0.0)
+    return SlurmNode(host.name, (), host.slots, memory=memory, features=features)
 
 
 def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartition:
