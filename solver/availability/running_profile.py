@@ -698,7 +698,7 @@ class RunningProfile(Profile):
         )
         finishes = self.finish.after(self.now, without)
         usages = [*map(_running, (*self._host_usage.values(), *self._pool_usage.values()))]
-        before = set().union(*(usage.ends_of_odd(without) for usage in usages))
+        before = set().union(*(usage.partial_ends(without) for usage in usages))
         before = {end for end in before if self.now < end < FOREVER}.difference(finishes)
         # Two rising runs, which are merged in one pass.
         ends = sorted([*finishes, *sorted(before)])

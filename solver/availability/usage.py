@@ -691,7 +691,7 @@ class RunningUsage(Usage):
             self._odd.remove(owner)
             self._odd.add(number)
 
-    def ends_of_odd(self, without: Collection[int] = ()) -> set[int]:
+    def partial_ends(self, without: Collection[int] = ()) -> set[int]:
         """Return the ends of the rows of all owners with a row that ends before they do.
 
         without: owners that are ignored. The other rows end with their owners.

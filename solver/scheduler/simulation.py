@@ -464,7 +464,7 @@ class Session:
                     world.release()
                     any_event |= self._process_other(kind, number, at, time)
         finally:
-            world.release()  # At once for all ends: nothing reads in between what is free.
+            world.release()  # In one pass: no event reads free resources in between.
         return any_event
 
     def _submit(self, number: int, at: int) -> None:
@@ -490,7 +490,7 @@ class Session:
         end = running.real_end()
         if end is None or end > at:
             return False
-        self.world.end(running, at, at_once=False)
+        self.world.end(running, at, releases=False)
         self._only_submissions = False
         return True
 

@@ -109,7 +109,7 @@ class RunningSubsets:
         self.growing: dict[int, JobState] = {}
         #: Jobs that backfilled reserved slots.
         self.backfilled: dict[int, JobState] = {}
-        #: Numbers of the jobs that have ended, but whose use is not released yet.
+        #: Numbers of the finished jobs whose use is not released yet.
         self.leaving: list[int] = []
 
     def add(self, state: JobState) -> None:
@@ -480,17 +480,17 @@ class World:
             self.events.push(again, Event.OVERDUE, state.number)
 
     def end(
-        self, state: JobState, time: int, *, killed: bool | None = None, at_once: bool = True
+        self, state: JobState, time: int, *, killed: bool | None = None, releases: bool = True
     ) -> None:
         """End a running job (LOP-02).
 
-        killed: whether its run limit ends it, None to determine it. at_once: release its use now;
-        otherwise the caller calls :meth:`release` before it reads what is free.
+        killed: whether its run limit ends it, None to determine it. releases: release its use now;
+        otherwise the caller calls :meth:`release` before it reads free resources.
         """
         if state.status == PREEMPTED:
             state.allocated_at = time  # Other jobs have already taken the slots of the job.
         self._remove(state)
-        if at_once:
+        if releases:
             self.release()
         killed = state.cut_short_at(time) if killed is None else killed
         state.status = KILLED if killed else DONE
@@ -534,7 +534,7 @@ class World:
         self.changed = True
 
     def release(self) -> None:
-        """Release the use of the jobs that have ended since the last call, in their order."""
+        """Release the use of the jobs that finished since the last call, in their order."""
         if self.subsets.leaving:
             self.running_profile.ended(*self.subsets.leaving)
             self.subsets.leaving.clear()
