@@ -193,7 +193,7 @@ def test_prices_are_made_better_while_that_is_worth_it(
     class Lp:
         failed = False
 
-        def __init__(self, *_: object, **__: object) -> None: ...
+        def __init__(self, *_: object) -> None: ...
 
         def solve(self) -> list[Any]:
             number, floor = next(rounds)

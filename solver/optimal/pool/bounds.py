@@ -369,9 +369,6 @@ VIOLATED = 1e-4
 LARGEST_COST = 1e9
 MODEST_COST = 1e6
 PEAKS = 6
-#: Number of starts that a program with a guide begins with, and the minimum of each group.
-FIRST_COLUMNS = 6000
-MIN_COLUMNS = 30
 
 
 @dataclass(frozen=True)
@@ -438,21 +435,6 @@ def cost(group: Group, starts: Ints) -> Ints:
     return group.weight * np.maximum(0, starts - group.due)
 
 
-def kinks(grid: Ints, group: Group) -> Ints:
-    """Return the starts between which the price and the cost of a job of the group are linear."""
-    return np.concatenate((grid, grid - group.duration, [group.due]))
-
-
-def extremes(starts: Ints, points: Ints) -> Ints:
-    """Return the indices of the first and the last of the starts between any two neighbours of the
-    points, and of those at the points, between which prices are linear.
-    """
-    near = np.searchsorted(starts, points)
-    after = np.searchsorted(starts, points, side="right")
-    picks = np.unique(np.concatenate((near - 1, near, after, [0, len(starts) - 1])))
-    return picks[(picks >= 0) & (picks < len(starts))]
-
-
 class Relaxation:
     """A linear program on one time grid, which grows by columns and rows.
 
@@ -474,13 +456,10 @@ class Relaxation:
         ceiling: int,
         scale: int,
         rows: Sequence[tuple[int, int]] = (),
-        guide: Duals | None = None,
     ) -> None:
         """Load the program.
 
         rows: (function, bucket) to begin with, in addition to those of the sizes themselves.
-        guide: prices of the problem on a coarser grid, whose cheapest starts and rows the program
-        begins with.
 
         scale: integer prices per unit of cost. failed: whether the LP solver gave up. solved:
         whether there is a solution.
@@ -501,12 +480,8 @@ class Relaxation:
             self._every_start(index) if domains is None else domains[index]
             for index in range(len(self.groups))
         ]
-        self._starts = [
-            self._first_starts(index) if guide is None else self._cheapest(index, guide)
-            for index in range(len(self.groups))
-        ]
+        self._starts = [self._first_starts(index) for index in range(len(self.groups))]
         whole = market.add(market.sizes.copy())
-        rows = rows if guide is None else [*rows, *self._rows_like(guide)]
         always = [(whole, bucket) for bucket in range(market.buckets)]
         self._rows = list(dict.fromkeys([*always, *rows]))
         self._lp = self._load(ceiling)
@@ -536,26 +511,6 @@ class Relaxation:
         near = np.searchsorted(every, picks)
         both = np.unique(np.concatenate((near, near - 1)))
         return every[both[(both >= 0) & (both < len(every))]]
-
-    def _cheapest(self, index: int, guide: Duals) -> Ints:
-        """Return the candidates that are cheapest at the prices of a coarser grid."""
-        group, every = self.groups[index], self.candidates[index]
-        price = guide.scale * cost(group, every)
-        price += guide.window(group.size, group.duration, every)
-        most = max(MIN_COLUMNS, FIRST_COLUMNS // len(self.groups))
-        return every[np.sort(np.argsort(price, kind="stable")[:most])]
-
-    def _rows_like(self, guide: Duals) -> list[tuple[int, int]]:
-        """Return the rows of each function in the buckets that overlap one in which it has a
-        price.
-        """
-        first = np.searchsorted(self._grid, guide.market.grid[:-1], side="right") - 1
-        after = np.searchsorted(self._grid, guide.market.grid[1:], side="left")
-        return [
-            (self.market.add(guide.market.functions[function]), bucket)
-            for function, coarse, _ in guide.lots
-            for bucket in range(int(first[coarse]), min(int(after[coarse]), self.market.buckets))
-        ]
 
     def _load(self, ceiling: int) -> Any:
         """Load the first LP in one call, which is much faster than coefficient by coefficient."""

@@ -8,19 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..backends import RESTART_DUAL, RESTART_PRIMAL, solve
-from .bounds import (
-    DEAREST,
-    CaseLoad,
-    Duals,
-    PoolBound,
-    Relaxation,
-    Toll,
-    certify,
-    extremes,
-    kinks,
-)
+from .bounds import DEAREST, CaseLoad, Duals, PoolBound, Relaxation, Toll, certify
 from .order_cases import OrderCase, SizeClass
-from .problem import Floats, Ints
+from .problem import Floats, Group, Ints
 
 #: Number of starts that the program begins with, those of the lowest reduced cost.
 COLUMNS = 4000
@@ -43,7 +33,7 @@ class CaseProgram(Relaxation):
         domains, reduced = [], []
         for group, starts, excess in zip(problem.groups, bound.starts, bound.excess, strict=True):
             useful = np.flatnonzero(excess <= spare)
-            useful = useful[extremes(starts[useful], kinks(market.grid, group))]
+            useful = useful[_extremes(starts[useful], _kinks(market.grid, group))]
             domains.append(starts[useful])
             reduced.append(excess[useful])
         #: Whether no plan is better than the value.
@@ -166,3 +156,20 @@ class CaseProgram(Relaxation):
             price = -self._loads[load].dual_value() * self._unit * self._scale
             found.append(Toll(load, int(min(highest, max(0.0, price))), limit))
         return found
+
+
+def _kinks(grid: Ints, group: Group) -> Ints:
+    """Return the starts between which the price and the cost of a job of the group are linear."""
+    return np.concatenate((grid, grid - group.duration, [group.due]))
+
+
+def _extremes(starts: Ints, points: Ints) -> Ints:
+    """Return the indices of the first and the last of the starts between any two neighbours of the
+    points, and of those at the points, between which prices are linear.
+    """
+    if len(starts) <= 2 * len(points):
+        return np.arange(len(starts))
+    near = np.searchsorted(starts, points)
+    after = np.searchsorted(starts, points, side="right")
+    picks = np.unique(np.concatenate((near - 1, near, after, [0, len(starts) - 1])))
+    return picks[(picks >= 0) & (picks < len(starts))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .bounds import Duals, Market, PoolBound, Relaxation, extremes, kinks
+from .bounds import Market, PoolBound, Relaxation
 from .problem import Bools, Ints, PoolProblem
 
 #: Up to this many seconds, reachable instants are marked in an array of all seconds.
@@ -168,15 +168,12 @@ def refine(
     known: Iterable[dict[int, int]] = (),
     crowd: PoolProblem | None = None,
     scale: int | None = None,
-    guide: Duals | None = None,
 ) -> Iterator[PoolBound | None]:
     """Yield certified bounds, which improve on the whole, and None between pieces of work.
 
     ``ceiling``: the value that a better plan stays below. ``known``: functions, as size -> weight,
     that helped in a related problem. ``crowd``: a larger one for which the prices should do, too.
-    ``scale``: of the prices, the problem's own if None. ``guide``: prices on a coarser grid, from
-    which the linear program continues; the bounds then have only those of the starts between which
-    prices are linear.
+    ``scale``: of the prices, the problem's own if None.
     """
     buckets = affordable_buckets(fineness.buckets, len(problem.groups), MAX_CELLS)
     market = Market(problem, reach.grid(problem, buckets), crowd)
@@ -187,14 +184,7 @@ def refine(
         if any(weights):
             market.add(np.array(weights, dtype=np.int64))
     yield None
-    domains = reach.domains
-    if guide is not None and domains is not None:
-        domains = [
-            starts[extremes(starts, kinks(market.grid, group))]
-            for group, starts in zip(problem.groups, domains, strict=True)
-        ]
-    scale = scale or problem.scale
-    relaxation = Relaxation(market, domains, 10 * ceiling + 10, scale, guide=guide)
+    relaxation = Relaxation(market, reach.domains, 10 * ceiling + 10, scale or problem.scale)
     before = 0
     for left in range(fineness.rounds, -1, -1):
         bound: PoolBound | None = None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .bounds import Incumbent, Market, PoolBound, certify, posted
+from .bounds import Incumbent, Market, PoolBound, posted
 from .chronology import Chronology, Guide, State, plan_of
 from .layers import LayeredSearch
 from .order_tree import branch_on_order
@@ -101,32 +101,9 @@ def _solve(
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
-
-
-@dataclass(frozen=True, slots=True)
-class Grids:
-    """Ever finer grids for prices."""
-
-    prices: tuple[Fineness, ...]
-    #: Work of a grid after which no finer one follows, in simplex steps times rows.
-    cheap: int
-
-
-#: Grids for few and for many jobs. From ``MANY_JOBS`` on, finer prices raise the bound faster than
-#: cases do; with fewer jobs, cases do, and these take longer on a finer grid.
-FEW = Grids((FINE, replace(FINE, buckets=130)), 400_000)
-MANY = Grids(
-    (
-        replace(FINE, buckets=40),
-        # These begin with the rows of a coarser grid, so that a round gains less from the first on.
-        replace(FINE, buckets=80, gain=1e-4),
-        replace(FINE, buckets=160, gain=1e-4),
-    ),
-    3_000_000,
-)
-MANY_JOBS = 60
-#: Number of steps by cases on each of two grids, after which the better grid continues alone.
-TRIAL = 150
+#: Buckets of ever finer grids, and the work of a grid after which no finer one follows.
+GRIDS = (80, 130)
+CHEAP = 400_000
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MAX_INSTANTS = 400_000
 NODES = 3000
@@ -158,74 +135,42 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     )
     if coarse is None or incumbent.proved:
         return
-    many = len(problem) >= MANY_JOBS
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MAX_INSTANTS // len(problem.groups))
     if every is None:
-        grids = MANY if many else FEW
-        found = yield from finer(incumbent, Reach(None, horizon, incumbent.last), coarse, grids)
-        yield from by_cases(incumbent, found if many else found[-1:])
+        best = yield from finer(incumbent, Reach(None, horizon, incumbent.last))
+        if best is not None:
+            yield from branch_on_order(incumbent, best)
         return
     root = Root(incumbent, _within(problem, every, latest))
-    yield from root.sharpen(coarse) if many else root.tighten(QUICK)
+    yield from root.tighten(QUICK)
     layered = root.layered
     yield from root.try_at_once()
-    if not many:
-        yield from root.tighten(FINE)
+    yield from root.tighten(FINE)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
         if len(problem) <= SEARCHABLE:
             yield from root.widen(FIRST_WIDTH * GROWTH, MAX_STATES)
     if len(problem) > SEARCHABLE and root.bound is not None:
-        yield from by_cases(incumbent, [*root.coarser, root.bound])
+        yield from branch_on_order(incumbent, root.bound)
     yield from root.branch()
 
 
-def by_cases(incumbent: Incumbent, bounds: Sequence[PoolBound]) -> Iterator[None]:
-    """Raise the bound of the incumbent by cases on the last of ever finer grids and on the one
-    before it: prices of the finer grid are better, cases of the coarser take less time.
-
-    Both take steps in turn; then the one that raised the bound more continues.
+def finer(incumbent: Incumbent, reach: Reach) -> Generator[None, None, PoolBound | None]:
+    """Return the best of the bounds on ever finer grids, which end when one took much work, or
+    None if there is none.
     """
-    gains = {branch_on_order(incumbent, bound): 0 for bound in bounds[-2:]}
-    rounds = 0
-    while gains and not incumbent.proved:
-        for tree in list(gains):
-            before = incumbent.bound
-            if next(tree, tree) is tree:
-                del gains[tree]
-            else:
-                gains[tree] += incumbent.bound - before
-                yield
-        rounds += 1
-        if rounds == TRIAL and any(gains.values()):
-            gains = dict([max(gains.items(), key=lambda gain: gain[1])])
-
-
-def finer(
-    incumbent: Incumbent, reach: Reach, guide: PoolBound, grids: Grids
-) -> Generator[None, None, list[PoolBound]]:
-    """Return ever better bounds on ever finer grids, each from the prices of the one before. They
-    end when a grid took much work or gave no better bound.
-    """
-    bounds: list[PoolBound] = []
-    for fineness in grids.prices:
-        found = yield from on_grid(incumbent, reach, guide, fineness)
-        if found is None or (bounds and found.floor <= guide.floor):
+    best: PoolBound | None = None
+    for buckets in GRIDS:
+        known = () if best is None else functions_in_use(best)
+        fineness = replace(FINE, buckets=buckets)
+        bounds = refine(incumbent.problem, reach, incumbent.value, fineness, known=known)
+        found = yield from best_of(posted(incumbent, bounds))
+        if found is not None and (best is None or found.floor > best.floor):
+            best = found
+        if found is None or incumbent.proved or found.work > CHEAP:
             break
-        bounds.append(found)
-        guide = found
-        if incumbent.proved or found.work > grids.cheap:
-            break
-    return bounds
-
-
-def on_grid(
-    incumbent: Incumbent, reach: Reach, guide: PoolBound, fineness: Fineness
-) -> Generator[None, None, PoolBound | None]:
-    """Return a bound on a grid, from the prices of another bound; None if the LP solver failed."""
-    bounds = refine(incumbent.problem, reach, incumbent.value, fineness, guide=guide.prices)
-    return (yield from best_of(posted(incumbent, bounds)))
+    return best
 
 
 def latest_starts(bound: PoolBound, value: int) -> list[int]:
@@ -268,9 +213,7 @@ class Root:
         self.incumbent = incumbent
         self.problem = incumbent.problem
         self.domains = domains
-        #: Bound on the finest grid so far, and those on coarser grids before it.
         self.bound: PoolBound | None = None
-        self.coarser: list[PoolBound] = []
 
     def tighten(self, fineness: Fineness) -> Iterator[None]:
         """Compute prices and remove starts that cost too much, as long as starts are removed."""
@@ -286,22 +229,6 @@ class Root:
             self.bound = best
             before = sum(map(len, self.domains))
             if not self._strike(best) or sum(map(len, self.domains)) > 0.7 * before:
-                return
-
-    def sharpen(self, guide: PoolBound) -> Iterator[None]:
-        """Compute prices on ever finer grids, each from the prices of the one before, and remove
-        starts that cost too much. It ends when a grid took much work or gave no better bound.
-        """
-        for fineness in MANY.prices:
-            reach = Reach(self.domains, busy=self.incumbent.last)
-            found = yield from on_grid(self.incumbent, reach, guide, fineness)
-            if found is None or (self.bound is not None and found.floor <= self.bound.floor):
-                return
-            if self.bound is not None:
-                self.coarser.append(self.bound)
-            # The bound is of all starts, not only of those of the linear program.
-            self.bound = guide = certify(self.problem, found.prices, self.domains)
-            if self.incumbent.proved or not self._strike(self.bound) or found.work > MANY.cheap:
                 return
 
     @property
