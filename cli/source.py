@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from ..model.errors import InputError, Problem
 from .declare import argument, option
-from .options import collected_notes, example_names, print_note, read_source, read_with_warnings
+from .options import (
+    MANY_JOBS,
+    collected_notes,
+    example_names,
+    print_note,
+    read_source,
+    read_with_warnings,
+)
 from .process import left_of
 from .scheduler import TIMEOUT, Asking
 
@@ -60,12 +67,17 @@ class Source:
         return self.live or self.file is not None or self.example is not None
 
     def read(self, time_limit: float | None = None) -> Instance:
-        """Return the instance; warnings go to stderr.
+        """Return the instance; warnings go to stderr. A large one stays until the process ends.
 
         time_limit: wall seconds of the whole command. Raises InputError when none or several are
         given, or the instance is bad.
         """
-        return self.read_now(time_limit) if self.is_live else read_source(self.path())
+        from ..model.compact import never_free
+
+        found = self.read_now(time_limit) if self.is_live else read_source(self.path())
+        if len(found.running) + len(found.pending) >= MANY_JOBS:
+            never_free(found)
+        return found
 
     def read_now(self, time_limit: float | None = None) -> Instance:
         """Return the state that the scheduler of this machine reports."""

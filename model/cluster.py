@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
+from operator import attrgetter
 from typing import Annotated, TypeVar
 
 from .facts import Fact
@@ -141,7 +142,7 @@ class Host:
 
     def units(self, kind: str) -> int | None:
         """Return the number of processor units of one kind of affinity[], None if unknown."""
-        count: int | None = getattr(self, _UNIT_COUNTS.get(kind, "numa_nodes"))
+        (count,) = units_of_hosts((self,), kind)
         return count
 
     def __post_init__(self) -> None:
@@ -176,6 +177,11 @@ class Host:
     def processors(self) -> int:
         """Return ncpus, or the number of slots if it is not given."""
         return self.slots if self.ncpus is None else self.ncpus
+
+
+def units_of_hosts(hosts: Iterable[Host], kind: str) -> list[int | None]:
+    """Return the number of processor units of one kind on each host, None if unknown."""
+    return [*map(attrgetter(_UNIT_COUNTS.get(kind, "numa_nodes")), hosts)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,15 @@ def freeze_objects() -> None:
     gc.freeze()
 
 
+def never_free(item: object) -> None:
+    """Keep an object until the process ends, which then does not free it: of an instance with
+    150,000 jobs that takes 0.3 s.
+    """
+    kept: list[object] = [item]
+    kept.append(kept)  # a cycle that no collection sees once it is frozen
+    freeze_objects()
+
+
 #: Number of rows that are packed together.
 BLOCK = 1024
 #: Type codes of columns, each with its largest value.

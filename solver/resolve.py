@@ -831,11 +831,18 @@ class Resolver:
         return ""
 
 
-def may_have_choices(instance: Instance) -> bool:
-    """Return whether a pending job may have alternatives in braces, of its own or of its queue."""
-    texts = {text for job in instance.pending for text in job.res_req}
+def any_with_alternatives(instance: Instance, jobs: Iterable[Job]) -> bool:
+    """Return whether one of the jobs may have alternatives in braces, of its own or of its queue
+    or application.
+    """
+    texts = {text for job in jobs for text in job.res_req}
     texts |= {queue.res_req for queue in instance.queues}
     return may_have_alternatives(texts | {item.res_req for item in instance.applications})
+
+
+def may_have_choices(instance: Instance) -> bool:
+    """Return whether a pending job may have alternatives in braces, of its own or of its queue."""
+    return any_with_alternatives(instance, instance.pending)
 
 
 def requirement_parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:

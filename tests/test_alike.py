@@ -262,6 +262,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike, "spans", lambda job: job.id)
     monkeypatch.setattr(Demand, "kind", property(lambda demand: demand.job.id))
     monkeypatch.setattr(facts, "_asked", lambda job: job.id)
+    monkeypatch.setattr(facts, "_TAKEN", lambda run: run.job.id)
+    monkeypatch.setattr(facts, "_ENDING", lambda run: run.job.id)
 
 
 def answers(instance: Instance) -> Iterator[Any]:

@@ -77,9 +77,14 @@ def _job_group(value: object) -> str:
     return "" if value == "" else names.check_job_group(value)
 
 
+def is_simple_id(value: object) -> bool:
+    """Whether a value is the id of a job as it stands: letters and digits."""
+    return type(value) is str and value.isalnum()
+
+
 def _job_id(value: object) -> str:
     """Return a job id: a name, or an array element such as ``123[4]``."""
-    if type(value) is str and value.isalnum():
+    if type(value) is str and is_simple_id(value):
         return value
     if isinstance(value, str) and (element := _ELEMENT.fullmatch(value)):
         names.check_name(element[1])

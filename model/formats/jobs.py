@@ -28,7 +28,7 @@ from ..job import (
 )
 from ..resreq import slots_without_n
 from . import document as d
-from .fields import key_reader
+from .fields import is_simple_id, key_reader
 from .finding import Finding, Location
 from .units import Clock
 
@@ -133,7 +133,10 @@ def _columns(rows: Any, entry: type[d.JobEntry]) -> EntryColumns | None:
 @cache
 def _reader(entry: type[d.JobEntry], key: str) -> Callable[[Any], list[Any]]:
     """Return the reader for the values of one key of many entries."""
-    return key_reader(entry, key, many=True)
+    whole = key_reader(entry, key, many=True)
+    if key == "id":
+        return lambda ids: ids if all(map(is_simple_id, ids)) else whole(ids)
+    return whole
 
 
 def _read(given: Sequence[Any], read: Callable[[Any], list[Any]], shared: bool) -> Sequence[Any]:

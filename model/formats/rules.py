@@ -435,16 +435,19 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
 def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
     slots = {host.name: host.slots for host in instance.cluster.hosts}
     held = dict.fromkeys(slots, 0)
+    now = instance.now
     for index, item in enumerate(polled(instance.running, poll)):
-        if not _plain(item, instance.now):
+        job, allocation = item.job, item.allocation
+        plain = item.finish is None and item.start <= now and job.max_slots is None
+        if not plain or sum(allocation.values()) != job.slots:
             yield from _times(instance, index, item)
-        place: Location = ("running", index, "allocation")
-        if not item.allocation:
+        if not allocation:
+            place: Location = ("running", index, "allocation")
             yield Finding(place, "holds no slots: name hosts such as 2*hostA")
-        for host, count in item.allocation.items():
+        for host, count in allocation.items():
             if host not in slots:
                 message = f"unknown host {host!r}{nearest(host, slots)}"
-                yield Finding(place, message, undefined=True)
+                yield Finding(("running", index, "allocation"), message, undefined=True)
             elif not item.suspended:
                 held[host] += count
     if any(map(gt, held.values(), slots.values())):
@@ -467,14 +470,11 @@ def _overfull(
             yield Finding(("running", index, "allocation"), message)
 
 
-def _plain(item: RunningJob, now: int) -> bool:
-    """Return whether a running job has started, has no given end and its requested slots."""
-    job = item.job
-    plain = item.finish is None and item.start <= now and job.max_slots is None
-    return plain and sum(item.allocation.values()) == job.slots
-
-
 def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:
+    """Yield errors of the times and slots of a running job.
+
+    A job that has started, has no given end and the slots that it requests has no errors.
+    """
     place: Location = ("running", index)
     if item.start > instance.now:
         message = (

@@ -48,7 +48,7 @@ from ..problem import PlanningProblem
 from ..resolve import Resolver, may_have_choices
 from ..rules.omitted import with_jobs_named
 from ..rules.rule_book import unheeded_by_the_loop
-from ..scheduler import cycle_reservations as holding_back
+from ..scheduler import reservation_sequence as holding_back
 from ..scheduler.continuation import CONFIGURED, ConfiguredRun, omissions_of_job, run_as_configured
 from ..scheduler.cycle_reservations import JobReservation
 from ..scheduler.next_cycle import NextCycle

@@ -15,7 +15,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, distinct
+from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, distinct, units_of_hosts
 from ...model.configuration import Limit, Queue, Scope, User
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
@@ -312,7 +312,7 @@ class ResourceTable:
     def _add_units(self) -> None:
         """Add the processor units of hosts with known numbers, which affinity[] takes (AFF-01)."""
         for kind, words in UNIT_NAMES.items():
-            counts = [host.units(kind) for host in self.instance.cluster.hosts]
+            counts = units_of_hosts(self.instance.cluster.hosts, kind)
             if any(count is not None for count in counts):
                 capacity = np.array([np.inf if count is None else float(count) for count in counts])
                 name = f"affinity {words}"

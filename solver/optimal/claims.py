@@ -622,11 +622,15 @@ def _with_held(
     """Return the profile less the slots that jobs with a start between `time` and `until` reserve
     at `time`.
 
-    As limits let them. before: places of higher priority. begun: others that run by then.
+    As limits let them, each as the cycle at `time` does: with those of higher priority and all that
+    run by then. before: places of higher priority, in order. begun: others that run by then.
     """
-    held, known = profile.copy(), _beside(problem, [*before, *begun])
+    running = [item for item in before if item[1].time <= time]
+    held, known = profile.copy(), _beside(problem, [*running, *begun])
     left = np.floor(known.free(SLOTS, time))
     for demand, place in before:
+        if place.time > time:
+            allocate_start(known, demand, place)
         # A job reserves nothing before its begin time.
         if demand.earliest <= time < place.time < until:
             alternative = demand.terms[0].alternatives[place.alternative]

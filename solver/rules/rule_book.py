@@ -31,7 +31,7 @@ from ..availability.resources import BoolArray, IntArray
 from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
 from ..precedence import COUNT, EXIT, NOT, Precedence
-from ..resolve import Resolver
+from ..resolve import Resolver, any_with_alternatives
 from . import reservations
 from .eligibility import Eligibility, InitialSituation, preempting_now
 from .guarantees import left_to_the_loop, unmodelled
@@ -214,6 +214,8 @@ def unsupported_rules(
 
 def _held_by_alternative(instance: Instance, resolver: Resolver) -> tuple[str, ...]:
     """Return the running jobs of which the alternative, and so what they reserve, is unknown."""
+    if not any_with_alternatives(instance, (run.job for run in instance.running)):
+        return ()
     unsure = set()
     for key, run in {alike.merged(run.job): run for run in instance.running}.items():
         with suppress(InputError):

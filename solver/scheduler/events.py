@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import itemgetter
 
 import numpy as np
 
@@ -51,10 +52,16 @@ class EventQueue:
         heapq.heappush(self._heap, (time, kind, self._sequence, job))
         self._sequence += 1
 
-    def order_by_job(self) -> None:
-        """Order events of equal time and kind by job number instead of the order of pushing."""
-        ordered = sorted(self._heap, key=lambda event: (event[3], event[2]))
-        first = self._sequence
+    def push_by_job(self, events: Iterable[tuple[int, int, int]]) -> None:
+        """Add events (time, kind, job), and order all of equal time and kind by job number instead
+        of the order of pushing.
+        """
+        new = [
+            (time, kind, place, job)
+            for place, (time, kind, job) in enumerate(events, start=self._sequence)
+        ]
+        ordered = sorted([*self._heap, *new], key=itemgetter(3, 2))
+        first = self._sequence + len(new)
         self._heap = [
             (time, kind, place, job)
             for place, (time, kind, _, job) in enumerate(ordered, start=first)

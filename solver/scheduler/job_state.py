@@ -39,7 +39,7 @@ from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start, least_slots
 from ..placement.single import first_part
 from ..problem import RunningJobLoader
-from ..resolve import Resolver
+from ..resolve import Resolver, any_with_alternatives
 from ..rules.guarantees import on_loans
 
 
@@ -77,13 +77,8 @@ class ShapeTable:
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
         #: Whether some job so far may have alternatives in braces.
-        self.has_alternatives = may_have_alternatives(
-            {
-                *(queue.res_req for queue in instance.queues),
-                *(profile.res_req for profile in instance.applications),
-                *(text for item in instance.running for text in item.job.res_req),
-            }
-        )
+        running = (item.job for item in instance.running)
+        self.has_alternatives = any_with_alternatives(instance, running)
         #: Loads change while the simulation runs, so any order of hosts may change.
         self.follow_load = False
         #: Whether the candidate hosts of some shape depend on the running jobs.

@@ -43,14 +43,16 @@ from ..rules.rule_book import unsupported_rules
 from . import backfill
 from .cycle_reservations import (
     JobReservation,
-    ReservationSequence,
     has_spanning_lower_priority_job,
-    subtract_reservations,
     takes_only_slots,
 )
 from .job_state import JobState, ShapeTable, without_hosts
 from .loaded_jobs import LoadedRunningJobs
 from .methods import METHODS, looking_ahead, settings_for
+from .reservation_sequence import (
+    ReservationSequence,
+    subtract_reservations,
+)
 from .reserving import Greedy, open_part
 from .simulation import Session
 

@@ -42,16 +42,19 @@ from ..rules.eligibility import Eligibility
 from .cycle_reservations import (
     CycleReservations,
     JobReservation,
-    ReservationSequence,
-    breakpoints,
     estimate_of,
     hosts_and_pools_used,
     release_allocation,
-    subtract_reservations,
     takes_only_slots,
     uses_on_host,
 )
 from .job_state import JobState
+from .reservation_sequence import (
+    MAX_EXPLAINED_INSTANTS,
+    ReservationSequence,
+    breakpoints,
+    subtract_reservations,
+)
 from .world import World
 
 # Amounts that constant reservations take from pools, computed for all of them together. Such a
@@ -163,6 +166,8 @@ class ReservedProfile:
         #: Profiles without the allocations whose reserved amounts depend on more than the free
         #: amounts, until these start.
         self.fixed = FixedProfiles(base)
+        #: :attr:`fixed` without the allocations behind them either; None until needed.
+        self._unlimited: FixedProfiles | None = None
         self.now = now
         self._all = base.copy()
         self._all.full_windows = None if base.full_windows is None else base.full_windows.extended()
@@ -190,6 +195,7 @@ class ReservedProfile:
     def add_reservation(self, reservation: JobReservation) -> None:
         """Add a reservation whose allocation is already in `plain`."""
         self._sequence.add(reservation)
+        self._unlimited = None
         steady = fixed_reservation(reservation, self.plain, self.now, before=self._counted)
         for pool, amount in counted_slots(reservation, self.plain.table).items():
             self._counted[pool] = self._counted.get(pool, 0.0) + amount
@@ -209,8 +215,9 @@ class ReservedProfile:
     def add_planned(self, demand: Demand, start: Start) -> None:
         """Update the profile after a planned start was added to `plain`."""
         allocate_start(self._all, demand, start)
-        for profile in self.fixed.changed():
-            allocate_start(profile, demand, start)
+        for fixed in (self.fixed, self._unlimited):
+            for profile in () if fixed is None else fixed.changed():
+                allocate_start(profile, demand, start)
         self._sequence.planned(demand, start)
         if not self._steady:
             return
@@ -228,6 +235,7 @@ class ReservedProfile:
     def _make_limit_dependent(self, number: int) -> None:
         """Mark a reservation as one that may reserve less than its allocation from now on."""
         steady = self._steady.pop(number)
+        self._unlimited = None
         self._limited.append(steady.held)
         self._hold(steady, -1)
         if steady.held.is_partly_protected:
@@ -297,7 +305,21 @@ class ReservedProfile:
 
         hint: as of `earliest_start`.
         """
-        profile = self._conservative_profile(since, until, FOREVER)
+        if not self._limited or demand.duration is None:
+            return self._earliest(demand, since, until, FOREVER, hint)
+        before = since + demand.duration
+        while True:
+            # Beyond `before` more is free than there will be, so no start is too late.
+            found = self._earliest(demand, since, until, before, hint)
+            if found is None or found.time + demand.duration <= before:
+                return found
+            before = since + 2 * max(before - since, found.time + demand.duration - since)
+
+    def _earliest(
+        self, demand: Demand, since: int, until: int, before: int, hint: int | None
+    ) -> Start | None:
+        """Return the earliest start if what limits decide of reservations counts until `before`."""
+        profile = self._conservative_profile(since, until, before)
         found = earliest_start(profile, demand, finishes_only=True, not_before=since, hint=hint)
         if found is not None and found.time == since:
             return found
@@ -314,20 +336,25 @@ class ReservedProfile:
         return earliest_start(exact, demand, finishes_only=True, not_before=freer.time)
 
     def profile_for(self, demand: Demand, *, since: int, before: int = FOREVER) -> Profile:
-        """Return the profile for the job, given all reservations.
+        """Return the profile that explains why the job waits, given all reservations.
 
         since, before: interval of validity (seconds).
         """
-        profile = self._conservative_profile(since, FOREVER + 1, before)
+        profile = self._conservative_profile(
+            since, FOREVER + 1, before, max_instants=MAX_EXPLAINED_INSTANTS
+        )
         pools = self._inexact_pools(demand, profile, since, before)
         if not pools:
             return profile
         return self._with_exact_pools(profile, pools, since, FOREVER + 1, before)
 
-    def _conservative_profile(self, since: int, until: int, before: int) -> Profile:
+    def _conservative_profile(
+        self, since: int, until: int, before: int, *, max_instants: int | None = None
+    ) -> Profile:
         """Return a profile in which pools count at the upper bound of the reserved amounts.
 
-        until: beyond FOREVER for a job that may not backfill.
+        until: beyond FOREVER for a job that may not backfill. max_instants: as of
+        `subtract_reservations`.
         """
         profile = self._all
         if until <= self._until:
@@ -338,21 +365,49 @@ class ReservedProfile:
         limited = [
             reservation for reservation in self._limited if since < estimate_of(reservation) < until
         ]
+        following = []
+        if until > FOREVER and self._limited:
+            following = [item for item in self._following() if since < estimate_of(item)]
         if limited:
             self._all.precompute()
             profile = profile.copy()
             subtract_reservations(
-                *(profile, limited, self.plain, self.now),
+                *(profile, [*limited, *following], self.plain, self.now),
                 sequence=self._sequence,
                 since=since,
                 before=before,
                 until=until,
+                max_instants=max_instants,
+                counted=following,
             )
         if until <= FOREVER:
             return profile
-        guarded = ReservationView(profile, self.plain, fixed=self.fixed)
+        guarded = ReservationView(profile, self.plain, fixed=self._fixed_of(following))
         guarded.full_windows = None if limited else self._forever
         return guarded
+
+    def _following(self) -> list[JobReservation]:
+        """Return the fixed reservations behind a limit-dependent one.
+
+        What they protect of their allocations depends on what that one protects. In limits they
+        count whole all the same.
+        """
+        behind = {item.state.number for item in self._sequence.behind(self.limit_dependent)}
+        return [
+            steady.held
+            for number, steady in self._steady.items()
+            if number in behind and steady.held.is_partly_protected
+        ]
+
+    def _fixed_of(self, following: Sequence[JobReservation]) -> FixedProfiles:
+        """Return the profiles without the allocations whose protected slots are subtracted."""
+        if not following:
+            return self.fixed
+        if self._unlimited is None:
+            self._unlimited = self.fixed.copy_for(self.plain)
+            for reservation in self._following():
+                release_allocation(self._unlimited, reservation)
+        return self._unlimited
 
     def _inexact_pools(self, demand: Demand, profile: Profile, since: int, before: int) -> set[int]:
         """Return the pools of the job that may suffice if the really reserved amounts are

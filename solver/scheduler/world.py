@@ -77,9 +77,11 @@ def ends_of_running(
         )
     )
     known = _or_forever([item.finish for item in running])
-    killed = _or_forever(
-        [killed_by_clock(requests.instance, item.job, item.start) for item in running]
-    )
+    killed = np.full(len(running), FOREVER, dtype=np.int64)
+    for at, item in enumerate(running):
+        if item.job.deadline is not None or item.job.reservation:
+            end = killed_by_clock(requests.instance, item.job, item.start)
+            killed[at] = FOREVER if end is None else end
     before = np.where(known < FOREVER, known, _after(starts, durations))
     # A job beyond its estimate is expected to end at its run limit.
     expected = np.where(before > now, before, _after(starts, limits))
@@ -360,16 +362,15 @@ class World:
         """
         soonest = self.now + 1
         after = np.where(expected == soonest, self.now + max(1, self.cycle), expected)
-        rows = zip(
-            numbers.tolist(), np.maximum(ends, soonest).tolist(), after.tolist(), strict=True
+        known = np.maximum(ends, soonest) < FOREVER
+        late = expected < ends
+        real = (np.maximum(ends, soonest)[known].tolist(), numbers[known].tolist())
+        over = (after[late].tolist(), numbers[late].tolist())
+        self.events.push_by_job(
+            (time, kind, number)
+            for kind, columns in ((Event.END, real), (Event.OVERDUE, over))
+            for time, number in zip(*columns, strict=True)
         )
-        overdue = (expected < ends).tolist()
-        for (number, end, again), late in zip(rows, overdue, strict=True):
-            if end < FOREVER:
-                self.events.push(end, Event.END, number)
-            if late:
-                self.events.push(again, Event.OVERDUE, number)
-        self.events.order_by_job()
 
     def submit(self, state: JobState) -> None:
         """Submit a job, which becomes pending."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -39,11 +41,10 @@ from .shape import blocked_hosts
 
 def running(facts: Facts) -> Iterator[Violation]:
     """Yield hosts on which running jobs, without suspended ones, have more slots than the host."""
-    held = dict.fromkeys(facts.hosts, 0)
-    for item in facts.instance.running:
-        if not item.suspended:
-            for name, count in item.allocation.items():
-                held[name] = held.get(name, 0) + count
+    active = (item.allocation.items() for item in facts.instance.running if not item.suspended)
+    held: defaultdict[str, int] = defaultdict(int)
+    for name, count in chain.from_iterable(active):
+        held[name] += count
     for host in facts.instance.cluster.hosts:
         if held[host.name] > host.slots:
             text = f"{host.name} has {host.slots} slots, the running jobs hold {held[host.name]}"
@@ -57,7 +58,7 @@ def slots(facts: Facts) -> Iterator[Violation]:
     for time, jobs in instants(facts).items():
         facts.poll()
         for host, blamed in holdings_by_host(jobs).items():
-            active = [item for item in facts.by_host[host] if item.active(time)]
+            active = [item for item in facts.holdings_on(host) if item.active(time)]
             yield from _overfull(facts, host, time, active, blamed)
             yield from _beyond_reservations(facts, host, time, active, blamed)
 
@@ -107,7 +108,7 @@ def amounts(facts: Facts) -> Iterator[Violation]:
     for time, jobs in facts.starts().items():
         facts.poll()
         for host, blamed in holdings_by_host([job for job in jobs if job.active(time)]).items():
-            active = [item for item in facts.by_host[host] if item.active(time)]
+            active = [item for item in facts.holdings_on(host) if item.active(time)]
             for resource in _reserved_names(blamed):
                 have = amount_of(facts.hosts[host], resource)
                 if have is None or not any(
@@ -147,7 +148,9 @@ def alone(facts: Facts) -> Iterator[Violation]:
         blocked, rule = blocked_hosts(facts, owner)
         met: set[int] = set()
         for host in sorted(blocked):
-            for other in facts.by_host.get(host, ()):
+            # A running job meets no other fault than a planned one.
+            there = facts.holdings_on(host) if owner.planned else facts.by_host.get(host, ())
+            for other in there:
                 if other is owner or id(other) in met or not owner.overlaps(other):
                     continue
                 if owner.planned or other.planned:
@@ -232,7 +235,7 @@ def enough(facts: Facts) -> Iterator[Violation]:
         facts.poll()
         for host in dict.fromkeys(name for job in starting for name in job.allocation):
             blamed = [job for job in starting if _taken(facts, job, host) > 0]
-            active = [item for item in facts.by_host[host] if item.active(time)]
+            active = [item for item in facts.holdings_on(host) if item.active(time)]
             used = sum(_taken(facts, item, host) for item in active)
             have = amount_of(facts.hosts[host], GPUS[0]) or 0
             if blamed and used > have:
@@ -264,7 +267,7 @@ def processor_units(facts: Facts) -> Iterator[Violation]:
                 blamed = [job for job in starting if _units_taken(job, host, kind)]
                 if have is None or not blamed:
                     continue
-                there = [item for item in facts.by_host[host] if item.active(time)]
+                there = [item for item in facts.holdings_on(host) if item.active(time)]
                 used = sum(_units_taken(item, host, kind) for item in there)
                 if used > have:
                     names = ", ".join(job.job.id for job in blamed)
@@ -474,10 +477,9 @@ class Covered:
         if rule.array is not None or rule.job_group:
             kinds = [[item for item in facts.holdings() if rule.covers(item.job)]]
         self._jobs = [item for jobs in kinds for item in jobs]
-        count = len(self._jobs)
-        self._starts = np.fromiter((item.start for item in self._jobs), np.int64, count)
-        ends = (OPEN_END if item.finish is None else item.finish for item in self._jobs)
-        self._finishes = np.fromiter(ends, np.int64, count)
+        self._starts = np.array([item.start for item in self._jobs], dtype=np.int64)
+        ends = [OPEN_END if item.finish is None else item.finish for item in self._jobs]
+        self._finishes = np.array(ends, dtype=np.int64)
         #: Count of each job, if it is constant while the job runs.
         self._counts: IntArray | None = None
 
@@ -488,8 +490,8 @@ class Covered:
             jobs = (self._jobs[at] for at in np.flatnonzero(active))
             return sum(_over_hosts(facts, self.rule, item, time) for item in jobs)
         if self._counts is None:
-            counts = (int(_over_hosts(facts, self.rule, item, time)) for item in self._jobs)
-            self._counts = np.fromiter(counts, np.int64, len(self._jobs))
+            counts = [int(_over_hosts(facts, self.rule, item, time)) for item in self._jobs]
+            self._counts = np.array(counts, dtype=np.int64)
         return int(self._counts[active].sum())
 
 
@@ -523,7 +525,7 @@ def _broken(
     for host in dict.fromkeys(host for job in blamed for host in job.allocation if rule.on(host)):
         most = most_on(facts, rule, host)
         guilty = [job for job in blamed if _on_one_host(facts, rule, job, host, time) > 0]
-        there = (item for item in facts.by_host[host] if rule.covers(item.job))
+        there = (item for item in facts.holdings_on(host) if rule.covers(item.job))
         used = sum(
             _on_one_host(facts, rule, item, host, time) for item in there if item.active(time)
         )

@@ -130,7 +130,7 @@ def reserved(facts: Facts) -> Iterator[Violation]:
             if host in facts.hosts:
                 held.setdefault(host, []).append((job.id, slots))
     for host, reserving in held.items():
-        here = (item for item in facts.by_host.get(host, ()) if not item.planned)
+        here = (item for item in facts.holdings_on(host) if not item.planned)
         used = sum(item.allocation[host] for item in here if item.active(now))
         free = max(0, facts.hosts[host].slots - used)
         total = sum(slots for _, slots in reserving)
@@ -342,7 +342,7 @@ def _instants(facts: Facts, entry: PlannedJob, bound: int) -> list[int]:
     """Return the first instant at which the job may start, and ends of jobs on its hosts."""
     job = facts.pending[entry.job]
     first = max(facts.instance.now, job.begin or facts.instance.now)
-    here = {id(item): item for host in entry.allocation for item in facts.by_host.get(host, ())}
+    here = {id(item): item for host in entry.allocation for item in facts.holdings_on(host)}
     ends = {item.finish for item in here.values() if item.finish is not None}
     return sorted(time for time in {first, *ends} if first <= time < bound)
 
@@ -351,7 +351,7 @@ def _is_free(facts: Facts, entry: PlannedJob, time: int) -> bool:
     """Return whether other jobs leave its slots free from then on, by numbers of slots."""
     end = facts.finish_of(facts.pending[entry.job], time)
     for host, slots in entry.allocation.items():
-        others = [h for h in facts.by_host.get(host, ()) if h.job.id != entry.job]
+        others = [h for h in facts.holdings_on(host) if h.job.id != entry.job]
         if _most_used(others, host, time, end) + slots > facts.hosts[host].slots:
             return False
     return True
@@ -457,7 +457,7 @@ def _crowded_out(
     if (end is not None and other.start >= end) or (rival_end is not None and rival_end <= start):
         return False
     kept = {item.job for item in before} - {other.job}
-    beside = [h for h in facts.by_host.get(host, ()) if not h.planned or h.job.id in kept]
+    beside = [h for h in facts.holdings_on(host) if not h.planned or h.job.id in kept]
     used = _most_used(beside, host, start, end)
     slots = entry.allocation[host] + sum(other.allocation.values())
     return used + slots > facts.hosts[host].slots

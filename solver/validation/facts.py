@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +18,7 @@ from ...model.cluster import (
     Host,
     SharedResource,
 )
-from ...model.compact import no_collection
+from ...model.compact import no_collection, objects_of
 from ...model.configuration import Queue
 from ...model.duration import expected_duration, expected_finish
 from ...model.errors import SlotwiseError
@@ -219,12 +221,10 @@ class _FactsFound:
     alike: dict[tuple[str, ...], list[Holding]] = field(default_factory=dict)
     reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
     requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
-    known: dict[tuple[object, ...], tuple[Simple, tuple[Reservation, ...]]] = field(
-        default_factory=dict
-    )
     units: dict[str, UnitsOfType] = field(default_factory=dict)
     columns: list[SlotColumns] = field(default_factory=list)
     own_slots: dict[int, frozenset[str]] | None = None
+    running_by_host: dict[str, list[Holding]] | None = None
     reserving: dict[str, list[Holding]] | None = None
     array_limits: dict[str, int] | None = None
 
@@ -244,6 +244,7 @@ class Facts:
     stop: Callable[[], bool] = lambda: False
     planned: list[Holding] = field(default_factory=list)
     running: list[Holding] = field(default_factory=list)
+    #: Running and planned jobs of each host on which a planned job has slots.
     by_host: dict[str, list[Holding]] = field(default_factory=dict)
     #: Sets of resources named by same[], in which hosts must agree (filled by `shape`).
     same_needs: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -275,15 +276,12 @@ class Facts:
         )
         with no_collection():
             facts._take_in(split)
-        facts.by_host = holdings_by_host(facts.holdings())
+        facts.by_host = _at_planned_hosts(facts.running, facts.planned)
         return facts
 
     def _take_in(self, split: Splitter) -> None:
         """Add the allocations of running jobs and of the plan's entries."""
-        for number, running in enumerate(self.instance.running):
-            if number % _POLLED == 0:
-                self.poll()
-            self.running.append(self._of_running(running, split))
+        self.running = self._of_running(self.instance.running, split)
         for entry in self.plan.reservations:
             job = self.pending.get(entry.job)
             if job is None or entry.start is None:
@@ -300,22 +298,66 @@ class Facts:
             alternatives = entry.requirement_alternative, entry.alternative
             self.planned.append(self._resolved(holding, alternatives, split, entry.terms))
 
-    def _of_running(self, running: RunningJob, split: Splitter) -> Holding:
-        """Return the allocation of a running job; equal requests of one term are looked up once."""
-        job, allocation = running.job, running.allocation
-        finish = expected_finish(self.instance, running)
+    def _of_running(self, running: Sequence[RunningJob], split: Splitter) -> list[Holding]:
+        """Return the allocations of the running jobs; equal requests of one term are looked up
+        once.
+        """
+        known: dict[tuple[object, ...], tuple[Simple, tuple[Reservation, ...]]] = {}
+        taken: list[tuple[Simple, tuple[Reservation, ...]]] = []
+        #: Jobs that are not such requests, by position.
+        others: dict[int, Holding] = {}
+        for at, (item, key) in enumerate(zip(running, map(_TAKEN, running), strict=True)):
+            if at % _POLLED == 0:
+                self.poll()
+            found = known.get(key)
+            if found is None:
+                holding = self._running_alone(item, split)
+                if holding.fault or not isinstance(holding.requirement, Simple):
+                    others[at] = holding
+                else:
+                    known[key] = holding.requirement, holding.parts[0].reservations
+            taken.append(known.get(key, _NOTHING))
+        made = self._of_one_term(running, taken)
+        for at, holding in others.items():
+            made[at] = holding
+        return made
+
+    def _running_alone(self, running: RunningJob, split: Splitter) -> Holding:
+        job, finish = running.job, expected_finish(self.instance, running)
+        bare = Holding(job, running.start, finish, running.allocation, planned=False)
         chosen = job.requirement_alternative or 0
-        key = (_asked(job), chosen, running.alternative)
-        known = self._found.known.get(key)
-        if known is not None:
-            found, held = known
-            parts = (TermShare(allocation, found, held),)
-            return Holding(job, running.start, finish, allocation, False, found, parts)
-        bare = Holding(job, running.start, finish, allocation, planned=False)
-        holding = self._resolved(bare, (chosen, running.alternative), split)
-        if isinstance(holding.requirement, Simple) and not holding.fault:
-            self._found.known[key] = holding.requirement, holding.parts[0].reservations
-        return holding
+        return self._resolved(bare, (chosen, running.alternative), split)
+
+    def _of_one_term(
+        self,
+        running: Sequence[RunningJob],
+        taken: Sequence[tuple[Simple, tuple[Reservation, ...]]],
+    ) -> list[Holding]:
+        """Return the allocations of running jobs from the requirement and reservations of each."""
+        ends: dict[tuple[object, ...], int | None] = {}
+        finishes = []
+        for item, key in zip(running, map(_ENDING, running), strict=True):
+            if key not in ends:
+                ends[key] = expected_finish(self.instance, item)
+            finishes.append(ends[key])
+        allocations = [item.allocation for item in running]
+        requirements = [requirement for requirement, _ in taken]
+        shares: dict[str, Iterable[object]] = {
+            "allocation": allocations,
+            "requirement": requirements,
+            "reservations": [held for _, held in taken],
+        }
+        values: dict[str, Iterable[object]] = {
+            "job": [item.job for item in running],
+            "start": [item.start for item in running],
+            "finish": finishes,
+            "allocation": allocations,
+            "planned": repeat(False),
+            "requirement": requirements,
+            "parts": zip(objects_of(TermShare, len(taken), shares), strict=True),
+            "fault": repeat(""),
+        }
+        return objects_of(Holding, len(taken), values)
 
     def poll(self) -> None:
         """Raise Unfinished if the validator must stop."""
@@ -334,7 +376,7 @@ class Facts:
             else holding
             for holding in self.planned
         ]
-        by_host = holdings_by_host([*self.running, *planned])
+        by_host = _at_planned_hosts(self.running, planned)
         found = replace(self._found, alike={}, columns=[], reserving=None)
         return replace(self, planned=planned, by_host=by_host, _found=found)
 
@@ -429,6 +471,14 @@ class Facts:
         yield from self.running
         yield from self.planned
 
+    def holdings_on(self, host: str) -> Sequence[Holding]:
+        """Return the running and planned jobs with slots on a host."""
+        if host in self.by_host:
+            return self.by_host[host]
+        if self._found.running_by_host is None:
+            self._found.running_by_host = holdings_by_host(self.running)
+        return self._found.running_by_host.get(host, ())
+
     def starts(self) -> dict[int, list[Holding]]:
         """Return the planned jobs by start, in order of time."""
         found: dict[int, list[Holding]] = {}
@@ -457,10 +507,10 @@ class Facts:
     def alike(self) -> dict[tuple[str, ...], list[Holding]]:
         """Return all jobs by what limits distinguish: user, queue, projects and application."""
         if not self._found.alike:
+            found: defaultdict[tuple[str, ...], list[Holding]] = defaultdict(list)
             for holding in self.holdings():
-                job = holding.job
-                kind = job.user, job.queue, job.project, job.application, job.license_project
-                self._found.alike.setdefault(kind, []).append(holding)
+                found[_LIMITED(holding.job)].append(holding)
+            self._found.alike = dict(found)
         return self._found.alike
 
     def array_limits(self) -> dict[str, int]:
@@ -541,27 +591,46 @@ def _not_open(holding: Holding, asked: Requirement, chosen: int) -> str:
     return ""
 
 
-def _asked(job: Job) -> tuple[object, ...]:
-    """Return a key of everything on which the merged requirement of a job depends."""
-    return (
-        job.res_req,
-        job.gpu,
-        job.queue,
-        job.application,
-        job.slots,
-        job.max_slots,
-        job.resizable,
-        job.extsched,
-    )
+#: Fields of a job on which its merged requirement depends.
+_ASKED = (
+    *("res_req", "gpu", "queue", "application", "slots", "max_slots", "resizable", "extsched"),
+)
+#: Key of the merged requirement of a job.
+_asked: Callable[[Job], tuple[object, ...]] = attrgetter(*_ASKED)
+#: Key of the requirement and the reservations of a running job.
+_TAKEN: Callable[[RunningJob], tuple[object, ...]] = attrgetter(
+    *(f"job.{name}" for name in (*_ASKED, "requirement_alternative")), "alternative"
+)
+#: Key of the expected end of a running job.
+_ENDING: Callable[[RunningJob], tuple[object, ...]] = attrgetter(
+    *("start", "finish", "suspended", "job.queue", "job.application", "job.run_limit"),
+    *("job.cpu_limit", "job.estimated_run_time", "job.deadline", "job.reservation"),
+)
+#: Fields of a job that limits distinguish.
+_LIMITED: Callable[[Job], tuple[str, ...]] = attrgetter(
+    "user", "queue", "project", "application", "license_project"
+)
+#: Requirement and reservations in place of those that one term does not say.
+_NOTHING: tuple[Simple, tuple[Reservation, ...]] = (Simple(), ())
 
 
 def holdings_by_host(holdings: Iterable[Holding]) -> dict[str, list[Holding]]:
     """Return the holdings of each host."""
-    found: dict[str, list[Holding]] = {}
+    found: defaultdict[str, list[Holding]] = defaultdict(list)
     for holding in holdings:
         for host in holding.allocation:
-            found.setdefault(host, []).append(holding)
-    return found
+            found[host].append(holding)
+    return dict(found)
+
+
+def _at_planned_hosts(
+    running: Iterable[Holding], planned: Sequence[Holding]
+) -> dict[str, list[Holding]]:
+    """Return the holdings of each host on which a planned job has slots."""
+    hosts = {host for item in planned for host in item.allocation}
+    near = (item for item in running if not hosts.isdisjoint(item.allocation))
+    found = holdings_by_host(chain(near, planned))
+    return {host: there for host, there in found.items() if host in hosts}
 
 
 def _as_recorded(

@@ -224,7 +224,7 @@ def _by_host(
     mine = [item for item in starting if of_class[id(item)] in found.amounts]
     hosts = dict.fromkeys(host for item in mine for host in item.allocation if host in found.hosts)
     for host in hosts if number is not None else ():
-        there = [item for item in facts.by_host[host] if item.active(time)]
+        there = [item for item in facts.holdings_on(host) if item.active(time)]
         used = sum(item.allocation[host] for item in there if of_class[id(item)] in found.amounts)
         guilty = [item for item in mine if host in item.allocation and item.active(time)]
         if guilty and used > (number or 0):

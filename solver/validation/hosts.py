@@ -136,7 +136,7 @@ def _has_just_accepted(facts: Facts, holding: Holding, host: str) -> bool:
     interval = (params.job_accept_interval if cycles is None else cycles) * params.mbd_sleep_time
     if not interval:
         return False
-    there = facts.by_host.get(host, ())
+    there = facts.holdings_on(host)
     starts = [other.start for other in there if other.job.id != holding.job.id]
     return any(start <= holding.start < start + interval for start in starts)
 
@@ -146,7 +146,7 @@ def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:
     it = facts.hosts[host]
     others = [
         other
-        for other in facts.by_host.get(host, ())
+        for other in facts.holdings_on(host)
         if other.job.id != holding.job.id and other.active(holding.start)
     ]
     for thresholds in (facts.queues[holding.job.queue].thresholds, it.thresholds):

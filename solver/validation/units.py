@@ -171,7 +171,7 @@ def _instants(facts: Facts, holding: Holding, host: str) -> set[int]:
     """Return instants of the job's run at which the host may have less free capacity than
     before.
     """
-    begun = {other.start for other in facts.by_host.get(host, ())}
+    begun = {other.start for other in facts.holdings_on(host)}
     every = facts.instance.advance_reservations
     windows = reservations.minded(facts) if every else ()
     begun |= {window.start for window in windows if host in window.slots}
@@ -189,7 +189,7 @@ def _free(
     """Return the free slots of a host; rules: those that count the job's slots on each host."""
     others = [
         other
-        for other in facts.by_host.get(host, ())
+        for other in facts.holdings_on(host)
         if other.job.id != holding.job.id and other.active(time)
     ]
     if others and holding.job.exclusive:

@@ -101,9 +101,13 @@ class LiteralGuard:
     def _part(
         self, reservation: JobReservation, time: int, kept: Profile, unreserved: Profile
     ) -> JobReservation:
+        """What it takes at an instant, at which of those behind it only begun ones are there."""
         if reservation.start is None or reservation.demand is None:
             return reservation
-        left = free_over_run(self.plain, reservation.demand, reservation.start)
+        before = FixedProfiles(self.plain)
+        for later in self.held[self.held.index(reservation) + 1 :]:
+            release_allocation(before, later)
+        left = free_over_run(before.at(time), reservation.demand, reservation.start)
         empty = JobReservation(
             reservation.state,
             reservation.method,

@@ -35,7 +35,7 @@ class MatchingOr:
 
     @property
     def resource(self) -> str:
-        """Return the string resource that has the feature of each node; "" if there is one feature."""
+        """Return the string resource with the feature of each node; "" if there is only one."""
         if len(self.features) < 2:
             return ""
         return _PREFIX + _OR.join(map(_word, self.features))
