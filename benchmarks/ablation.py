@@ -97,8 +97,9 @@ def _unchanged(place: int) -> Callable[..., Any]:
     return neutral
 
 
-def _known_plan(_: Any, costs: Any, *__: Any, first: Any, **___: Any) -> Any:
+def _known_plan(*given: Any, **_: Any) -> Any:
     """A search that gives back the plan it was given."""
+    costs, first = given[1], given[4]
     return first, costs.total({job: start.time for job, start in first.items()})
 
 
@@ -167,11 +168,16 @@ def pools(first: int, count: int) -> Iterator[tuple[str, PoolProblem]]:
             yield instance.name, pool_problem(instance)
 
 
+def objective_of(kind: str, case: str) -> ObjectiveName:
+    """Return the objective of a case over hosts."""
+    if kind == "hosts":
+        return OBJECTIVES[int(case.split()[-1]) // 2 % len(OBJECTIVES)]
+    return "total-start" if kind == "long" else "lexicographic"
+
+
 def planned(kind: str, case: str, instance: Instance, without: str) -> Outcome:
     """A plan of a cluster."""
-    objective: ObjectiveName = "total-start" if kind == "long" else "lexicographic"
-    if kind == "hosts":
-        objective = OBJECTIVES[int(case.split()[-1]) // 2 % len(OBJECTIVES)]
+    objective = objective_of(kind, case)
     begun = time.process_time()
     found = plan(instance, objective=objective, effort=EFFORT[kind])
     cpu = time.process_time() - begun
@@ -211,24 +217,26 @@ def left_out(kind: str, names: Sequence[str]) -> ExitStack:
     return stack
 
 
+def cases_of(kind: str, first: int, count: int) -> Iterator[tuple[str, Any]]:
+    """Yield so many cases of a kind, with their names."""
+    if kind == "pool":
+        yield from pools(first, count)
+    elif kind == "racks":
+        for seed in range(first, first + count):
+            yield f"seed {seed}", racks_of_hosts(24, racks=8, seed=seed)
+    elif kind == "lexicographic":
+        yield from clusters(first, count, (96, 160, 240), (20, 30, 40))
+    elif kind == "long":
+        yield from clusters(first, count, (200,), (100,))
+    else:
+        yield from clusters(first, count, (48, 96, 160), (6, 14, 32, 24))
+
+
 def measured(
     kind: str, first: int, count: int, variants: Sequence[Sequence[str]]
 ) -> Iterator[Outcome]:
     """Each case with all tactics, then with each of the variants left out."""
-    cases: Iterator[tuple[str, Any]]
-    if kind == "pool":
-        cases = pools(first, count)
-    elif kind == "racks":
-        seeds = range(first, first + count)
-        cases = ((f"seed {seed}", racks_of_hosts(24, racks=8, seed=seed)) for seed in seeds)
-    else:
-        sizes = (
-            ((96, 160, 240), (20, 30, 40))
-            if kind == "lexicographic"
-            else ((48, 96, 160), (6, 14, 32, 24))
-        )
-        cases = clusters(first, count, *sizes)
-    for case, given in cases:
+    for case, given in cases_of(kind, first, count):
         for names in ((), *variants):
             with left_out(kind, names):
                 label = ", ".join(names)

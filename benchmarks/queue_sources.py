@@ -21,12 +21,17 @@ def parser_of_queues(description: str | None) -> argparse.ArgumentParser:
     """A parser of the options that say which queues to measure."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("sources", type=Path, nargs="+", metavar="FOLDER | LOG ...")
+    add_options(parser)
+    return parser
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that select queues."""
     parser.add_argument("--cut", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lengths", type=int, nargs=2, help="of the queues that are cut out")
     parser.add_argument("--half", choices=["choose", "report", "both"], default="both")
     parser.add_argument("--only", nargs="*", default=[])
-    return parser
 
 
 def queues_of(options: argparse.Namespace) -> Iterator[tuple[str, Instance]]:

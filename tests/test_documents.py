@@ -136,6 +136,7 @@ FOREIGN = {
     "--start",  # squeue
     *("--deadline", "--time-min", "--json", "--mem", "--ntasks-per-node", "--priority"),  # Slurm
     "--switches",  # sbatch
+    *("--side", "--plan-seconds"),  # benchmarks/versions.py
     *("--longest", "--kills", "--polls", "--poll"),  # benchmarks/serve.py
 }
 

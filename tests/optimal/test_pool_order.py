@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
@@ -12,7 +13,7 @@ from hypothesis_profiles import examples
 from ortools.sat.python import cp_model
 from pool_problems import brute_force, from_running, pool_problems
 from sampling import some
-from slotwise.solver.optimal.pool import PoolProblem
+from slotwise.solver.optimal.pool import PoolProblem, order_tree
 from slotwise.solver.optimal.pool.bounds import Incumbent, PoolBound
 from slotwise.solver.optimal.pool.case_program import CaseProgram
 from slotwise.solver.optimal.pool.improver import grouped_orders
@@ -22,20 +23,33 @@ from slotwise.solver.optimal.pool.pricing import Fineness, Reach, refine
 from slotwise.solver.optimal.pool.problem import Decoder, Ints
 
 PRICES = Fineness(buckets=12, rounds=2, gain=1e-3)
+#: Prices on a grid of which few points are on the other.
+OTHER = Fineness(buckets=17, rounds=2, gain=1e-3)
 
 
 def begun(problem: PoolProblem, order: list[int]) -> tuple[Incumbent, PoolBound]:
     """A plan, and prices of the whole."""
     incumbent = Incumbent(problem, Decoder(problem).plan(order), 0)
-    horizon = int((incumbent.starts + problem.durations).max())
-    bounds = [
-        bound
-        for bound in refine(problem, Reach(None, horizon, incumbent.last), incumbent.value, PRICES)
-        if bound is not None
-    ]
-    best = max(bounds, key=lambda bound: bound.floor)
+    best = prices_of(incumbent, PRICES)
     incumbent.raise_bound(best.value)
     return incumbent, best
+
+
+def reach_of(incumbent: Incumbent) -> Reach:
+    """All starts up to the end of the plan."""
+    horizon = int((incumbent.starts + incumbent.problem.durations).max())
+    return Reach(None, horizon, incumbent.last)
+
+
+def prices_of(incumbent: Incumbent, fineness: Fineness) -> PoolBound:
+    """The best prices of the whole on a grid."""
+    bounds = refine(incumbent.problem, reach_of(incumbent), incumbent.value, fineness)
+    return max((bound for bound in bounds if bound is not None), key=lambda bound: bound.floor)
+
+
+def branched(incumbent: Incumbent, prices: PoolBound) -> Iterator[None]:
+    """The bound by the tree, with no other search."""
+    return branch_on_order(incumbent, prices, reach_of(incumbent))
 
 
 def holds(case: OrderCase, starts: Ints) -> bool:
@@ -67,7 +81,7 @@ def test_no_bound_of_the_tree_is_above_the_optimum(
     order = sorted(range(len(problem)), key=lambda job: (seed * job) % 7, reverse=reverse)
     incumbent, prices = begun(problem, order)
     optimum = brute_force(problem)
-    for _ in islice(branch_on_order(incumbent, prices), 40):
+    for _ in islice(branched(incumbent, prices), 40):
         assert incumbent.bound <= optimum
     assert incumbent.bound <= optimum
 
@@ -77,8 +91,73 @@ def test_the_bound_of_queues_with_a_large_job_is_valid_to_the_end(seed: int) -> 
     problem = with_large(seed)
     incumbent, prices = begun(problem, list(range(len(problem))))
     optimum = brute_force(problem)
-    for _ in islice(branch_on_order(incumbent, prices), 200):
+    for _ in islice(branched(incumbent, prices), 200):
         assert incumbent.bound <= optimum
+
+
+@pytest.mark.parametrize("seed", some(range(40), 2))
+def test_the_bound_is_valid_after_a_change_of_the_grid(seed: int) -> None:
+    problem = with_large(seed)
+    changed_at_each(problem, list(range(len(problem))), brute_force(problem))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_no_bound_after_changes_of_the_grid_is_above_the_optimum(block: int) -> None:
+    """100 queues each, their optimum by CP-SAT."""
+    for seed in range(100 * block, 100 * (block + 1)):
+        random = Random(seed)
+        problem = with_large(seed, small=random.randint(4, 9))
+        order = list(range(len(problem)))
+        random.shuffle(order)
+        changed_at_each(problem, order, cp_sat_optimum(problem))
+
+
+def changed_at_each(problem: PoolProblem, order: list[int], optimum: int, steps: int = 6) -> None:
+    """Grow a tree by all classes, on two grids by turns."""
+    incumbent, prices = begun(problem, order)
+    other = prices_of(incumbent, OTHER)
+    program = CaseProgram(prices, incumbent.value)
+    if program.empty:
+        assert incumbent.value == optimum
+        return
+    tree = OrderTree(incumbent, prices, further_classes(problem), [], program)
+    for bound in (other, prices, other, prices):
+        for _ in islice(iter(tree.step, False), steps):
+            assert tree.bound <= optimum
+        program = CaseProgram(bound, incumbent.value)
+        if not program.empty:
+            tree.reprice(bound, program)
+            assert tree.bound <= optimum
+
+
+def test_a_stalled_tree_goes_on_after_the_other_search_on_finer_grids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(order_tree, "TRIAL", 4)
+    monkeypatch.setattr(order_tree, "STALL", 4)
+    problem = with_large(4)
+    incumbent, prices = begun(problem, [*range(1, 6), 0])
+    met: list[int] = []
+    grids: list[int] = []
+    reprice = OrderTree.reprice
+
+    def other() -> Iterator[None]:
+        met.append(incumbent.bound)
+        yield
+
+    def repriced(tree: OrderTree, bound: PoolBound, program: CaseProgram) -> None:
+        grids.append(bound.prices.market.buckets)
+        reprice(tree, bound, program)
+
+    monkeypatch.setattr(OrderTree, "reprice", repriced)
+    tree = branch_on_order(incumbent, prices, reach_of(incumbent), other())
+    for _ in islice(tree, 70):
+        pass
+    assert len(met) == 1
+    assert grids
+    assert grids[0] > prices.prices.market.buckets
+    assert prices.value <= met[0] <= incumbent.bound <= brute_force(problem)
 
 
 @pytest.mark.slow
@@ -92,7 +171,7 @@ def test_no_bound_is_above_the_optimum_of_another_model(block: int) -> None:
         order = list(range(len(problem)))
         random.shuffle(order)
         incumbent, prices = begun(problem, order)
-        for _ in islice(branch_on_order(incumbent, prices), 40):
+        for _ in islice(branched(incumbent, prices), 40):
             assert incumbent.bound <= optimum
         assert incumbent.bound <= optimum
 
@@ -123,7 +202,7 @@ def test_the_tree_bounds_most_queues_with_a_large_job_better_than_prices() -> No
     for seed in range(20):
         incumbent, prices = begun(with_large(seed, small=8), [*range(1, 9), 0])
         before = incumbent.bound
-        for _ in islice(branch_on_order(incumbent, prices), 60):
+        for _ in islice(branched(incumbent, prices), 60):
             pass
         assert incumbent.bound >= before
         better += incumbent.bound > 1.02 * before
@@ -152,7 +231,14 @@ def test_every_plan_belongs_to_a_part_of_each_case_that_it_belongs_to(
         return
     tree = OrderTree(incumbent, prices, classes, [], program)
     case = OrderCase(problem, int(prices.prices.market.grid[-1]), {})
-    for _ in range(12):
+    other = prices_of(incumbent, OTHER)
+    for step in range(12):
+        if step % 3 == 2:
+            prices, other = other, prices
+            program = CaseProgram(prices, incumbent.value)
+            if program.empty:
+                return
+            tree.reprice(prices, program)
         program.bound_of(case)
         parts = tree.split(case, classes) if program.solved else []
         kept = [part for part in parts if holds(part, plan)]

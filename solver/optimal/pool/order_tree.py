@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
 import numpy as np
 
-from .bounds import Incumbent, PoolBound
+from .bounds import Incumbent, PoolBound, posted
 from .case_program import CaseProgram
 from .order_cases import OrderCase, SizeClass
+from .pricing import Fineness, Reach, best_of, functions_in_use, refine
 from .problem import PoolProblem
 
 #: Maximum number of open cases, for memory.
@@ -30,6 +31,16 @@ PARTS = 20
 BEGUN = 0.05
 #: Rows are added to a case while they raise its bound by this share.
 SHARPENED = 1e-3
+#: A tree stalls if this number of steps closes less than this share of the gap.
+STALL = 100
+CLOSED = 0.02
+#: Grids for a tree that stalls, one after the other, and the work of the prices before after which
+#: no finer one follows.
+FINER = (
+    Fineness(buckets=200, rounds=15, gain=2e-4),
+    Fineness(buckets=300, rounds=15, gain=2e-4),
+)
+AFFORDABLE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -74,13 +85,24 @@ class OrderTree:
         self.incumbent = incumbent
         self.classes = list(dict.fromkeys([*classes, *further]))
         self._first = len(classes)
-        self._grid = bound.prices.market.grid
-        self._program = program
+        self._price(bound, program)
         self._number = 0
         #: Open cases, those of the lowest bound first.
         self.open: list[Node] = []
         whole = OrderCase(incumbent.problem, int(self._grid[-1]), {})
         self._push(Node(bound.value, 0, whole, classes=self._first))
+
+    def _price(self, bound: PoolBound, program: CaseProgram) -> None:
+        self._grid = bound.prices.market.grid
+        self._program = program
+
+    def reprice(self, bound: PoolBound, program: CaseProgram) -> None:
+        """Continue with the open cases on the grid of other prices."""
+        self._price(bound, program)
+        before, self.open = self.open, []
+        for node in before:
+            least = max(node.bound, bound.value)
+            self._push(Node(least, 0, node.case, classes=self._first))
 
     @property
     def bound(self) -> int:
@@ -148,7 +170,7 @@ class OrderTree:
                 continue
             for k in range(jobs.count):
                 known = (jobs, k) in case.windows
-                first, last = self._buckets(case, jobs, k)
+                first, last = self._buckets(self._window(case, jobs, k))
                 low, high = np.searchsorted(begun, [k + BEGUN, k + 1 - BEGUN])
                 spread = starts[min(high, len(starts) - 1)] > starts[min(low, len(starts) - 1)]
                 if last - first > 1 and (spread or not known):
@@ -160,18 +182,20 @@ class OrderTree:
         return self._parts(case, classes[which], k, known=known)
 
     def _parts(self, case: OrderCase, jobs: SizeClass, k: int, *, known: bool) -> list[OrderCase]:
-        first, last = self._buckets(case, jobs, k)
+        window = self._window(case, jobs, k)
+        first, last = self._buckets(window)
         number = 2 if known else min(PARTS, last - first)
         cuts = np.unique(np.linspace(first, last, number + 1).round().astype(np.int64))
-        points = self._grid[cuts].tolist()
+        # The limits of the window may be of another grid.
+        points = [window[0], *self._grid[cuts[1:-1]].tolist(), window[1]]
         return [
             replace(case, windows={**case.windows, (jobs, k): (low, high)})
             for low, high in pairwise(points)
         ]
 
-    def _buckets(self, case: OrderCase, jobs: SizeClass, k: int) -> tuple[int, int]:
-        """Return the first and the last point of the grid for the k-th start, given the windows of
-        the starts before and after it.
+    def _window(self, case: OrderCase, jobs: SizeClass, k: int) -> tuple[int, int]:
+        """Return the window of the k-th start, given the windows of the starts before and after
+        it.
         """
         low, high = case.windows.get((jobs, k), (jobs.first, case.end))
         for (other, number), (first, last) in case.windows.items():
@@ -179,15 +203,23 @@ class OrderTree:
                 low = max(low, first)
             if other == jobs and number > k:
                 high = min(high, last)
-        first = int(np.searchsorted(self._grid, low, side="right")) - 1
-        return first, int(np.searchsorted(self._grid, high))
+        return low, high
+
+    def _buckets(self, window: tuple[int, int]) -> tuple[int, int]:
+        """Return the last point of the grid up to a window, and the first one from its end on."""
+        first = int(np.searchsorted(self._grid, window[0], side="right")) - 1
+        return first, int(np.searchsorted(self._grid, window[1]))
 
 
-def branch_on_order(incumbent: Incumbent, bound: PoolBound) -> Iterator[None]:
-    """Raise the bound of the incumbent by a tree; ``bound`` has the prices of the whole problem.
+def branch_on_order(
+    incumbent: Incumbent, bound: PoolBound, reach: Reach, other: Iterable[None] = ()
+) -> Iterator[None]:
+    """Raise the bound of the incumbent by a tree; ``bound`` has the prices of the whole problem, of
+    which ``reach`` has the starts.
 
     Trees by several sets of classes compete: each takes some steps, the better half of them twice
-    as many, and so on.
+    as many, and so on. When the best stalls, the ``other`` search runs, and then the tree
+    continues on finer grids.
     """
     program = CaseProgram(bound, incumbent.value)
     if program.empty:
@@ -201,15 +233,53 @@ def branch_on_order(incumbent: Incumbent, bound: PoolBound) -> Iterator[None]:
             yield from _steps(tree, incumbent, steps)
         trees = sorted(trees, key=lambda tree: -tree.bound)[: (len(trees) + 1) // 2]
         steps *= 2
+    yield from _until_stalled(trees[0], incumbent)
+    yield from other
+    yield from _on_finer_grids(trees[0], incumbent, bound, reach)
     yield from _steps(trees[0], incumbent)
 
 
-def _steps(tree: OrderTree, incumbent: Incumbent, most: int | None = None) -> Iterator[None]:
-    """Take steps of a tree, at most this number, and raise the bound of the incumbent."""
+def _on_finer_grids(
+    tree: OrderTree, incumbent: Incumbent, bound: PoolBound, reach: Reach
+) -> Iterator[None]:
+    """Take steps of a tree on ever finer grids, each until it stalls."""
+    for fineness in FINER:
+        if incumbent.proved or bound.work > AFFORDABLE:
+            return
+        known = functions_in_use(bound)
+        bounds = refine(incumbent.problem, reach, incumbent.value, fineness, known=known)
+        found = yield from best_of(posted(incumbent, bounds))
+        if found is None or incumbent.proved:
+            return
+        bound, program = found, CaseProgram(found, incumbent.value)
+        if program.empty:
+            incumbent.raise_bound(incumbent.value)
+            return
+        tree.reprice(bound, program)
+        yield from _until_stalled(tree, incumbent)
+
+
+def _until_stalled(tree: OrderTree, incumbent: Incumbent) -> Iterator[None]:
+    """Take steps of a tree as long as they close the gap."""
+    more, before, gap = True, 0, 0
+    while more and tree.bound - before >= CLOSED * gap:
+        before, gap = tree.bound, incumbent.value - tree.bound
+        more = yield from _steps(tree, incumbent, STALL)
+
+
+def _steps(
+    tree: OrderTree, incumbent: Incumbent, most: int | None = None
+) -> Generator[None, None, bool]:
+    """Take steps of a tree, at most this number, and raise the bound of the incumbent; return
+    whether there may be more.
+    """
+    taken = 0
     for _ in islice(iter(tree.step, False), most):
+        taken += 1
         incumbent.raise_bound(tree.bound)
         yield
     incumbent.raise_bound(tree.bound)
+    return taken == most
 
 
 def class_sets(problem: PoolProblem) -> list[list[SizeClass]]:

@@ -108,8 +108,11 @@ BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MAX_INSTANTS = 400_000
 NODES = 3000
 FIRST_WIDTH = 500
+NARROW = 50
 GROWTH = 10
 SEARCHABLE = 30
+#: Maximum number of jobs of which a search in layers takes less time than the first cases.
+QUICKLY_LAYERED = 60
 MAX_STATES = 1_000_000
 
 
@@ -118,8 +121,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     positive.
 
     Prices come first, on ever finer grids, then a search until no better plan can exist: in layers
-    if capacity never falls and jobs are few, by cases of when large jobs start
-    if these are many, else and at the end in a tree of forward plans.
+    if capacity never falls, by cases of when large jobs start if jobs are many, and at the end in a
+    tree of forward plans. In layers of very many jobs it is slow and comes after the cases.
 
     The generator does one small piece of work per step (mostly under a second), so that other tasks
     can run in between. Better plans found by these tasks make the later steps faster.
@@ -138,21 +141,24 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MAX_INSTANTS // len(problem.groups))
     if every is None:
-        best = yield from finer(incumbent, Reach(None, horizon, incumbent.last))
+        reach = Reach(None, horizon, incumbent.last)
+        best = yield from finer(incumbent, reach)
         if best is not None:
-            yield from branch_on_order(incumbent, best)
+            yield from branch_on_order(incumbent, best, reach)
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
-    layered = root.layered
-    yield from root.try_at_once()
+    layered, quick = root.layered, len(problem) <= QUICKLY_LAYERED
+    yield from root.try_at_once(FIRST_WIDTH if quick else NARROW)
     yield from root.tighten(FINE)
-    if layered:
-        yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
-        if len(problem) <= SEARCHABLE:
-            yield from root.widen(FIRST_WIDTH * GROWTH, MAX_STATES)
+    in_layers = root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True) if layered else iter(())
+    if quick:
+        yield from in_layers
+    if layered and len(problem) <= SEARCHABLE:
+        yield from root.widen(FIRST_WIDTH * GROWTH, MAX_STATES)
     if len(problem) > SEARCHABLE and root.bound is not None:
-        yield from branch_on_order(incumbent, root.bound)
+        reach = Reach(root.domains, busy=incumbent.last)
+        yield from branch_on_order(incumbent, root.bound, reach, in_layers)
     yield from root.branch()
 
 
@@ -236,10 +242,12 @@ class Root:
         """Whether the layered search applies to the problem."""
         return self.bound is not None and LayeredSearch.suits(self.problem, self.domains)
 
-    def try_at_once(self) -> Iterator[None]:
-        """Search small problems immediately, because they need no better prices."""
+    def try_at_once(self, width: int = FIRST_WIDTH) -> Iterator[None]:
+        """Search simple problems immediately, because they need no better prices: in layers of at
+        most ``width`` states, or in a tree of some nodes.
+        """
         if self.layered:
-            yield from self.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
+            yield from self.widen(width, width, hopeful=True)
         elif self.bound is not None and not self.incumbent.proved:
             tree = Chronology(self.problem, self.incumbent.value)
             guide = Guide(self.bound, tree.root(), list(range(len(self.problem.groups))))
