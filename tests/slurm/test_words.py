@@ -254,5 +254,6 @@ def test_a_request_for_the_command_of_another_scheduler_is_told(tmp_path: Path) 
     lsf = sw.example("joint-wins")
     printed = run("ask", lsf, str(script))[1]
     assert said.format("sbatch", "bsub") in printed
-    assert "lowest priority" not in printed and "ignored:" not in printed
+    assert "lowest priority" not in printed
+    assert "ignored:" not in printed
     assert "the request is for" not in run("ask", lsf, "bsub -n 1 -W 5")[1]
