@@ -194,9 +194,10 @@ def title_text(instance: Instance, title: str) -> str:
 
 
 def foreign_command(instance: Instance, command: str) -> list[str]:
-    """Return the note on a request for the command of another scheduler, none for its own."""
+    """Return a note if a request is for the command of another scheduler."""
     own = "sbatch" if instance.params.of_slurm else "bsub"
-    return [f"{ASSUMED}the request is for {command}, and this cluster takes {own}"] * (command != own)
+    text = f"{ASSUMED}the request is for {command}, and this cluster takes {own}"
+    return [] if command == own else [text]
 
 
 def lowest_priority(option: str) -> str:
