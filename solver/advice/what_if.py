@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
+from operator import attrgetter
 from time import monotonic
 from typing import Any, Literal
 
@@ -779,6 +780,8 @@ def _with_array_limits(instance: Instance) -> Instance:
     """
     running = [item.job for item in instance.running]
     limits = running_limits((*instance.pending, *running))
+    if not limits and {None}.issuperset(map(attrgetter("array_limit"), running)):
+        return instance
     if all(job.array_limit == limits.get(job.array_id or "") for job in running):
         return instance
     return replace(
