@@ -102,7 +102,20 @@ class OrderTree:
         before, self.open = self.open, []
         for node in before:
             least = max(node.bound, bound.value)
-            self._push(Node(least, 0, node.case, classes=self._first))
+            self._push(Node(least, 0, self.on_grid(node.case), classes=self._first))
+
+    def on_grid(self, case: OrderCase) -> OrderCase:
+        """Return a case of another grid with its windows widened to points of this one.
+
+        The program keeps the starts that are cheapest between points of its grid only, so a window
+        may not end between two of them. What its plans cost at least stays true.
+        """
+        end = int(self._grid[-1])
+        windows = {}
+        for key, (first, last) in case.windows.items():
+            low, high = self._around(first, end if last >= case.end else min(last, end))
+            windows[key] = (int(self._grid[low]), int(self._grid[high]))
+        return OrderCase(case.problem, end, windows)
 
     @property
     def bound(self) -> int:
@@ -170,7 +183,7 @@ class OrderTree:
                 continue
             for k in range(jobs.count):
                 known = (jobs, k) in case.windows
-                first, last = self._buckets(self._window(case, jobs, k))
+                first, last = self._buckets(case, jobs, k)
                 low, high = np.searchsorted(begun, [k + BEGUN, k + 1 - BEGUN])
                 spread = starts[min(high, len(starts) - 1)] > starts[min(low, len(starts) - 1)]
                 if last - first > 1 and (spread or not known):
@@ -182,20 +195,18 @@ class OrderTree:
         return self._parts(case, classes[which], k, known=known)
 
     def _parts(self, case: OrderCase, jobs: SizeClass, k: int, *, known: bool) -> list[OrderCase]:
-        window = self._window(case, jobs, k)
-        first, last = self._buckets(window)
+        first, last = self._buckets(case, jobs, k)
         number = 2 if known else min(PARTS, last - first)
         cuts = np.unique(np.linspace(first, last, number + 1).round().astype(np.int64))
-        # The limits of the window may be of another grid.
-        points = [window[0], *self._grid[cuts[1:-1]].tolist(), window[1]]
+        points = self._grid[cuts].tolist()
         return [
             replace(case, windows={**case.windows, (jobs, k): (low, high)})
             for low, high in pairwise(points)
         ]
 
-    def _window(self, case: OrderCase, jobs: SizeClass, k: int) -> tuple[int, int]:
-        """Return the window of the k-th start, given the windows of the starts before and after
-        it.
+    def _buckets(self, case: OrderCase, jobs: SizeClass, k: int) -> tuple[int, int]:
+        """Return the first and the last point of the grid for the k-th start, given the windows of
+        the starts before and after it.
         """
         low, high = case.windows.get((jobs, k), (jobs.first, case.end))
         for (other, number), (first, last) in case.windows.items():
@@ -203,12 +214,12 @@ class OrderTree:
                 low = max(low, first)
             if other == jobs and number > k:
                 high = min(high, last)
-        return low, high
+        return self._around(low, high)
 
-    def _buckets(self, window: tuple[int, int]) -> tuple[int, int]:
+    def _around(self, first: int, last: int) -> tuple[int, int]:
         """Return the last point of the grid up to a window, and the first one from its end on."""
-        first = int(np.searchsorted(self._grid, window[0], side="right")) - 1
-        return first, int(np.searchsorted(self._grid, window[1]))
+        low = int(np.searchsorted(self._grid, first, side="right")) - 1
+        return low, int(np.searchsorted(self._grid, last))
 
 
 def branch_on_order(
