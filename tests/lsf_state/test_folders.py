@@ -92,6 +92,8 @@ def test_a_shorter_form_adds_what_it_alone_names(
     [
         ("blimits.txt", b"INTERNAL RESOURCE LIMTS:\n NAMES USERS\n", "not the output", True),
         ("busers-all.out", b"LSF is down. Please wait ...\n", "not the output", True),
+        ("prod-blimits.txt", b"INTERNAL RESOURCE LIMTS:\n NAMES USERS\n", "not the output", True),
+        ("prod_2026_Busers.out", b"LSF is down. Please wait ...\n", "not the output", True),
         ("blimits.gz", b"\x1f\x8b\x08\0\0", "unpack it", True),
         ("blimits", b"No resource usage found.\n", "", False),
         ("lsb.queues", b"Begin Queue\nQUEUE_NAME = q\nEnd Queue\n", "LSF's configuration", True),
@@ -111,6 +113,13 @@ def test_an_unread_file_that_may_be_a_listing_leaves_nothing_proved(
     told = [item for item in made.omissions if "is not read" in item.what]
     assert [item.what.startswith(f"{name} is not read: ") for item in told] == [True] * counts
     assert all(item.jobs is None and not item.narrowed for item in told)
+
+
+def test_shorter_forms_with_nothing_more_are_named_in_one_sentence(tmp_path: Path) -> None:
+    text = TABLE + ROW.format(7)
+    _, said = _imported(tmp_path, {"bjobs_w": text, "h": LONG_HOST.format("n1"), "t": text + "\n"})
+    assert said.count("a shorter form of a listing") == 1
+    assert "ignored bjobs_w, t, bhosts.txt: a shorter form" in said
 
 
 @pytest.mark.behaviour("CFG-04")

@@ -166,3 +166,27 @@ def test_associations_of_another_cluster_do_not_count() -> None:
     assert [(item.account, item.values["grptres"]) for item in found] == [("physics", "cpu=8")]
     with pytest.raises(InputError, match="clusters live, other, and no input names the cluster"):
         read_texts([Text(table, "assoc.txt"), jobs], "test")
+
+
+@pytest.mark.parametrize(
+    ("name", "without", "counts"),
+    [
+        ("scontrol_show_reservation.txt", "reservation", True),
+        ("prod-Licenses.out", "licence", True),
+        ("sshare_a_l.txt", "share", True),
+        ("scontrol_show_job.txt", "", False),
+        ("notes.txt", "", False),
+    ],
+)
+def test_an_unread_file_that_may_be_a_listing_leaves_nothing_proved(
+    name: str, without: str, counts: bool, tmp_path: Path
+) -> None:
+    folder = folder_of(tmp_path / "all")
+    assert read_folder(folder).missing == []
+    for path in folder.iterdir():
+        if without and without[:4] in path.name:
+            path.unlink()
+    (folder / name).write_text("ReservatonName=r1 StartTme=2026-11-26T23:00:00 Nodes=n1\n")
+    assert [text.split(" is not read")[0] for text in read_folder(folder).missing] == (
+        [name] * counts
+    )

@@ -13,7 +13,7 @@ from ...formats.reading import file_bytes, no_file, odd_kind
 from ...formats.sniff import KINDS, kind_of_text
 from .bjobs import is_of_arrays
 from .facts import COMMANDS
-from .ignored import ARCHIVE, BINARY, SAYS_LESS, UNKNOWN, IgnoredFiles
+from .ignored import SAYS_LESS, UNKNOWN, IgnoredFiles
 from .values import Text, says_nothing
 
 #: The kind of a text, by the option that takes it.
@@ -29,16 +29,12 @@ _LIMITS = re.compile(r"\s*(?:#.*\n\s*)*Begin\s+Limit\b")
 _NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")
 #: A line of bjobs -l is broken before this column.
 _BROKEN_AT = 90
-
-
 #: Listings of which a shorter form may name what the best one does not.
 _MERGED = frozenset({"bjobs", "bhosts", "bqueues"})
-#: Commands by which people name the files with what they printed.
+#: Commands whose words are in the names that people give to files with what they printed.
 _NAMES = frozenset(
     {name.split()[0] for name in COMMANDS} | {"bjobs", "bhosts", "bqueues", "bhpart", "bresources"}
 )
-#: Reasons for which a listing in a file may have gone unread.
-_UNREADABLE = frozenset({UNKNOWN, ARCHIVE, BINARY})
 #: Files of the configuration, which say what no command prints.
 _CONFIGURATION = frozenset({"configuration", "lsf.conf"})
 
@@ -89,13 +85,7 @@ def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
     if not found:
         names = "bjobs, bhosts, bqueues or a similar command: save one there, such as bjobs.txt"
         raise InputError([Problem(f"has no file with the output of {names}", str(folder))])
-    unread = [
-        f"{name} is not read: {reason}"
-        for reason in ignored.names.keys() & _UNREADABLE
-        for name in ignored.names[reason]
-        if re.split(r"[^a-z]", name.lower())[0] in _NAMES
-    ]
-    return PrintedFolder(found, shorter, sorted(unread), configuration)
+    return PrintedFolder(found, shorter, ignored.may_have(_NAMES), configuration)
 
 
 def _kind(text: Text) -> str:

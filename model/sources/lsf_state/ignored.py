@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,8 @@ BINARY = "not a text"
 UNKNOWN = "not the output of a command that this import reads"
 COPY = "another file has the same listing"
 SAYS_LESS = "a shorter form of a listing that another file has"
+#: Reasons for which a listing in a file may have gone unread.
+_UNREADABLE = frozenset({UNKNOWN, ARCHIVE, BINARY})
 #: First characters of archives, as UTF-8 with replaced bytes.
 _ARCHIVES = ("PK\x03\x04", "\x1f\ufffd", "\ufffd7zXZ", "BZh9", "(\ufffd/\ufffd")
 #: Where a tar archive has its mark, and the mark.
@@ -52,6 +55,18 @@ class IgnoredFiles:
             else:
                 seen.add(text.content)
                 yield text
+
+    def may_have(self, listings: Collection[str]) -> list[str]:
+        """Return a sentence for each file that may have had a listing, by the words of its name.
+
+        listings: words in the names that people give to files with these listings.
+        """
+        return sorted(
+            f"{name} is not read: {reason}"
+            for reason in self.names.keys() & _UNREADABLE
+            for name in self.names[reason]
+            if not set(listings).isdisjoint(re.split(r"[^a-z]+", name.lower()))
+        )
 
     def sentences(self) -> Iterator[str]:
         """Yield one sentence for each reason."""

@@ -12,7 +12,7 @@ from ...errors import InputError
 from .bhosts import SeenHost, read_bhosts
 from .bjobs import SeenJob, read_bjobs
 from .bqueues import SeenQueue, read_bqueues
-from .ignored import SAYS_LESS
+from .ignored import SAYS_LESS, IgnoredFiles
 from .seen import Seen
 from .values import PrintedTimes, Remarks, Text
 
@@ -30,12 +30,14 @@ def with_shorter_forms(
     seen: Seen, shorter: Mapping[str, Sequence[Text]], calendar: PrintedTimes
 ) -> Seen:
     """Return the listings with the jobs, hosts and queues that only a shorter form names."""
+    ignored = IgnoredFiles()
     jobs = _more(
         shorter.get("bjobs", ()),
         {job.id for job in seen.jobs},
         lambda text, notes: read_bjobs(text, calendar, notes),
         lambda job: job.id,
         seen.notes,
+        ignored,
     )
     hosts = _more(
         shorter.get("bhosts", ()),
@@ -43,6 +45,7 @@ def with_shorter_forms(
         read_bhosts,
         lambda host: host.name,
         seen.notes,
+        ignored,
     )
     queues = _more(
         shorter.get("bqueues", ()),
@@ -50,7 +53,9 @@ def with_shorter_forms(
         read_bqueues,
         lambda queue: queue.name,
         seen.notes,
+        ignored,
     )
+    seen.notes += ignored.sentences()
     return replace(
         seen,
         jobs=[*seen.jobs, *jobs],
@@ -65,8 +70,11 @@ def _more(
     reader: Callable[[Text, Remarks], list[Item]],
     name_of: Callable[[Item], str],
     notes: Remarks,
+    ignored: IgnoredFiles,
 ) -> list[Item]:
-    """Return what the texts list beyond the known names; add these to the known ones."""
+    """Return what the texts list beyond the known names; add these to the known ones, and texts
+    without more to the ignored files.
+    """
     found: list[Item] = []
     for text in texts:
         own = Remarks()
@@ -77,7 +85,7 @@ def _more(
             new = []
             _tell_rows(text, file, known, notes)
         if not new:
-            notes.append(f"ignored {file}: {SAYS_LESS}")
+            ignored.add(text.source, SAYS_LESS)
             continue
         names = [name_of(item) for item in new]
         notes.append(f"only {file} lists {_listed(names)}: taken from there")

@@ -84,6 +84,14 @@ _TABLES = re.compile(
     r"^\s*(?:JOBID\s+PARTITION|PARTITION\s+AVAIL|NODELIST\s+NODES|ACCOUNT\|TRES_PER_NODE)",
     re.MULTILINE,
 )
+#: Words in the names that people give to files, and the listings that these may have.
+_NAMES = {
+    **dict.fromkeys(("reservation", "reservations"), "reservation"),
+    **dict.fromkeys(("license", "licenses", "licence", "licences"), "licence"),
+    **dict.fromkeys(("partition", "partitions"), "partition"),
+    **dict.fromkeys(("sacctmgr", "qos", "assoc", "associations"), "limits"),
+    **{"sshare": "share", "sprio": "priority", "topology": "switches", "config": "settings"},
+}
 #: Tables for people, in which sizes and limits are missing.
 _FOR_PEOPLE = re.compile(r"^\s*JOBID\s+PARTITION\s+NAME\b", re.MULTILINE)
 _JOBS = "squeue --json, or scontrol show job -d -o"
@@ -131,7 +139,7 @@ def read_texts(
             problems += error.problems
     listings.add_ignored(seen.ignored)
     records = listings.records
-    seen.missing = list(listings.missing())
+    seen.missing = [*listings.missing(), *seen.ignored.may_have(_lacking(seen, records))]
     for kind, listed in records.items():
         _interpret(kind, listed, zone, seen, problems)
     try:
@@ -153,6 +161,17 @@ def read_texts(
     seen.jobs = order_of(seen.jobs)
     seen.version = seen.version or seen.settings.get("SLURM_VERSION", "")
     return seen
+
+
+def _lacking(seen: SlurmState, records: Mapping[RecordKind, list[SlurmRecord]]) -> frozenset[str]:
+    """Return the words in the names of files with listings that no file has that is read."""
+    there = {
+        *records,
+        *(["limits"] if seen.limits else ()),
+        *(["switches"] if seen.switches else ()),
+        *(["settings"] if seen.settings else ()),
+    }
+    return frozenset(word for word, what in _NAMES.items() if what not in there)
 
 
 def _lists_jobs(texts: Iterable[Text], records: Mapping[RecordKind, list[SlurmRecord]]) -> bool:
