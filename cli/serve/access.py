@@ -77,7 +77,7 @@ class Access:
             raise InputError(
                 [
                     Problem(
-                        f"{host} is reached from other machines, which needs --token-file FILE or "
+                        f"{host!r} is reached from other machines, which needs --token-file FILE or "
                         "--trust-user-header NAME; 127.0.0.1 needs neither",
                         "--host",
                     )

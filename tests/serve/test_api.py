@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from asgi_client import LOCAL, get, post, request, sent
+from asgi_client import LOCAL, Answer, get, post, request, sent
 from serve.service_lab import Lab, joint_wins, lab
 from slotwise import Host, Instance, Job
 from slotwise.cli.serve.access import Access, Denied, Viewer, is_loopback
 from slotwise.cli.serve.guard import HEADERS, MAX_BODY
 from slotwise.cli.serve.questions import MAX_OF_ONE, QuestionQueue, TooManyQuestions
-from slotwise.cli.serve.streams import MAX_STREAMS
 from slotwise.model.errors import InputError
 from slotwise.solver.outlook.outlook import outlook
 
@@ -249,10 +248,20 @@ def test_a_stream_tells_of_new_states() -> None:
     assert here.service.requests.streams == 0
 
 
-def test_streams_are_bounded(quiet: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slotwise.cli.serve.streams.MAX_STREAMS", 0)
-    assert MAX_STREAMS > 0
-    assert get(quiet.app, "/events").status == 503
+def test_a_burst_of_streams_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams count from their request on, not from their first event, until they end."""
+    monkeypatch.setattr("slotwise.cli.serve.streams.MAX_STREAMS", 3)
+    here = lab(joint_wins())
+
+    async def burst() -> list[Answer]:
+        here.streams.begin()
+        asked = [sent(here.app, "GET", "/events", until=b"state") for _ in range(8)]
+        return await asyncio.gather(*asked)
+
+    for _ in range(2):
+        found = [answer.status for answer in asyncio.run(burst())]
+        assert (found.count(200), found.count(503)) == (3, 5)
+        assert here.service.requests.streams == 0
 
 
 def test_questions_beyond_the_queue_are_refused() -> None:
