@@ -76,9 +76,7 @@ def dumped(record: Any) -> bytes:
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
-def state_record(
-    state: BoardState, source: str, viewer: Viewer, *, stale: bool
-) -> dict[str, Any]:
+def state_record(state: BoardState, source: str, viewer: Viewer, *, stale: bool) -> dict[str, Any]:
     """Return the head of an answer; the fields of :class:`StateTime`."""
     polled, problem = state.polled, state.problem or state.unplanned
     if problem and viewer.user is not None:  # it may name jobs of others
@@ -281,7 +279,9 @@ def place_record(
         for name in list(predicted.as_configured_on)[:MAX_HOSTS]
     }
 
-    def draw(kind: str, job: str, on: Mapping[str, int], start: int | None, end: int | None) -> None:
+    def draw(
+        kind: str, job: str, on: Mapping[str, int], start: int | None, end: int | None
+    ) -> None:
         times = {"start": start, "end": end}
         shifted = {key: None if time is None else time + shift for key, time in times.items()}
         for name in found.keys() & on.keys():

@@ -47,33 +47,35 @@ class BoundedConnection(H11Protocol):
         """Take the place of the connection that has been idle longest if there are too many."""
         super().connection_made(transport)
         #: Time of the last progress, and bytes of the answer that were not read by then.
-        self._since, self._unread = self.loop.time(), 0
+        self.since, self._unread = self.loop.time(), 0
         if len(self.connections) >= (self.limit_concurrency or MAX_CONNECTIONS):
             others = (item for item in self.connections if isinstance(item, BoundedConnection))
-            idle = [item for item in others if item is not self and not item._is_answering]
+            idle = [item for item in others if item is not self and not item.is_answering]
             if idle:
-                min(idle, key=lambda item: item._since)._end()
+                min(idle, key=lambda item: item.since).end()
             elif len(self.connections) > (self.limit_concurrency or MAX_CONNECTIONS):
-                self._end()
+                self.end()
 
     @property
-    def _is_answering(self) -> bool:
+    def is_answering(self) -> bool:
+        """Whether a request is being answered."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def on_response_complete(self) -> None:
         """Take an answer as progress."""
-        self._since = self.loop.time()
+        self.since = self.loop.time()
         super().on_response_complete()
 
     def check(self) -> None:
         """Close the connection if the client has made no progress for too long."""
         unread, now = self.transport.get_write_buffer_size(), self.loop.time()
-        if unread != self._unread or (self._is_answering and not unread):
-            self._since, self._unread = now, unread
-        elif now - self._since > IDLE_SECONDS:
-            self._end()
+        if unread != self._unread or (self.is_answering and not unread):
+            self.since, self._unread = now, unread
+        elif now - self.since > IDLE_SECONDS:
+            self.end()
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Close the connection, with what was not read."""
         self.connections.discard(self)
         self.transport.abort()
 

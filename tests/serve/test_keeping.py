@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,10 +57,13 @@ def test_estimates_are_kept_and_shown_with_what_happened(tmp_path: Path) -> None
     again.service.stop()
 
 
-def test_a_store_that_fails_leaves_the_board_and_health_says_so(tmp_path: Path) -> None:
+def test_a_store_that_fails_leaves_the_board_and_health_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A state that is not kept is shown; the next one that is kept ends the trouble."""
     here = lab(waiting(900), store=str(tmp_path / "s.db"))
-    here.service.planner._thread = here.service.poller._thread = threading.current_thread()
+    for thread in ("planning.PlannerThread", "poller.Poller"):
+        monkeypatch.setattr(f"slotwise.cli.serve.{thread}.is_alive", True)
     polled = here.service.board.state.polled
     assert polled is not None
     assert get(here.app, "/healthz").status == 200
