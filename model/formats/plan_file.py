@@ -143,7 +143,7 @@ def _list(value: object) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Known:
-    """What the instance has, for a plan to be held against."""
+    """The instance against which a plan is checked."""
 
     instance: Instance
     bare: bool
