@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .display import clock_text, duration_text
 from .instance import Instance
-from .job import Job, RunningJob
+from .job import NO_RUN_LIMIT, Job, RunningJob
 from .reserved_periods import end_of_reservation
 
 
@@ -57,7 +57,7 @@ def granted_run_limit(instance: Instance, job: Job) -> int | None:
     RUNLIMIT of the application replaces the queue's default, up to the queue's maximum.
     """
     if job.run_limit is not None:
-        return job.run_limit
+        return None if job.run_limit == NO_RUN_LIMIT else job.run_limit
     queue = instance.queue(job.queue)
     application = instance.application(job.application) if job.application else None
     own = application.run_limit if application else None
