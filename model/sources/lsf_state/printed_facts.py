@@ -109,6 +109,8 @@ JOBS = (
     _job("expected end", "finish", json="FINISH_TIME"),
     _job("time left", "left", json="TIME_LEFT", asked=""),
     _job("run time so far", "run_time", json="RUN_TIME"),
+    _job("beginning of a suspension", "stopped", "Suspended"),
+    _job("end of a suspension", "idle", "Running; Resumed"),
     _job("CPU time used", "cpu_time", "The CPU time used is", "CPU_USED"),
     _job("hosts in use", "allocation", "Started; Allocated", "ALLOC_SLOT; EXEC_HOST",
          asked="ALLOC_SLOT NALLOC_SLOT EXEC_HOST"),
