@@ -167,3 +167,22 @@ def test_a_job_asked_about_without_a_limit_ends_never(limit: str) -> None:
     idle = _slurm(f"{BEGUN}02:00:00")
     asked = sw.ask(instance_of(idle), f"sbatch {limit} -n 8 --wrap x", method="optimal")
     assert (asked.line.answer.start, asked.line.answer.finish) == (5400, None)
+
+
+@pytest.mark.parametrize("command", ["simulate", "outlook"])
+def test_slurm_holds_nothing_for_a_job_behind_a_run_without_limit(command: str) -> None:
+    """Its planned start is a year ahead, so that no reservation keeps the next job from running."""
+    texts = _slurm(f"{BEGUN}UNLIMITED", "MaxTime=UNLIMITED")
+    halved = texts["jobs.txt"].splitlines()[0].replace("=8", "=4")
+    small = texts["jobs.txt"].splitlines()[1].replace("JobId=2", "JobId=3").replace("=8", "=4")
+    small = small.replace("Priority=8", "Priority=1").replace("TimeLimit=01:00:00", "")
+    found = instance_of(
+        texts | {"jobs.txt": f"{halved}\n{texts['jobs.txt'].splitlines()[1]}\n{small}\n"}
+    )
+    if command == "outlook":
+        rows = sw.outlook(found)
+        assert [rows[job].as_configured for job in "23"] == [None, 0]
+        assert rows["2"].state == "unknown end"
+    else:
+        starts = {job.job: job.start for job in sw.simulate(found, until=400 * 86400).jobs}
+        assert (starts["2"], starts["3"]) == (None, 0)
