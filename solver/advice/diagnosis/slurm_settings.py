@@ -31,6 +31,10 @@ _COMMANDS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
     ("badmin hopen ", lambda names: f"scontrol update NodeName={','.join(names)} State=RESUME"),
     ("badmin qact ", lambda names: f"scontrol update PartitionName={names[0]} State=UP"),
     ("brsvdel ", lambda names: f"scontrol delete ReservationName={names[0]}"),
+    (
+        'bmod -J "%',
+        lambda names: f"scontrol update JobId={names[1]} ArrayTaskThrottle={names[0][:-1]}",
+    ),
     ("brequeue ", lambda names: f"scontrol requeue {','.join(map(job_id, names))}"),
     ("bring back ", lambda names: f"bring back {', '.join(names)}"),
 )
