@@ -359,7 +359,9 @@ def optimistic_starts(
     for job in jobs:
         found = None if equal is None else equal.get(job.id)
         starts = [] if found is None or found.start is None else [found.start]
-        bare = replace(job, res_req=(), hosts=(), exclusive=False, application="", extsched="")
+        bare = replace(
+            job, res_req=(), hosts=(), exclusive=False, application="", extsched="", gpu=""
+        )
         asks = bool(queue_of[job.queue].res_req or queue_of[job.queue].hosts) or bare != job
         if asks and asker.stopped():
             cut = True

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from ....model.cluster import Host, Thresholds
+from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
 from ....model.configuration import Limit, Queue
 from ....model.display import duration_text
 from ....model.instance import Instance
@@ -156,18 +156,16 @@ class Counter:
     now: str
     #: Returns the change to a number, or to None: no limit.
     changed: Callable[[Any], Apply]
-    #: Path of the object for ``slotwise whatif --set``, "" if it has none.
+    #: Path of the key for ``slotwise whatif --set``, "" if it has none.
     path: str = ""
+    #: Value as text, of a number.
+    form: str = "{:g}"
 
     def probe(self, cause: str, numbers: Sequence[float]) -> Probe:
         """Return the probe of larger numbers."""
-        return self._probe(
-            cause,
-            (
-                (f"{number:g}", number, f"{self.path}.{self.key}={number:g}" if self.path else "")
-                for number in numbers
-            ),
-        )
+        path = f"{self.path}={{:g}}" if self.path else ""
+        values = ((self.form.format(number), number, path.format(number)) for number in numbers)
+        return self._probe(cause, values)
 
     def without(self, cause: str, none: str = "- (no limit)") -> Probe:
         """Return the probe of no limit; none: how the file says that there is none."""
@@ -195,15 +193,18 @@ def _several(parts: Iterable[Probe]) -> Iterator[Probe]:
 
 
 def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
-    section, path = f"lsb.resources, Limit section {limit.name}", f"limits.{limit.name}"
+    section = f"lsb.resources, Limit section {limit.name}"
     cause = f"Limit section {limit.name} allows {_scope_text(limit)}"
     for name, amount in limit.amounts.items():
         numbers: Sequence[float] = (amount * 2, amount * 4, amount * 1024)
         if name in ("slots", "jobs"):
             own = job.slots if name == "slots" else 1
             numbers = _numbers_from(instance, amount, own, int(amount) + own)
-        changed = partial(_limit_at, limit, name)
-        counter = Counter("limit", section, name.upper(), f"{amount:g}", changed, path)
+        key, path, form = name.upper(), name.upper(), "{:g}"
+        if name not in ("slots", "jobs", *BUILTIN_AMOUNTS):
+            key, path, form = "RESOURCE", f"RESOURCE.{name}", f"[{name},{{:g}}]"
+        changed, path = partial(_limit_at, limit, name), f"limits.{limit.name}.{path}"
+        counter = Counter("limit", section, key, form.format(amount), changed, path, form)
         yield counter.probe(cause, numbers)
     for name, percent in limit.percentages.items():
         changed = partial(_limit_at, limit, name)
@@ -248,7 +249,7 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
     """Yield higher limits of users and groups, including limits that do not concern the job."""
     groups = {group.name for group in instance.groups}
     for user in instance.users:
-        section, path = f"lsb.users, {user.name}", f"users.{user.name}"
+        section, path = f"lsb.users, {user.name}", f"users.{user.name}.MAX_JOBS"
         # A name at the beginning would be capitalised.
         whose = f"user {'group ' * (user.name in groups)}{user.name}"
         if (most := user.max_slots) is not None:
@@ -289,7 +290,7 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
         if most is None:
             continue
         changed = partial(_queue_at, queue.name, field)
-        counter = Counter("queue limit", section, key, f"{most}", changed, path)
+        counter = Counter("queue limit", section, key, f"{most}", changed, f"{path}.{key}")
         numbers = _numbers_from(instance, most, job.slots, most + job.slots)
         if field == "host_slots":
             own = max(host.slots for host in instance.cluster.hosts)
@@ -322,7 +323,7 @@ def _pool_limit(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]:
         if queue.name not in pool.queues or pool.max_slots is None:
             continue
         first = next(item.name for item in instance.queues if item.slot_pool == pool.name)
-        section, path = f"lsb.queues, queue {first}", f"queues.{first}"
+        section, path = f"lsb.queues, queue {first}", f"queues.{first}.MAX_SLOTS_IN_POOL"
         changed = partial(_queue_at, first, "max_slots_in_pool")
         key, most = "MAX_SLOTS_IN_POOL", pool.max_slots
         counter = Counter("queue limit", section, key, f"{most}", changed, path)

@@ -146,8 +146,9 @@ def _of_limit(
         return None
     tres, jobs = _LIMITS[word]
     what = {"JOBS": jobs, "SLOTS": f"{tres}=cpu", "MEM": f"{tres}=mem"}.get(key)
-    if what is None:
-        what = f"{tres}=license/{key.removeprefix('LIC_').lower()}"
+    if key == "RESOURCE":
+        resource, _, value = value.strip("[]").partition(",")
+        what = f"{tres}=license/{resource.removeprefix('lic_')}"
     limit = next(item for item in instance.limits if item.name == name)
     whose = f"qos {owner}" if kind == "qos" else _association(limit, owner)
     setting = f"sacctmgr modify {whose} set {what}={value}"

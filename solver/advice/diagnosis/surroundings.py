@@ -450,6 +450,17 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         )
         yield Probe("memory per slot", cause, (change,))
     yield from _memory(instance, job)
+    if job.gpu:
+        change = SettingChange(
+            f"job {job.id} of user {job.user}",
+            "ask without -gpu",
+            job_as(replace(job, gpu="")),
+            now=f"-gpu {job.gpu}",
+            line="no -gpu",
+            command=shlex.join(["bmod", "-gpun", job.id]),
+        )
+        cause = f"job {job.id} waits for GPUs, not for slots: -gpu {job.gpu}"
+        yield Probe("resource", cause, (change,))
     yield from _shapes(instance, job)
 
 
