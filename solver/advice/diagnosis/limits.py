@@ -353,7 +353,7 @@ def _job_groups(instance: Instance, job: Job) -> Iterator[Probe]:
             for number in sorted(every)
             if number > most
         )
-        may = f"job group {name} may run {counted(most, 'job')} at once"
+        may = f"job group {name} may have {counted(most, 'running job')}"
         yield Probe("job group", f"{may}: bgadd -L {most}", steps)
 
 
@@ -380,7 +380,7 @@ def _array_limit(instance: Instance, job: Job) -> Iterator[Probe]:
         )
         for number in _numbers_from(instance, most, 1)
     )
-    may = f"array {array} may run {counted(most, 'element')} at once"
+    may = f"array {array} may have {counted(most, 'running element')}"
     yield Probe("job array", f"{may}: %{most} of its -J", steps)
 
 
