@@ -263,7 +263,7 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
             yield counter.without(f"{whose} may use few slots a processor:")
 
 
-def _user_with(name: str, field: str, value: float | None) -> Apply:
+def _user_with(name: str, field: str, value: Any) -> Apply:
     def apply(instance: Instance) -> Instance:
         users = (replace(u, **{field: value}) if u.name == name else u for u in instance.users)
         return replace(instance, users=tuple(users))
@@ -271,7 +271,7 @@ def _user_with(name: str, field: str, value: float | None) -> Apply:
     return apply
 
 
-def _queue_at(name: str, field: str, value: float | None) -> Apply:
+def _queue_at(name: str, field: str, value: Any) -> Apply:
     return queue_with(name, **{field: value})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ....model.cluster import Thresholds
 from ....model.configuration import Queue
@@ -36,9 +37,10 @@ def without_limits(instance: Instance) -> Instance:
 
 
 def _without_limits(queue: Queue) -> Queue:
+    of_slots: dict[str, Any] = {field: None for _, field, _ in QUEUE_LIMITS}
     return replace(
         queue,
-        **{field: None for _, field, _ in QUEUE_LIMITS},
+        **of_slots,
         processor_slots=None,
         max_slots_in_pool=None,
         slots=None,
