@@ -778,11 +778,7 @@ class _DiagnosisRun:
         start = self.runs.today.get(job.id)
         item = self._free_at(job.id)
         allocation = item.allocation if item is not None else {}
-        by_order = bool(remedies) and remedies[0].kind in (
-            "fairshare",
-            "absolute priority",
-            "queue priority",
-        )
+        by_order = bool(remedies) and remedies[0].kind in IN_LINE - {"slot pool", ONE_USER}
         passing = list(self._passing(job, start, by_submission=by_order))
         overtaken = [
             other.job
