@@ -715,11 +715,11 @@ class _Jobs:
         A suspension moves the end: only the time in state RUN counts towards the limits.
         """
         limit, now = job.run_limit, self.zero + self.base.now
-        told = now + round(seen.left) if seen.finish is None and seen.left else seen.finish
-        if told is not None and (limit is None or seen.from_limit) and told > start:
+        finish = now + round(seen.left) if seen.finish is None and seen.left else seen.finish
+        if finish is not None and (limit is None or seen.from_limit) and finish > start:
             near = MINUTE if seen.finish is not None else 2 * _CLOCKS_APART
-            moved = limit is None or abs(told - start - limit) >= near
-            return told - self.zero if moved else None
+            moved = limit is None or abs(finish - start - limit) >= near
+            return finish - self.zero if moved else None
         idle = seen.idle if seen.stopped is None else seen.idle + now - seen.stopped
         if seen.run_time is not None and now - start - seen.run_time > _CLOCKS_APART:
             idle = now - start - round(seen.run_time)
