@@ -10,7 +10,7 @@ from datetime import datetime
 
 from ...errors import InputError
 from ...instance import Instance, SaidByLsf
-from ...job import LARGEST_INDEX, ArraySpec, Job, RunningJob, elements, parse_spec
+from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
 from ...slurm_version import PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
@@ -403,13 +403,12 @@ class _SlurmJobs:
 
     def _common(self, seen: SlurmJob) -> Job:
         """Return the fields that a job has both running and pending."""
-        limit = seen.limit
         partition = self._partition(seen)
         return Job(
             seen.full_id,
             user=seen.user or "user",
             queue=partition,
-            run_limit=None if limit is None or math.isinf(limit) else int(limit),
+            run_limit=None if seen.limit is None else int(min(seen.limit, NO_RUN_LIMIT)),
             submit=min(0, (self.zero if seen.submit is None else seen.submit) - self.zero),
             priority=self._priority(seen),
             has_fixed_priority=seen.id in self.set_directly,

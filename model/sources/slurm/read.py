@@ -32,6 +32,8 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
     reason = values.text(get("reason"))
     text = values.text(get("reason text"))
     limit = values.seconds(get("time limit"))
+    if limit == 0 or (not record.is_text and record.fields.get("time_limit", 0) is None):
+        limit = math.inf  # 22.05 has null
     size = _size(record)
     allocation, memory = _allocation(record, size)
     return SlurmJob(
