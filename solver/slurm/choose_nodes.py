@@ -152,7 +152,7 @@ def _runs(
 
 
 def _best(runs: Sequence[_NodeRun], left: _Left) -> _NodeRun:
-    """Return the run of nodes to use: one beside a required node, else of the least weight, among
+    """Return the run of nodes to use: one next to a required node, else of the least weight, among
     equal ones the tightest sufficient, or the largest if none is sufficient.
     """
 
