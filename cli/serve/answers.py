@@ -280,9 +280,7 @@ def place_record(
         for name in list(predicted.as_configured_on)[:MAX_HOSTS]
     }
 
-    def draw(
-        kind: str, job: str, on: Mapping[str, int], start: int | None, end: int | None
-    ) -> None:
+    def put(kind: str, job: str, on: Mapping[str, int], start: int | None, end: int | None) -> None:
         times = {"start": start, "end": end}
         shifted = {key: None if time is None else time + shift for key, time in times.items()}
         for name in found.keys() & on.keys():
@@ -295,10 +293,10 @@ def place_record(
         user_of[run.job.id] = run.job.user
         if found.keys() & run.allocation.keys():
             end = expected_finish(whole.instance, run)
-            draw("running", run.job.id, run.allocation, None, end)
+            put("running", run.job.id, run.allocation, None, end)
     for item in () if state.latest is None else state.latest.configured.values():
         if item.start is not None and item.start <= predicted.as_configured:
-            draw("planned", item.job, item.allocation, item.start, item.finish)
+            put("planned", item.job, item.allocation, item.start, item.finish)
     return list(found.values())
 
 

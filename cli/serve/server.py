@@ -28,7 +28,7 @@ except ImportError:  # Windows
 GRACEFUL = 2
 #: Connections at most; a further one takes the place of one without a request, or gets status 503.
 MAX_CONNECTIONS = 1_000
-#: Connections at most that are accepted at once.
+#: Connections at most that one pass accepts.
 BACKLOG = 128
 #: Seconds after which a connection ends that sends no whole request, or reads no answer.
 IDLE_SECONDS = 15

@@ -66,9 +66,9 @@ class Streams:
         event = asyncio.Event()
         self._waiting.add(event)
         self._service.requests.streams = len(self._waiting)
-        return EventStream(self._events(event, last, viewer), lambda: self._ended(event))
+        return EventStream(self._events(event, last, viewer), lambda: self._finished(event))
 
-    def _ended(self, event: asyncio.Event) -> None:
+    def _finished(self, event: asyncio.Event) -> None:
         self._waiting.discard(event)
         self._service.requests.streams = len(self._waiting)
 
@@ -94,16 +94,16 @@ class Streams:
 
 
 class EventStream(StreamingResponse):
-    """The response to one client; `ended` is called at its end, even if it never began."""
+    """The response to one client; `finished` is called at its end, even if it never began."""
 
-    def __init__(self, events: AsyncIterator[bytes], ended: Callable[[], None]) -> None:
+    def __init__(self, events: AsyncIterator[bytes], finished: Callable[[], None]) -> None:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         super().__init__(events, headers=headers, media_type="text/event-stream")
-        self._ended = ended
+        self._finished = finished
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._ended()
+            self._finished()
