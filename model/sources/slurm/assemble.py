@@ -39,7 +39,6 @@ from .site import (
     cluster_of,
     facts_of,
     gres_resource,
-    is_gpu,
     licence_name,
     params_of,
     queues_of,
