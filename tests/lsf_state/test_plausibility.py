@@ -133,9 +133,10 @@ def test_a_shared_resource_in_use_by_no_known_job_takes_the_proof(
     """3 of 5 licences are reserved; a job that needs 2 is proved if the jobs read hold the 3."""
     listed = {"total": {"lic": 2.0}, "reserved": {"lic": 3.0}} if form == "bhosts -l" else {}
     hosts = [host("a", 1, **listed), host("b", 0, **listed)]
-    seen = Seen([runs("1", "a", 1, res_req=f"rusage[lic={held}]"),
-                 waits("2", 1, res_req="rusage[lic=2]"), waits("3", 1)], hosts=hosts,
-                shared=[SeenShared("lic", 5.0, (), 3.0)] if form == "bhosts -s" else [])  # fmt: skip
+    jobs = [runs("1", "a", 1, res_req=f"rusage[lic={held}]"), waits("3", 1)]
+    jobs += [waits("2", 1, res_req="rusage[lic=2]")]
+    shared = [SeenShared("lic", 5.0, (), 3.0)] if form == "bhosts -s" else []
+    seen = Seen(jobs, hosts=hosts, shared=shared)
     found, balance = made(seen)
     assert bool(balance.contradictions) != proved
     instance = replace(found.instance, omissions=balance.contradictions)
