@@ -125,11 +125,11 @@ def bound(host: str, port: int) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
         made.listen()  # the address is printed before the server accepts
-    except (OSError, UnicodeError) as error:
-        is_name = isinstance(error, (socket.gaierror, UnicodeError))
-        said = "this is no name of a host" if is_name else error.strerror or error
-        wrong = f"{host!r}, port {port}: cannot be listened on: {said}"
-        raise InputError([Problem(wrong, "--host" if is_name else "--port")]) from None
+    except (UnicodeError, socket.gaierror):
+        raise InputError([Problem(f"is no name of a host: {host!r}", "--host")]) from None
+    except OSError as error:
+        wrong = f"{host!r}, port {port}: cannot be listened on: {error.strerror or error}"
+        raise InputError([Problem(wrong, "--port")]) from None
     made.set_inheritable(False)
     return made
 
