@@ -564,7 +564,9 @@ class TimeBased:
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
-        """Return a future allocation, else a greedy reservation marked with the reason (TBR-04)."""
+        """Return a future allocation, else a greedy reservation marked with the reason (TBR-04);
+        with Slurm none.
+        """
         fallback = ""
         if cycle.budget.stopped():
             cycle.progress.search_cut = True
@@ -580,6 +582,8 @@ class TimeBased:
                 return found
             cycle.progress.without_future_allocation.add(state.number)
             fallback = "no place for it in the future was found"
+        if cycle.instance.params.of_slurm:  # a job without a planned start holds no nodes
+            return None
         reservation = Greedy().reserve(cycle, state, closed)
         if reservation is not None and reservation.method == Greedy.name:
             reservation.fallback = fallback

@@ -10,7 +10,8 @@ from datetime import datetime
 
 from ...errors import InputError
 from ...instance import Instance, SaidByLsf
-from ...job import LARGEST_INDEX, ArraySpec, Job, RunningJob, elements, parse_spec
+from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
+from ...slurm_version import PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks
@@ -116,7 +117,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
 
 def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
     for kind, names in sorted(seen.unknown.items()):
-        notes.touch(f"fields of a {kind} that no version up to 25.11 has: {some(sorted(names))}")
+        notes.touch(f"fields of a {kind} that no version up to 26.05 has: {some(sorted(names))}")
 
 
 def is_running(job: SlurmJob) -> bool:
@@ -159,7 +160,7 @@ class _SlurmJobs:
             2**31 if any((job.priority or 0) > MAX_PRIORITY for job in seen.jobs) else 0
         )
         #: Last element of each array that waits, by its record.
-        self.last: dict[str, str] = {}
+        self.shown_task: dict[str, str] = {}
 
     def running(self) -> tuple[RunningJob, ...]:
         """Return the jobs that have nodes."""
@@ -374,7 +375,9 @@ class _SlurmJobs:
             reservation=seen.places.reservation,
         )
         made = self._elements(seen, job)
-        self.last[seen.full_id] = made[min(len(made), _PLANNED_TASKS) - 1].id if made else ""
+        first = version_number(self.seen.version) in PRINTS_FIRST_TASK
+        shown = made[0 if first else min(len(made), _PLANNED_TASKS) - 1 :]
+        self.shown_task[seen.full_id] = shown[0].id if shown else ""
         for item in made:
             self.omitted[item.id] += [*requested.omitted, *notes]
         return made
@@ -400,13 +403,12 @@ class _SlurmJobs:
 
     def _common(self, seen: SlurmJob) -> Job:
         """Return the fields that a job has both running and pending."""
-        limit = seen.limit
         partition = self._partition(seen)
         return Job(
             seen.full_id,
             user=seen.user or "user",
             queue=partition,
-            run_limit=None if limit is None or math.isinf(limit) else int(limit),
+            run_limit=None if seen.limit is None else int(min(seen.limit, NO_RUN_LIMIT)),
             submit=min(0, (self.zero if seen.submit is None else seen.submit) - self.zero),
             priority=self._priority(seen),
             has_fixed_priority=seen.id in self.set_directly,
@@ -425,14 +427,12 @@ class _SlurmJobs:
         )
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
-        """Yield Slurm's reason and start by pending job; for an array the start of its
-        last task.
-        """
+        """Yield Slurm's reason and start by pending job, for an array those of one task."""
         known = set(waiting)
         for seen in self.seen.jobs:
             if not is_pending(seen):
                 continue
-            job = self.last.get(seen.full_id, "")
+            job = self.shown_task.get(seen.full_id, "")
             if job not in known:
                 continue
             start = seen.start

@@ -59,7 +59,7 @@ class SlurmJobPlaces:
     required: tuple[str, ...] = ()
     #: Names of the nodes that the job must not have (--exclude).
     excluded: tuple[str, ...] = ()
-    #: "none" (exclusive), "user", "mcs", "topo", "shared" or "".
+    #: "none" (exclusive), "user", "mcs", "topo", "shared", "unknown" or "".
     sharing: str = ""
     #: Name of the reservation (--reservation), "" if none.
     reservation: str = ""
