@@ -502,7 +502,7 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         check_queues,
         _limits,
         _usage,
-        _reservations,
+        reservation_findings,
         memory_findings,
         _guarantees,
     )
