@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 from ...errors import InputError
 from ...instance import Instance, SaidByLsf
@@ -39,7 +40,6 @@ from .site import (
     cluster_of,
     facts_of,
     gres_resource,
-    is_gpu,
     licence_name,
     params_of,
     queues_of,
@@ -61,6 +61,8 @@ _INFEASIBLE_REASONS = {
     "badconstraints": "no node meets its constraints",
     "deadline": "its deadline has passed",
 }
+#: Generic resources that are parts of GPUs.
+_PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: Planned tasks of an array in a cycle (bf_max_job_array_resv).
 _PLANNED_TASKS = 20
 
@@ -152,6 +154,8 @@ class _SlurmJobs:
                 self.listed[job.id].append(job)
         #: Rules that are not modelled, by pending job.
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
+        #: Generic resources that running jobs are taken to hold, by node and kind.
+        self.held: Counter[tuple[str, str]] = Counter()
         #: Jobs that are omitted from the pending ones, by the reason.
         self.left: defaultdict[str, list[str]] = defaultdict(list)
         #: Number subtracted from priorities: priority/basic counts down from 2**32, the model
@@ -166,7 +170,42 @@ class _SlurmJobs:
         """Return the jobs that have nodes."""
         running = [job for job in self.seen.jobs if is_running(job)]
         held = self._allocations(running)
-        return tuple(self._run(job, held[job.full_id]) for job in running)
+        found = tuple(self._run(job, held[job.full_id]) for job in running)
+        self._check_gres()
+        return found
+
+    def _check_gres(self) -> None:
+        """Note nodes with more generic resources in use than the jobs that were read hold."""
+        for kind in sorted(self._consumed()):
+            unequal = [
+                node.name
+                for node in self.seen.nodes
+                if _count_of(node.gres_used, kind) > self.held[node.name, kind]
+            ]
+            if unequal:
+                self.notes.touch(
+                    f"more {_shown(kind)} are in use on {some(unequal)} than the running jobs hold",
+                    hosts=unequal, resources=(_counted(kind),),
+                )  # fmt: skip
+
+        sizes = [job.size for job in self.seen.jobs if is_running(job) or is_pending(job)]
+        asked = {
+            *chain.from_iterable(
+                (*size.gres_per_node, *size.gres_per_job, *size.gres_per_task) for size in sizes
+            )
+        }
+        parts = _PARTS_OF_GPUS & _kinds(asked)
+        split = [
+            node.name
+            for node in self.seen.nodes
+            if "gpu" in _kinds(node.gres) and parts & _kinds(node.gres)
+        ]
+        if "gpu" in _kinds(asked) and split:
+            self.notes.touch(
+                f"gpu and {' and '.join(sorted(parts))} of {some(split)}: of the same devices, "
+                "taken as amounts of their own",
+                hosts=split, resources=("gpu", *map(gres_resource, sorted(parts))),
+            )  # fmt: skip
 
     def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:
         slots = sum(allocation.values())
@@ -246,9 +285,9 @@ class _SlurmJobs:
                     )  # fmt: skip
             else:
                 uses.append(f"mem={most:g}/host")
-        for name in seen.gres_held:
-            if not is_gpu(name) and ":" not in name and name in self._consumed():
-                share = self._on_each(seen, allocation, name)
+        names = (*seen.gres_held, *(name for held in seen.gres_by_node.values() for name in held))
+        for name in sorted(_kinds(names) & self._consumed() - {"gpu"}):
+            if share := self._on_each(seen, allocation, name):
                 uses.append(f"{gres_resource(name)}={share}/host")
         uses += [
             f"{licence_name(name)}={count}/job"
@@ -257,10 +296,16 @@ class _SlurmJobs:
         return (f"rusage[{':'.join(uses)}]",) if uses else ()
 
     def _consumed(self) -> set[str]:
-        return {name.partition(":")[0] for node in self.seen.nodes for name in node.gres}
+        return _kinds(name for node in self.seen.nodes for name in node.gres)
 
     def _gpus(self, seen: SlurmJob, allocation: dict[str, int]) -> str:
         share = self._on_each(seen, allocation, "gpu")
+        by_socket = dict(seen.named).get("tres per socket", "")
+        if not share and by_socket:
+            self.notes.touch(
+                f"GPUs of job {seen.full_id} ({by_socket} of a socket): it is taken to hold none",
+                hosts=tuple(allocation), resources=("gpu",),
+            )  # fmt: skip
         return f"num={share}/host" if share else ""
 
     def _on_each(self, seen: SlurmJob, allocation: dict[str, int], kind: str) -> int:
@@ -278,11 +323,11 @@ class _SlurmJobs:
             share = max(by_node.values())
             less = [name for name, count in by_node.items() if count < share]
         if less:
-            what = "GPUs" if kind == "gpu" else kind
             self.notes.touch(
-                f"{what} of job {seen.full_id} by node: taken as {share} on each",
-                hosts=tuple(less), resources=(kind if kind == "gpu" else gres_resource(kind),),
+                f"{_shown(kind)} of job {seen.full_id} by node: taken as {share} on each",
+                hosts=tuple(less), resources=(_counted(kind),),
             )  # fmt: skip
+        self.held.update(dict.fromkeys(((name, kind) for name in allocation), share))
         return share
 
     def pending(self) -> tuple[Job, ...]:
@@ -443,6 +488,20 @@ class _SlurmJobs:
             if reason or start is not None:
                 at = None if start is None else start - self.zero
                 yield SaidByLsf(job, reason[:MAX_OF_A_REASON], at)
+
+
+def _kinds(names: Iterable[str]) -> set[str]:
+    """Return the kinds of generic resources: ``gpu`` for ``gpu:a100``."""
+    return {name.partition(":")[0] for name in names}
+
+
+def _shown(kind: str) -> str:
+    return "GPUs" if kind == "gpu" else kind
+
+
+def _counted(kind: str) -> str:
+    """Return the resource of the model that counts a kind of generic resources."""
+    return kind if kind == "gpu" else gres_resource(kind)
 
 
 def _count_of(held: Mapping[str, int], kind: str) -> int:

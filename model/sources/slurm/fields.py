@@ -178,6 +178,7 @@ NODES = (
     _row("node", "partitions", "partitions", "Partitions"),
     _row("node", "cpus in use", "alloc_cpus", "CPUAlloc"),
     _row("node", "memory in use", "alloc_memory", "AllocMem"),
+    _row("node", "tres in use", "tres_used", "AllocTRES"),
     _row("node", "reason", "reason", "Reason"),
     _row("node", "owner", "owner", "Owner", "named"),
     _row("node", "MCS label", "mcs_label", "MCS_label", "named"),
@@ -190,8 +191,8 @@ NODES = (
         "power reason_changed_at reason_set_by_user reservation res_cores_per_gpu resume_after "
         "slurmd_start_time slurmd_version specialized_cores specialized_cpus suspend_time "
         "temporary_disk "
-        "tls_cert_last_renewal topology tres tres_used tres_weighted version",
-        "AllocTRES Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment CoreSpecCount "
+        "tls_cert_last_renewal topology tres tres_weighted version",
+        "Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment CoreSpecCount "
         "CPUSpecList CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
         "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS Port "
         "ReservationName ResumeAfterTime SlurmdStartTime SuspendTime TmpDisk Topology Version",

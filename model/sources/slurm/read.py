@@ -63,7 +63,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         _places(record),
         allocation,
         memory,
-        _held_gres(record),
+        _held_gres(record, size, len(allocation)),
         _gres_by_node(record),
         str(values.whole(get("het job")) or ""),
         (*record.named(), *_other_memory(record)),
@@ -192,12 +192,28 @@ def _sharing_by_submit_line(line: str) -> str:
     return "" if is_whole else "unknown"
 
 
-def _held_gres(record: SlurmRecord) -> dict[str, int]:
-    """Return the generic resources that a job has in total, by ``gpu:a100`` and ``gpu``."""
-    held = values.tres(record.get("tres allocated"))
+def _held_gres(record: SlurmRecord, size: SlurmJobSize, nodes: int) -> dict[str, int]:
+    """Return the generic resources that a job has in total, by ``gpu:a100`` and ``gpu``.
+
+    The allocated TRES lack the kinds that AccountingStorageTRES does not list; of these a running
+    job has what it requested.
+    """
+    held = _gres_of_tres(record.get("tres allocated"))
+    listed = {name.partition(":")[0] for name in held}
+    requested = ((size.gres_per_node, nodes), (size.gres_per_job, 1 if nodes else 0),
+                 (size.gres_per_task, size.tasks if nodes else 0))  # fmt: skip
+    for amounts, times in requested:
+        for name, count in amounts.items():
+            if name.partition(":")[0] not in listed:
+                held[name] = held.get(name, 0) + count * times
+    return held
+
+
+def _gres_of_tres(printed: Any) -> dict[str, int]:
+    """Return the generic resources among TRES: 2 of ``gpu:a100`` for ``gres/gpu:a100=2``."""
     return {
         name.removeprefix("gres/"): int(amount)
-        for name, amount in held.items()
+        for name, amount in values.tres(printed).items()
         if name.startswith("gres/")
     }
 
@@ -302,6 +318,7 @@ def node_of(record: SlurmRecord) -> SlurmNode:
         tuple(filter(None, listed)),
         values.whole(get("cpus in use")),
         values.amount_of(get("memory in use")),
+        values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
         values.text(get("reason")),
         tuple(record.named()),
     )

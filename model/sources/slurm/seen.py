@@ -170,6 +170,8 @@ class SlurmNode:
     cpus_used: int | None = None
     #: Allocated memory in MB, None if not printed.
     memory_used: float | None = None
+    #: Allocated generic resources, number by name; {} if not printed.
+    gres_used: Mapping[str, int] = field(default_factory=dict)
     #: Reason for the state, as the administrator wrote it.
     reason: str = ""
     #: Pairs of a field and its value for settings that no method obeys.
