@@ -502,7 +502,7 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         check_queues,
         _limits,
         _usage,
-        reservation_findings,
+        _reservations,
         memory_findings,
         _guarantees,
     )
@@ -520,6 +520,11 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
 def _guarantees(instance: Instance) -> Iterator[Finding]:
     if instance.service_classes or instance.guaranteed_pools:
         yield from guarantee_findings(instance)
+
+
+def _reservations(instance: Instance) -> Iterator[Finding]:
+    if instance.advance_reservations:
+        yield from reservation_findings(instance)
 
 
 def _group_limits(instance: Instance) -> Iterator[Finding]:
