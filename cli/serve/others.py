@@ -24,18 +24,18 @@ _NUMBER = re.compile(r"\d+(\[\d+\])?")
 
 def shown(record: Any, state: BoardState, viewer: Viewer) -> Any:
     """Return an answer as a viewer may see it: a named user learns no id of a job of others."""
-    return record if viewer.user is None else _Jobs.of(state, viewer).without_others(record)
+    return record if viewer.user is None else _SeenJobs.of(state, viewer).without_others(record)
 
 
 @dataclass(frozen=True, slots=True)
-class _Jobs:
+class _SeenJobs:
     """Ids of the jobs of a state by whether a viewer sees them."""
 
     own: frozenset[str]
     others: frozenset[str]
 
     @classmethod
-    def of(cls, state: BoardState, viewer: Viewer) -> _Jobs:
+    def of(cls, state: BoardState, viewer: Viewer) -> _SeenJobs:
         seen: dict[bool, set[str]] = {True: set(), False: set()}
         for poll in filter(None, (state.polled, state.planned)):
             for job in (*poll.instance.pending, *(run.job for run in poll.instance.running)):
