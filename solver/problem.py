@@ -114,7 +114,7 @@ class PlanningProblem:
         are added under any budget. partly: jobs for which half of its grace period is too short are
         `unseen`, and the problem lacks them; else OutOfTime is raised. due_dates: -t may be missed,
         as the tardiness objective weighs it. loans: of guaranteed pools count if every pending job
-        may have one. first: only so many jobs of the order have demands; what is decided by all
+        may have one. first: only this many jobs of the order have demands; what is decided by all
         pending jobs is decided before.
         """
         budget = budget or Budget()
