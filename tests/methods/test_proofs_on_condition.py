@@ -183,7 +183,7 @@ def test_a_saved_plan_keeps_it_and_a_wrong_one_is_refused(site: Path) -> None:
     bare = {key: value for key, value in record.items() if key != "checksum"}
     for wrong, said in (
         ({"proved_if": ["7"]}, "no pending job '7'"),
-        ({"proved_if": "100"}, "must be a list of job ids"),
+        ({"proved_if": "100"}, "must be a list"),
         ({"proved": True, "bound": 0}, "is given beside proved: true"),
     ):
         entries = [record["reservations"][0], record["reservations"][1] | wrong]
