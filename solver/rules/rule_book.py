@@ -325,8 +325,8 @@ class OmittedRule:
     #: Whether it changes only the start times of its jobs, not their hosts; other jobs that start
     #: now are not affected.
     times_only: bool = False
-    #: Whether it is of objectives in priority order alone, for which no job behind counts, or of the
-    #: others alone; None: of all.
+    #: Whether it is for objectives in priority order alone (no job behind counts), or for the
+    #: others alone; None: for all.
     in_order: bool | None = None
 
 
