@@ -181,7 +181,7 @@ def plan(
     methods, as LSF's own estimate does (TBR-19), and keep what is held from jobs of queues without
     BACKFILL. margin: seconds that nothing planned comes nearer to the end of a pending job.
     whole_nodes: plan as Slurm does: a job that starts later has its hosts to itself (time-based).
-    cancel: set it to stop with the best so far. on_progress: called as the search goes on.
+    cancel: set it to stop with the best so far. on_progress: called during the search.
     At a limit and when cancelled, jobs that are not reached get a lesser answer or are named as not
     looked at; the plan is then `cut` (`docs/limits.md`).
     Every plan is judged before it is returned (:mod:`.certify`).
