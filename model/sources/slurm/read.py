@@ -121,6 +121,7 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         values.gres(get("tres per job")),
         values.gres(get("tres per task")),
         values.whole(get("threads per core")) == 1,
+        requested,
     )
 
 
