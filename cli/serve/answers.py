@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...model.display import clock_text, iso_time
 from ...model.duration import expected_finish
+from ...model.job import NO_RUN_LIMIT
 from ...solver.advice.likely import times_of
 from ..outlook_text import short_reason
 from .access import Viewer
@@ -224,7 +225,7 @@ def job_record(state: BoardState, row: BoardRow, head: dict[str, Any]) -> dict[s
         "now": instance.now,
         "position": position,
         "of": len(state.rows),
-        "run_limit": row.job.run_limit,
+        "run_limit": None if row.job.run_limit == NO_RUN_LIMIT else row.job.run_limit,
         "lines": [] if planned is None else list(planned.listed.lines),
         "outlook": None if planned is None else planned.predicted.to_dict(planned.origin),
         "place": [] if planned is None else place_record(state, planned, instance),
