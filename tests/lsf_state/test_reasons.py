@@ -64,7 +64,9 @@ EXPLAINED_BY: dict[Pending, dict[str, dict[str, Any]]] = {
     P.REQUIREMENT: {"job": {"res_req": "select[mem>1]"}},
     P.NOT_ALONE: {"job": {"exclusive": True}, "queue": {"EXCLUSIVE": "Y"}},
     P.PARTITION_PRIORITY: {
-        "rest": {"host_partitions": [{"name": "hp", "HOSTS": "all", "USER_SHARES": "[[ann,1] [bob,1]]"}]}
+        "rest": {
+            "host_partitions": [{"name": "hp", "HOSTS": "all", "USER_SHARES": "[[ann,1] [bob,1]]"}]
+        }
     },
     P.FIRST_HOST: {"job": {"hosts": "a!"}},
     P.CLOSED: {"host": {"status": "closed"}},
