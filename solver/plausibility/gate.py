@@ -19,8 +19,8 @@ from ..scheduler.continuation import started_now
 from ..slurm.backfill import NEAR, plan_as_slurm
 from .lsf_reasons import ReadOfLsf
 
-#: LSF's reason for a job that its next cycle may start.
-_MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
+#: LSF's reason for a job of which nothing is known yet.
+_ELIGIBLE = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
 #: Seconds by which the scheduler's start may be later than now for a job that starts now.
 _SLACK = 60
 
@@ -38,7 +38,7 @@ class Statement:
     #: What would explain the reason and was not read, in words; "" if nothing is missing.
     lacking: str
     #: Whether a job may have this reason until a cycle starts it.
-    may_start: bool
+    eligible: bool
     #: Pending jobs that the reason holds back too.
     alike: tuple[str, ...] = ()
 
@@ -54,7 +54,7 @@ def of_lsf(instance: Instance, said: Iterable[SaidByLsf]) -> list[Statement]:
             " ".join(item.reason.split()).strip("; ")[:100],
             item.start,
             read.lacks(job, item.reason),
-            bool(_MAY_START.fullmatch(item.reason)),
+            bool(_ELIGIBLE.fullmatch(item.reason)),
         )
         for job in jobs
         if read is not None and (item := listed[job.id])
@@ -77,11 +77,11 @@ def of_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statement]:
         alike = [i for other in read.held_alike(record) for i in members.get(other.full_id, ())]
         for job in ids:
             start = starts.get(job)
-            may_start = word in WAITING and not (word in TRIED and start is None)
+            eligible = word in WAITING and not (word in TRIED and start is None)
             reason = (record.reason_text or record.reason) if word else ""
             found.append(
                 Statement(
-                    job, reason, start, lacking or "", may_start, tuple(alike) if lacking else ()
+                    job, reason, start, lacking or "", eligible, tuple(alike) if lacking else ()
                 )
             )
     return found
@@ -103,11 +103,11 @@ def unexplained(
     who = "Slurm" if instance.params.of_slurm else "LSF"
     texts: dict[str, dict[str, None]] = {}
     for job, item in known.items():
-        contradicted = job in begun and not item.may_start
+        contradicted = job in begun and not item.eligible
         if not (item.lacking or contradicted or job in later):
             continue
         says = f"{who} says: {item.reason}" if item.reason else f"{who} estimates a later start"
-        if item.reason and item.may_start and job in later:
+        if item.reason and item.eligible and job in later:
             says += ", with a later start"
         starts = "here the next cycle starts it" if job in begun else ""
         text = "; ".join(filter(None, (says, item.lacking, starts)))

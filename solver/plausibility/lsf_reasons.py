@@ -174,9 +174,9 @@ class ReadOfLsf:
 def kinds_in(text: str) -> Iterator[tuple[Pending, str]]:
     """Yield the known reasons in a text of bjobs, each with the resource that it names."""
     for part in re.split(r"[;\n]", text):
-        plain = _plain(part)
+        words = _normalised(part)
         for pattern, kind in _patterns():
-            if found := pattern.match(plain):
+            if found := pattern.match(words):
                 yield kind, (*found.groups(), "")[0]
                 break
 
@@ -189,11 +189,11 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Pending], ...]:
     texts += [("External load index ({}) is beyond threshold", Pending.LOAD)]
     texts.sort(key=lambda item: -len(item[0]))
     return tuple(
-        (re.compile(re.escape(_plain(words)).replace(r"\{\}", "([^)]*)")), kind)
+        (re.compile(re.escape(_normalised(words)).replace(r"\{\}", "([^)]*)")), kind)
         for words, kind in texts
     )
 
 
-def _plain(text: str) -> str:
+def _normalised(text: str) -> str:
     """Return a text in the form in which the versions of LSF agree."""
     return " ".join(text.lower().replace("'s", "").split()).removeprefix("the ")

@@ -261,7 +261,7 @@ def _add(
 
 
 def _amount_name(tres: str) -> str:
-    """Return the name of a TRES in limits of the model, "" if these have none for it."""
+    """Return the name of a TRES in limits of the model, "" if these cannot have it."""
     if tres.startswith("license/"):
         return licence_name(tres.removeprefix("license/"))
     return {"cpu": "slots", "mem": "mem"}.get(tres, "")

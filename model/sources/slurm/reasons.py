@@ -53,8 +53,10 @@ _TRES = {"memory": "mem", "gres": "gres/", "license": "license/", "bb": "bb/", "
 def reason_word(job: SlurmJob) -> str:
     """Return the reason of a job as one word, "" if it has none."""
     for said in (job.reason, job.reason_text):
-        plain = said.replace("_", " ").strip().lower()
-        if found := next((word for text, word in _IN_WORDS.items() if plain.startswith(text)), ""):
+        printed = said.replace("_", " ").strip().lower()
+        if found := next(
+            (word for text, word in _IN_WORDS.items() if printed.startswith(text)), ""
+        ):
             return found
     return job.reason.partition(",")[0].strip().lower()
 
@@ -151,7 +153,7 @@ class ReadOfSlurm:
             return "" if there else "no input has a reservation for maintenance of its nodes"
         listed: tuple[str, ...] = ()
         if found := re.search(r"UnavailableNodes:(\S+)", said):
-            with suppress(ValueError):  # a list that was cut
+            with suppress(ValueError):  # a truncated list
                 listed = values.host_list(found[1])
         if listed:
             idle = [name for name in listed if self.up.get(name) and name not in reserved]
