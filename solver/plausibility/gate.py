@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ...model.instance import Instance, SaidByLsf
-from ...model.job import array_of
 from ...model.omissions import Omission
 from ...model.sources.slurm.reasons import TRIED, WAITING, ReadOfSlurm, reason_word
 from ...model.sources.slurm.seen import SlurmState
@@ -68,22 +67,19 @@ def of_slurm(instance: Instance, seen: SlurmState, now: int) -> list[Statement]:
     starts = {item.job: item.start for item in instance.lsf_says}
     members: dict[str, list[str]] = {}
     for job in instance.pending:
-        name = job.id if job.id in records else array_of(job.id)
+        name = job.id if job.id in records or job.array_id is None else job.array_id
         members.setdefault(name, []).append(job.id)
     found = []
     for name, ids in members.items():
         record = records[name]
-        word, lacking = reason_word(record), read.lacks(record)
-        alike = [i for other in read.held_alike(record) for i in members.get(other.full_id, ())]
-        for job in ids:
-            start = starts.get(job)
+        word, lacking = reason_word(record), read.lacks(record) or ""
+        reason = (record.reason_text or record.reason) if word else ""
+        alike = [id for other in read.held_alike(record) for id in members.get(other.full_id, ())]
+        for id in ids:
+            start = starts.get(id)
             eligible = word in WAITING and not (word in TRIED and start is None)
-            reason = (record.reason_text or record.reason) if word else ""
-            found.append(
-                Statement(
-                    job, reason, start, lacking or "", eligible, tuple(alike) if lacking else ()
-                )
-            )
+            shared = tuple(alike) if lacking else ()
+            found.append(Statement(id, reason, start, lacking, eligible, shared))
     return found
 
 

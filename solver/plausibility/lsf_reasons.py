@@ -12,6 +12,7 @@ from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import LOAD_WORDS, Pending
+from ..availability.resources import HostResource, Pool
 from ..resolve import Resolver
 from ..scheduler.why_pending import PARALLEL
 
@@ -166,9 +167,11 @@ class ReadOfLsf:
             return set()
         table = self._resolver.table
         uses = [use for term in demand.terms for use in term.alternatives]
-        hosts = (table.host_resources[u.index] for use in uses for u in use.host_uses)
-        pools = (table.pools[u.index] for use in uses for u in use.pool_uses)
-        return {(item.short, item.subject) for item in (*hosts, *pools)}
+        items: list[HostResource | Pool] = []
+        for use in uses:
+            items += [table.host_resources[item.index] for item in use.host_uses]
+            items += [table.pools[item.index] for item in use.pool_uses]
+        return {(item.short, item.subject) for item in items}
 
 
 def kinds_in(text: str) -> Iterator[tuple[Pending, str]]:
