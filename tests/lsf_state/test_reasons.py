@@ -121,7 +121,7 @@ EXPLAINED_BY[P.PARTITION] = EXPLAINED_BY[P.PARTITION_PRIORITY]
 for unit in (P.UNIT_EXCLUSIVE, P.UNIT_OCCUPIED, P.UNIT_USABLE, P.UNITS_MAXCUS, P.UNITS_BALANCE):
     EXPLAINED_BY[unit] = EXPLAINED_BY[P.NO_UNIT]
 #: Reasons of a job that waits for slots in use, or for the scheduler: nothing more has to be read.
-ALONE = {P.NEW, P.POSTPONED, P.REFUSED, P.FEW_SLOTS, P.HOST_FULL, P.OTHER_TYPE}
+ALONE = (P.NEW, P.POSTPONED, P.REFUSED, P.FEW_SLOTS, P.HOST_FULL, P.OTHER_TYPE)
 #: The resource that a reason names.
 RESOURCE = {P.RUSAGE: "mem", P.QUEUE_RUSAGE: "mem", P.GUARANTEE: "p"}
 
