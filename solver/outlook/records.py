@@ -34,6 +34,7 @@ from ..precedence import (
 )
 from ..problem import PlanningProblem
 from ..rules.guarantees import on_loans
+from ..rules.rule_book import unsupported_rules
 
 #: What is known of the start of a job as the cluster is configured:
 #: it starts at a known time; it starts once something happens that nobody can date (`condition`
@@ -253,6 +254,8 @@ class Reasons:
     def _found(self, job: Job, awaited: Stated) -> Stated:
         """Return the state of a job. awaited: the state of its start condition."""
         if why := self._why_nowhere(job):
+            if lifted := self._may_be_lifted(job):
+                return Stated("starts if", f"{lifted}; as it is taken here: {why}")
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
@@ -310,6 +313,27 @@ class Reasons:
             return refused
         why = [self._why_nowhere_under(item) for item in self._at_best.resolver.under_each(job)]
         return why[0] if all(why) else ""
+
+    def _may_be_lifted(self, job: Job) -> str:
+        """Return the omission for which a job that fits nowhere may start all the same, "" if
+        none.
+        """
+        if left_out := self._left_out.get(job.id):
+            return f"the omission allows it ({left_out})"
+        demand = self._at_best.demand_of(job)
+        short = replace(demand, duration=1)
+        if demand.duration is None and not demand.impossible and self._fits(self._at_best, short):
+            return "it has a run limit, or is stopped and goes on"
+        return ""
+
+    @cached_property
+    def _left_out(self) -> Mapping[str, str]:
+        """Return what the reader has left out of jobs that it names or describes, by job."""
+        of_jobs = [item for item in self.instance.omissions if item.jobs or item.narrowed]
+        seen = replace(self.instance, omissions=tuple(o for o in of_jobs if o.changes == "starts"))
+        known = {item.name for item in seen.omissions}
+        found = unsupported_rules(seen, self.problem.resolver) if known else ()
+        return {job: o.name for o in reversed(found) if o.name in known for job in o.jobs or ()}
 
     def _as_it_fits(self, job: Job) -> Job:
         """Return a job with the first of its alternatives in braces that fits on the open hosts, or
