@@ -420,10 +420,12 @@ def running_limits(jobs: Iterable[Job]) -> dict[str, int]:
 def elements(job: Job, spec: ArraySpec) -> tuple[Job, ...]:
     """Return the elements of an array: copies of `job` with ids such as ``101[3]``.
 
+    The limit of the elements counts, else that of the job.
+
     >>> [job.id for job in elements(Job("101"), parse_array("a[1-3]")[1])]
     ['101[1]', '101[2]', '101[3]']
     """
-    shared = _SHARED(replace(job, array_limit=spec.limit))
+    shared = _SHARED(replace(job, array_limit=spec.limit or job.array_limit))
     return tuple(Job(f"{job.id}[{index}]", *shared) for index in spec)
 
 

@@ -105,6 +105,7 @@ class PlanningProblem:
         partly: bool = False,
         due_dates: bool = False,
         loans: bool = False,
+        first: int | None = None,
     ) -> PlanningProblem:
         """Resolve the jobs of an instance to demands.
 
@@ -113,7 +114,8 @@ class PlanningProblem:
         are added under any budget. partly: jobs for which half of its grace period is too short are
         `unseen`, and the problem lacks them; else OutOfTime is raised. due_dates: -t may be missed,
         as the tardiness objective weighs it. loans: of guaranteed pools count if every pending job
-        may have one.
+        may have one. first: only this many jobs of the order have demands; what is decided by all
+        pending jobs is decided before.
         """
         budget = budget or Budget()
         instance = with_loaded_modules(instance)
@@ -145,12 +147,12 @@ class PlanningProblem:
                 yield resolver.demand(job)
 
         demands = rules.apply(resolved())
-        unseen = order[len(demands) :]
+        unseen = order[len(demands) : first]
         if unseen:
             gone = {job.id for job in unseen}
             pending = tuple(job for job in instance.pending if job.id not in gone)
             instance = replace(instance, pending=pending)
-        demands = _after_others(Precedence.of(instance), demands)
+        demands = _after_others(Precedence.of(instance), demands)[:first]
         left_out = rules.omitted_rules()
         return cls(instance, resolver, demands, base, left_out, as_lsf, unseen)
 
