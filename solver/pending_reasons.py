@@ -670,8 +670,8 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         return f"waits for jobs whose end is unknown ({why}): {shown}"
     if recurring(problem.instance) and problem.honours_windows:
         return (
-            f"has no place within {KNOWN_WEEKS} weeks, as far as the periods of recurring advance "
-            "reservations are known"
+            f"cannot be placed within {KNOWN_WEEKS} weeks; later periods of recurring advance "
+            "reservations are not known"
         )
     return "the jobs before it hold its places indefinitely (they have no run limit, or no start)"
 

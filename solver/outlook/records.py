@@ -255,7 +255,7 @@ class Reasons:
         """Return the state of a job. awaited: the state of its start condition."""
         if why := self._why_nowhere(job):
             if lifted := self._may_be_lifted(job):
-                return Stated("starts if", f"{lifted}; as it is taken here: {why}")
+                return Stated("starts if", f"{lifted}; otherwise: {why}")
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
@@ -315,20 +315,20 @@ class Reasons:
         return why[0] if all(why) else ""
 
     def _may_be_lifted(self, job: Job) -> str:
-        """Return the omission for which a job that fits nowhere may start all the same, "" if
+        """Return the omission without which a job that fits nowhere may be feasible, "" if
         none.
         """
-        if left_out := self._left_out.get(job.id):
-            return f"the omission allows it ({left_out})"
+        if omitted := self._omitted.get(job.id):
+            return f"the omission allows it ({omitted})"
         demand = self._at_best.demand_of(job)
         short = replace(demand, duration=1)
         if demand.duration is None and not demand.impossible and self._fits(self._at_best, short):
-            return "it has a run limit, or is stopped and goes on"
+            return "it has a run limit, or is suspended and resumed"
         return ""
 
     @cached_property
-    def _left_out(self) -> Mapping[str, str]:
-        """Return what the reader has left out of jobs that it names or describes, by job."""
+    def _omitted(self) -> Mapping[str, str]:
+        """Return the omissions of the input that name or describe jobs, by job."""
         of_jobs = [item for item in self.instance.omissions if item.jobs or item.narrowed]
         seen = replace(self.instance, omissions=tuple(o for o in of_jobs if o.changes == "starts"))
         known = {item.name for item in seen.omissions}
