@@ -90,6 +90,20 @@ def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
     return [*start_lines(clock, who, answer.outlook), *told]
 
 
+def could_start(outlook: JobOutlook, start: str, evidence: str = "") -> str:
+    """Return the start that a job could have, never one later than as configured.
+
+    start: the possible start as text, or the word for a missing one. evidence: what is known of it
+    if it is not proved.
+    """
+    proof = "proved" if outlook.proved else evidence
+    if outlook.possible is None or outlook.as_configured is None or outlook.earlier_by:
+        return f"{start} {proof}".strip()
+    if outlook.ahead_of:
+        return f"ahead of {outlook.ahead_of}"
+    return "no earlier" if outlook.proved else f"no earlier found {evidence}".strip()
+
+
 def short_reason(text: str) -> str:
     """Return the beginning of a reason, without its details."""
     ends = [at for sign in ("; ", " (", ": ") if (at := text.find(sign)) > 0]

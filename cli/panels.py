@@ -27,9 +27,9 @@ PANELS: Final[dict[str, str]] = {
     ),
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
-        "method objective reservation reservations policy methods simulate explain "
-        "explore slots ptile limit cu queue set vary until cycle configuration schedule-after "
-        "replay.from"
+        "method objective reservation reservations policy methods compare.configured simulate "
+        "explain explore slots ptile limit cu queue set vary until cycle configuration "
+        "schedule-after replay.from"
     ),
     "Output": (
         "format brief output once wide w gantt png svg animate open jobs cycle-log shares table "
