@@ -107,11 +107,13 @@ class _Table:
         foot = tuple(item.foot for item in fields) if any(item.foot for item in fields) else ()
         wide = {} if self.selection.wide else {"max_width": MAX_WIDTH}
         style = TableStyle(min_width=0, between=2, foot=foot, **wide)
+        lengths = (MAX_REASON, 26, 20) if terminal_width() >= MAX_WIDTH else (MAX_REASON, 0)
+        lengths = lengths[:1] if self.selection.wide else lengths
         for step in range(max(item.omitted for item in fields) + 1):
             chosen = [n for n, item in enumerate(fields) if not 0 < item.omitted <= step]
-            for narrow in (False, True) if step > 1 else (False,):
+            for most in lengths if step > 1 else lengths[:1]:
                 columns = [whole[n] for n in chosen]
-                found = _with_cells(rows, chosen, narrow=narrow)
+                found = _with_cells(rows, chosen, most)
                 shown = replace(style, foot=tuple(foot[n] for n in chosen if foot))
                 if not as_cards(columns, [row.row for row in found], terminal_width(), shown):
                     return columns, found, shown
@@ -322,10 +324,16 @@ def _times(comparison: Comparison) -> Iterator[int | None]:
         yield from times_of(likely).values()
 
 
-def _with_cells(rows: Sequence[Shown], chosen: Sequence[int], *, narrow: bool) -> list[Shown]:
-    """Return rows with the chosen cells; narrow: the last cell of each in two lines at most."""
+def _with_cells(rows: Sequence[Shown], chosen: Sequence[int], most: int) -> list[Shown]:
+    """Return rows with the chosen cells.
+
+    most: characters of the last cell, the reason; 0: it is in two lines at most.
+    """
     cells = [[row.row.cells[n] for n in chosen] for row in rows]
-    if narrow:
+    if 0 < most < MAX_REASON:
+        for texts in cells:
+            texts[-1] = _shortened(texts[-1], most)
+    elif not most:
         width = max((_width_of_two(texts[-1]) for texts in cells), default=0)
         for texts in cells:
             texts[-1] = "\n".join(textwrap.wrap(texts[-1], width, break_long_words=False))

@@ -106,8 +106,12 @@ def could_start(outlook: JobOutlook, start: str, evidence: str = "") -> str:
 
 def short_reason(text: str) -> str:
     """Return the beginning of a reason, without its details."""
+    from ..solver.precedence import NOT_YET
+
+    text = text.replace(NOT_YET, "its start condition")
     ends = [at for sign in ("; ", " (", ": ") if (at := text.find(sign)) > 0]
-    return text[: min(ends, default=len(text))].removeprefix("needs ")
+    short = text[: min(ends, default=len(text))].removeprefix("needs ").removesuffix(" each")
+    return short.replace(" and no other job there", ", alone")
 
 
 def start_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:

@@ -146,7 +146,7 @@ def _unplaced(words: Mapping[str, str]) -> list[str]:
 
 def _changes(rows: Sequence[JobOutlook]) -> str:
     """Return a clause about the jobs that could start earlier, and those that pass others."""
-    earlier, ahead = _earlier(rows), _ahead(rows)
+    earlier, ahead = _earlier(rows), [row for row in rows if row.ahead_of]
     parts = []
     if earlier:
         each = "each " if len(earlier) > 1 else ""
@@ -154,9 +154,9 @@ def _changes(rows: Sequence[JobOutlook]) -> str:
         parts.append(f"{named([row.job for row in earlier])} could {each}start {gain} earlier")
     if ahead:
         names, many = named([row.job for row in ahead]), len(ahead) > 1
-        whom = dict.fromkeys(row.ahead_of for row in ahead if row.ahead_of)
-        of = f"ahead of {named(list(whom))}, of higher priority" if whom else "earlier than planned"
-        parts.append(f"{names} {'start' if many else 'starts'} {of}")
+        whom = named(list(dict.fromkeys(row.ahead_of for row in ahead)))
+        verb = "start" if many else "starts"
+        parts.append(f"{names} {verb} ahead of {whom}, of higher priority")
     return "; ".join(parts) or "every job starts as early as it could in priority order"
 
 
@@ -165,8 +165,8 @@ def _earlier(rows: Sequence[JobOutlook]) -> list[JobOutlook]:
     return [row for row in rows if row.earlier_by]
 
 
-def _ahead(rows: Sequence[JobOutlook]) -> list[JobOutlook]:
-    """Return the jobs that start earlier as configured than in priority order."""
+def _later(rows: Sequence[JobOutlook]) -> list[JobOutlook]:
+    """Return the jobs that would start later in priority order than as configured."""
     return [row for row in rows if (row.sooner_by or 0) < 0]
 
 
@@ -213,7 +213,7 @@ def _totals(rows: Sequence[JobOutlook]) -> list[str]:
         f"{counted(len(some), 'job')} would wait "
         f"{hours_text(abs(sum(row.sooner_by or 0 for row in some)))} {less} "
         f"({_slot_hours(abs(sum((row.sooner_by or 0) * row.slots for row in some)))} slot-hours)"
-        for some, less in ((_earlier(rows), "less"), (_ahead(rows), "more"))
+        for some, less in ((_earlier(rows), "less"), (_later(rows), "more"))
         if some
     ]
     if not parts:
@@ -243,7 +243,9 @@ def savings_sentences(
         if method == others[0]:
             whole = sum(waits[method][job] * slots[job] for job in best)
             less = whole - sum(best[job] * slots[job] for job in best)
-            of += f" of waiting ({_slot_hours(less)} slot-hours of {_slot_hours(whole)})"
+            than = "of" if less >= 0 else "more than"
+            weighed = f"{_slot_hours(abs(less))} slot-hours {than} {_slot_hours(whole)}"
+            of += f" of waiting ({weighed})"
         verb, over = ("saves", "of") if saved >= 0 else ("adds", "to")
         amount = hours_text(abs(saved)) if saved else "nothing"
         parts.append(f"{verb} {amount} {over} {of} over {method}")
