@@ -79,10 +79,11 @@ class _Table:
 
     @cached_property
     def clock(self) -> WrittenTimes:
-        """Return the format of times; by methods they count from now, as waits."""
-        if self.comparison.methods:
+        """Return the format of times; of several days, starts by methods count from now."""
+        clock = WrittenTimes.of(self.instance, _times(self.comparison))
+        if self.comparison.methods and clock.day is None:
             return WrittenTimes(replace(self.instance, origin=None))
-        return WrittenTimes.of(self.instance, _times(self.comparison))
+        return clock
 
     @cached_property
     def marks(self) -> Mapping[tuple[str, str], str]:
@@ -107,8 +108,9 @@ class _Table:
         foot = tuple(item.foot for item in fields) if any(item.foot for item in fields) else ()
         wide = {} if self.selection.wide else {"max_width": MAX_WIDTH}
         style = TableStyle(min_width=0, between=2, foot=foot, **wide)
-        lengths = (MAX_REASON, 26, 20) if terminal_width() >= MAX_WIDTH else (MAX_REASON, 0)
-        lengths = lengths[:1] if self.selection.wide else lengths
+        lengths = [MAX_REASON]
+        if not self.selection.wide:
+            lengths += [26, 20] if terminal_width() >= MAX_WIDTH else [0]
         for step in range(max(item.omitted for item in fields) + 1):
             chosen = [n for n, item in enumerate(fields) if not 0 < item.omitted <= step]
             for most in lengths if step > 1 else lengths[:1]:
@@ -132,7 +134,9 @@ class _Table:
         earlier = Column("EARLIER", whole=True, right=True, label="earlier by")
         yield _Field(earlier, lambda row: duration_text(row.earlier_by) if row.earlier_by else "")
         yield _Field(Column("WAITS FOR", line=1, label="", whole=True), self._waits_for)
-        yield _Field(Column("FREE WHEN", line=1, whole=True), lambda row: _free_when(_why(row)), 1)
+        now = self.comparison.now
+        when = Column("FREE WHEN", line=1, whole=True)
+        yield _Field(when, lambda row: _free_when(_why(row, now)), 1)
 
     def _by_methods(self) -> Iterator[_Field]:
         """Yield the columns of the starts by each compared method, with their sums."""
@@ -146,21 +150,21 @@ class _Table:
         yield _Field(replace(right, title="SLOTS"), lambda row: str(row.slots), 4)
         for method in methods:
             last = method == "optimal"
-            group = replace(right, group=method.upper())
             if not last:
-                says = replace(group, title="SAYS")
+                says = replace(right, title=f"{method.upper()}\nSAYS")
                 yield _Field(says, self._says(method), 2 if method == "time-based" else 3)
-            gets = replace(group, title="START" if last else "GETS", marked=last)
+            title = f"{method.upper()}\n{'START' if last else 'GETS'}"
+            gets = replace(right, title=title, marked=last)
             yield _Field(gets, self._gets(method), foot=sums.get(method, ""))
         if "optimal" in methods:
-            proof = Column("PROOF", whole=True, group="OPTIMAL")
+            proof = Column("OPTIMAL\nPROOF", whole=True)
             proved = sum(row.proved for row in comparison)
             foot = f"{proved} of {len(comparison)}" if sums else ""
             yield _Field(proof, self._proof, foot=foot)
         if "optimal" in methods and len(methods) > 1:
             first = methods[0]
             saved = sum(waits[first].values()) - sum(waits["optimal"].values()) if waits else 0
-            column = replace(right, title=first.upper(), group="SAVES OVER")
+            column = replace(right, title=f"SAVES OVER\n{first.upper()}")
             foot = hours_text(saved) if sums else ""
             yield _Field(column, lambda row: self._saved(row, first), foot=foot)
         if "optimal" in methods:
@@ -192,10 +196,10 @@ class _Table:
         return f"{start} {mark}".strip()
 
     def _could_start(self, row: ComparedJob) -> str:
-        mark = self.marks.get(("optimal", row.job), "")
-        bound = self._bound(row) if not (row.proved or mark) else ""
-        evidence = "" if row.possible is None else " ".join(filter(None, (bound, mark)))
-        return could_start(row, self._time(row, "possible", row.possible), evidence)
+        start, mark = self._time(row, "possible", row.possible), ""
+        if row.possible is not None:
+            mark = self.marks.get(("optimal", row.job), "")
+        return could_start(row, start, mark or ("" if row.proved else self._bound(row)))
 
     def _bound(self, row: ComparedJob) -> str:
         if row.possible is None or row.bound is None or row.bound >= row.possible:
@@ -214,13 +218,14 @@ class _Table:
         return text
 
     def _gets(self, method: Method) -> Callable[[ComparedJob], str]:
-        simulated = method in self.comparison.simulated
-        name = f"{method.replace('-', '_')}_{'simulated' if simulated else 'estimate'}"
+        by_plan = method == "optimal" or method not in self.comparison.simulated
+        name = f"{method.replace('-', '_')}_{'estimate' if by_plan else 'simulated'}"
 
         def text(row: ComparedJob) -> str:
-            mark = self.marks.get((method, row.job), "") if method == "optimal" else ""
             start = self.comparison.start_by(row, method)
-            return f"{self._time(row, name, start)} {mark if start is not None else ''}".strip()
+            has_mark = by_plan and start is not None
+            mark = self.marks.get((method, row.job), "") if has_mark else ""
+            return f"{self._time(row, name, start)} {mark}".strip()
 
         return text
 
@@ -238,7 +243,7 @@ class _Table:
         return duration_text((starts[0] or 0) - (starts[1] or 0))
 
     def _waits_for(self, row: ComparedJob) -> str:
-        return self._short(_why(row))
+        return self._short(_why(row, self.comparison.now))
 
     def _short(self, why: str) -> str:
         return _shortened(family_text(self.instance, short_reason(why)))
@@ -315,11 +320,16 @@ def _headline(instance: Instance, comparison: Comparison) -> str:
 
 
 def _times(comparison: Comparison) -> Iterator[int | None]:
-    """Yield the times of a table of starts as configured."""
+    from ..solver.advice.comparison import METHOD_STARTS
     from ..solver.advice.likely import times_of
 
     for row in comparison:
-        yield from (row.as_configured, row.possible, row.bound)
+        yield from (row.possible, row.bound)
+        if comparison.methods:
+            yield from (getattr(row, name) for name in METHOD_STARTS)
+            yield row.time_based_no_sooner
+        else:
+            yield row.as_configured
     for likely in (comparison.forecast or {}).values():
         yield from times_of(likely).values()
 
@@ -373,8 +383,10 @@ def _state(row: ComparedJob, comparison: Comparison) -> State:
     return "later" if row.proved else "unproved"
 
 
-def _why(row: ComparedJob) -> str:
+def _why(row: ComparedJob, now: int) -> str:
     """Return why a job does not start earlier than the table of starts as configured has it."""
+    if row.as_configured == now:
+        return ""
     if row.as_configured is None or row.earlier_by:
         return _why_possible(row)
     return row.condition or row.held_back or row.waits_for
@@ -416,6 +428,8 @@ def _legend(table: _Table) -> Iterator[str]:
         return
     if len(methods) > 1 or "optimal" not in methods:
         yield "SAYS: the estimate of the method; GETS: the start that the scheduler reaches by it."
+    if table.clock.day is not None:
+        yield "sum: of the waits from now on."
     names = " and ".join(filter(None, (", ".join(methods[:-1]), methods[-1])))
     bare = methods == default_methods(table.instance)
     why = " (the file has no scheduler settings)" if bare else ""

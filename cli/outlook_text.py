@@ -93,15 +93,14 @@ def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
 def could_start(outlook: JobOutlook, start: str, evidence: str = "") -> str:
     """Return the start that a job could have, never one later than as configured.
 
-    start: the possible start as text, or the word for a missing one. evidence: what is known of it
-    if it is not proved.
+    start: the possible start as text, or the word for a missing one. evidence: marks of footnotes,
+    or the bound of a start that is not proved.
     """
-    proof = "proved" if outlook.proved else evidence
     if outlook.possible is None or outlook.as_configured is None or outlook.earlier_by:
-        return f"{start} {proof}".strip()
+        return " ".join(filter(None, (start, "proved" if outlook.proved else "", evidence)))
     if outlook.ahead_of:
         return f"ahead of {outlook.ahead_of}"
-    return "no earlier" if outlook.proved else f"no earlier found {evidence}".strip()
+    return f"no earlier{'' if outlook.proved else ' found'} {evidence}".strip()
 
 
 def short_reason(text: str) -> str:

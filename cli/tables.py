@@ -49,8 +49,9 @@ _EDGES = 2
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, of one line or more; in a card its line and its label."""
+    """A column: its title; in a card its line and its label."""
 
+    #: A title of two lines: the first one is over all neighbours that have it, too.
     title: str
     line: int = 0
     #: Title of the column, in lower case unless it is an option; None: title of the field.
@@ -63,8 +64,16 @@ class Column:
     bare: Collection[str] = ()
     #: Whether its texts end below each other.
     right: bool = False
-    #: Title over this column and its neighbours of the same group, "" if there is none.
-    group: str = ""
+
+    @property
+    def group(self) -> str:
+        """Return the title over this column and its neighbours, "" if there is none."""
+        return self.title.rpartition("\n")[0]
+
+    @property
+    def name(self) -> str:
+        """Return the title of this column alone."""
+        return self.title.rpartition("\n")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +185,7 @@ def _needed_widths(
     for place, column in enumerate(columns):
         cells = [*(row.cells for row in rows), *([style.foot] if style.foot else [])]
         lines = {line for row in cells for line in printable(row[place]).split("\n")}
-        lines.update(column.title.split("\n"))
+        lines.add(column.name)
         most = max(map(cell_len, lines))
         words = {word for line in lines for word in line.split()}
         least.append(most if column.whole else max(map(cell_len, words), default=0))
@@ -311,7 +320,7 @@ def _table(
     foot = style.foot or [""] * len(columns)
     for column, wide, last in zip(columns, widths, foot, strict=True):
         table.add_column(
-            column.title,
+            column.name,
             last,
             overflow="fold",
             width=wide,
@@ -349,7 +358,7 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
     lines: dict[int, list[str]] = {}
     for column, cell in zip(columns, row.cells, strict=True):
         title = column.title.replace("\n", " ")
-        own = title if title.startswith("-") else f"{column.group} {title}".strip().lower()
+        own = title if title.startswith("-") else title.lower()
         label = own if column.label is None else column.label
         if cell:
             held = printable(cell).replace("\n", " ")

@@ -337,8 +337,10 @@ class Comparison:
         found = row.by(method)
         if method not in self.loop:
             return found.says
-        if method == "optimal" and found.says is not None and found.gets is not None:
-            return max(found.says, found.gets)
+        if method == "optimal":
+            return max(
+                (time for time in (found.says, found.gets) if time is not None), default=None
+            )
         return found.gets
 
     def waits_by(self, jobs: Collection[str] | None = None) -> dict[Method, Mapping[str, int]]:

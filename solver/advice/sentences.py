@@ -157,7 +157,7 @@ def _changes(rows: Sequence[JobOutlook]) -> str:
         whom = named(list(dict.fromkeys(row.ahead_of for row in ahead)))
         verb = "start" if many else "starts"
         parts.append(f"{names} {verb} ahead of {whom}, of higher priority")
-    return "; ".join(parts) or "every job starts as early as it could in priority order"
+    return "; ".join(parts) or "every job starts as early as the plan has it"
 
 
 def _earlier(rows: Sequence[JobOutlook]) -> list[JobOutlook]:
