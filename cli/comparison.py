@@ -38,6 +38,8 @@ _ALL = Selection()
 MAX_WIDTH, MAX_REASON = 100, 32
 #: Key of the marks of starts as configured.
 CONFIGURED = "configured"
+#: Keys of a job whose values are records.
+_RECORDS = ("greedy", "time_based", "optimal")
 #: Text for an estimate that a method does not give.
 _NONE = "–"
 
@@ -54,7 +56,9 @@ def comparison_output(
         record["jobs"] = in_order(record["jobs"], [item.job for item in selection.choose(rows)])
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
-    return csv_text(comparison.columns(), [row | caution_names(row) for row in record["jobs"]])
+    # The starts by each method have columns of their own.
+    columns = [name for name in comparison.columns() if name not in _RECORDS]
+    return csv_text(columns, [row | caution_names(row) for row in record["jobs"]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class _Field:
 
     column: Column
     text: Callable[[ComparedJob], str]
-    #: Step at which it is omitted if a line is too narrow for all columns; 0: never.
+    #: Step at which it is omitted if the terminal is too narrow; 0: never.
     omitted: int = 0
     #: Text below the last row.
     foot: str = ""
@@ -99,7 +103,8 @@ class _Table:
         """Return the columns and rows that fit the terminal; all columns if only cards do."""
         fields = list(self._by_methods() if self.comparison.methods else self._as_configured())
         if self.comparison.forecast is not None:
-            fields[-2:-2] = self._likely()
+            at = next((n for n, item in enumerate(fields) if item.column.line), len(fields))
+            fields[at:at] = self._likely()
         if self.selection.wide:
             where = Column("WHERE", line=1, label="on")
             fields.append(_Field(where, lambda row: hosts_text(row.possible_on, wide=True)))
@@ -108,14 +113,12 @@ class _Table:
         foot = tuple(item.foot for item in fields) if any(item.foot for item in fields) else ()
         wide = {} if self.selection.wide else {"max_width": MAX_WIDTH}
         style = TableStyle(min_width=0, between=2, foot=foot, **wide)
-        lengths = [MAX_REASON]
-        if not self.selection.wide:
-            lengths += [26, 20] if terminal_width() >= MAX_WIDTH else [0]
+        lengths = (MAX_REASON,) if self.selection.wide else (MAX_REASON, 26, 20, 14)
         for step in range(max(item.omitted for item in fields) + 1):
             chosen = [n for n, item in enumerate(fields) if not 0 < item.omitted <= step]
-            for most in lengths if step > 1 else lengths[:1]:
+            for length in lengths if step > 1 else lengths[:1]:
                 columns = [whole[n] for n in chosen]
-                found = _with_cells(rows, chosen, most)
+                found = [_with_cells(row, chosen, length) for row in rows]
                 shown = replace(style, foot=tuple(foot[n] for n in chosen if foot))
                 if not as_cards(columns, [row.row for row in found], terminal_width(), shown):
                     return columns, found, shown
@@ -246,14 +249,14 @@ class _Table:
         return self._short(_why(row, self.comparison.now))
 
     def _short(self, why: str) -> str:
-        return _shortened(family_text(self.instance, short_reason(why)))
+        return _truncated(family_text(self.instance, short_reason(why)))
 
     def _whole_reason(self, row: ComparedJob) -> str:
         """Return the reason of the possible start with the event that ends it."""
         if row.possible == self.comparison.now:
             return ""
         why = _why_possible(row)
-        return _shortened(": ".join(filter(None, (self._short(why), _free_when(why)))))
+        return _truncated(": ".join(filter(None, (self._short(why), _free_when(why)))))
 
     def _rows(self, fields: Sequence[_Field]) -> list[Shown]:
         """Return a row for each job, or for each array with the id of its first element."""
@@ -268,7 +271,7 @@ class _Table:
                 for at, item in enumerate(fields):
                     if item.column.title == "WAITS FOR":
                         both = filter(None, (self._last(rows), cells[at]))
-                        cells[at] = _shortened("; ".join(both))
+                        cells[at] = _truncated("; ".join(both))
             found.append(_shown(rows[0], self.comparison, cells, job, rows))
         return found
 
@@ -281,7 +284,7 @@ class _Table:
 
 
 def _text(table: _Table) -> str:
-    """Return the table, its result in sentences, its footnotes, and the name of the other one."""
+    """Return the table with its result in sentences, its footnotes, and how to show the other."""
     instance, comparison, selection = table.instance, table.comparison, table.selection
     columns, rows, style = table.fitting()
     head = "" if comparison.methods else f"{_headline(instance, comparison)}\n\n"
@@ -293,30 +296,26 @@ def _text(table: _Table) -> str:
     return head + listing + paragraphs(below, instance, MAX_WIDTH)
 
 
-def _result(comparison: Comparison) -> list[str]:
+def _result(comparison: Comparison) -> Sequence[str]:
     """Return the paragraphs on the result; by methods what the optimal one saves comes first."""
-    sentences = comparison.outlook_summary()
+    from ..solver.advice.sentences import proof_sentence, state_sentences
+
     if not comparison.methods:
-        return list(sentences)
-    proved = sentences[:1] if "optimal" in comparison.methods else ()
-    return [" ".join((*comparison.savings(), *proved))]
+        return comparison.summary()
+    proved = [proof_sentence(comparison.optimal)] if "optimal" in comparison.methods else []
+    return [" ".join((*comparison.savings(), *proved, *state_sentences(comparison.jobs)))]
 
 
 def _headline(instance: Instance, comparison: Comparison) -> str:
     """Return ``Mon 2 Mar 09:50 · 22 of 24 slots in use · 7 wait, none starts now``."""
-    moment = None if instance.origin is None else wall_clock(instance.origin, instance.now)
+    found = None if instance.origin is None else wall_clock(instance.origin, instance.now)
+    at = "" if found is None else f"{found:%a} {found.day} {found:%b %H:%M} · "
     used = sum(run.slots for run in instance.running)
     slots = sum(host.slots for host in instance.cluster.hosts)
     now = sum(row.as_configured == comparison.now for row in comparison)
     starts = f"{now or 'none'} {'start' if now > 1 else 'starts'} now"
-    many = len(comparison)
-    parts = [
-        f"{used:,} of {slots:,} slots in use",
-        f"{many} {'wait' if many != 1 else 'waits'}, {starts}",
-    ]
-    if moment is not None:
-        parts.insert(0, f"{moment:%a} {moment.day} {moment:%b %H:%M}")
-    return family_text(instance, " · ".join(parts))
+    text = f"{at}{used:,} of {slots:,} slots in use · {len(comparison)} wait, {starts}"
+    return family_text(instance, text)
 
 
 def _times(comparison: Comparison) -> Iterator[int | None]:
@@ -334,30 +333,12 @@ def _times(comparison: Comparison) -> Iterator[int | None]:
         yield from times_of(likely).values()
 
 
-def _with_cells(rows: Sequence[Shown], chosen: Sequence[int], most: int) -> list[Shown]:
-    """Return rows with the chosen cells.
-
-    most: characters of the last cell, the reason; 0: it is in two lines at most.
-    """
-    cells = [[row.row.cells[n] for n in chosen] for row in rows]
-    if 0 < most < MAX_REASON:
-        for texts in cells:
-            texts[-1] = _shortened(texts[-1], most)
-    elif not most:
-        width = max((_width_of_two(texts[-1]) for texts in cells), default=0)
-        for texts in cells:
-            texts[-1] = "\n".join(textwrap.wrap(texts[-1], width, break_long_words=False))
-    return [
-        replace(row, row=replace(row.row, cells=tuple(texts)))
-        for row, texts in zip(rows, cells, strict=True)
-    ]
-
-
-def _width_of_two(text: str) -> int:
-    """Return the smallest width at which a text has two lines at most."""
-    widths = range(len(text) // 2, len(text))
-    fitting = (n for n in widths if n and len(textwrap.wrap(text, n, break_long_words=False)) <= 2)
-    return next(fitting, len(text) or 1)
+def _with_cells(row: Shown, chosen: Sequence[int], length: int) -> Shown:
+    """Return a row with the chosen cells; length: of its reason, the last one, in characters."""
+    *cells, reason = (row.row.cells[n] for n in chosen)
+    if length < MAX_REASON:
+        reason = _truncated(reason, length)
+    return replace(row, row=replace(row.row, cells=(*cells, reason)))
 
 
 def _shown(
@@ -397,14 +378,14 @@ def _why_possible(row: ComparedJob) -> str:
     return row.condition or row.waits_for or row.held_back
 
 
-def _shortened(text: str, most: int = MAX_REASON) -> str:
-    short = textwrap.shorten(text, most, placeholder=" …")
-    return short if short not in ("", "…") else text[: most - 1] + "…" * (len(text) > 0)
+def _truncated(text: str, length: int = MAX_REASON) -> str:
+    short = textwrap.shorten(text, length, placeholder=" …")
+    return f"{text[: length - 1]}…" if short == "…" else short
 
 
 def _free_when(why: str) -> str:
     """Return the end for which a reason waits: ``103 ends``; "" if it names none."""
-    return _shortened(why.partition("; free when ")[2], 20)
+    return _truncated(why.partition("; free when ")[2], 20)
 
 
 def _legend(table: _Table) -> Iterator[str]:

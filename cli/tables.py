@@ -88,7 +88,7 @@ class ListingRow:
 class TableStyle:
     """Layout of a listing as a table; widths in characters."""
 
-    #: Width of a line from which the listing is always a table.
+    #: Terminal width from which the listing is always a table.
     min_width: int = 110
     max_width: int = TEXT_WIDTH
     #: Blanks between two columns.
@@ -280,7 +280,7 @@ def rendered(
 
 
 def _group_titles(columns: Sequence[Column], widths: Sequence[int], style: TableStyle) -> str:
-    """Return the line with the titles over several columns, "" if there is none."""
+    """Return the titles over several columns with a newline, "" if there is none."""
     line = ""
     for group, places in _groups(columns):
         begin = _EDGES // 2 + sum(width + style.between for width in widths[: places[0]])

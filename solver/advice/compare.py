@@ -50,14 +50,12 @@ def compare(
 ) -> Comparison:
     """Return the starts of every pending job as configured, estimated and possible.
 
-    methods: the reservation methods whose starts are compared: in the plan of each and, if at most
-    :data:`MAX_SIMULATED` jobs wait, in a simulation. True: all, False: none, None:
-    :func:`default_methods`. objective, effort, workers, as_lsf: as in
-    `plan`. time_limit: wall seconds of the whole comparison; None: only the optimal plan has its
-    default limit. margin: of each plan, in seconds; simulations have none. cancel: set it to stop;
-    jobs not examined by then are marked. history: finished jobs, or a log of them, for forecast
-    starts. drawing: their settings. Raises InputError for an unreadable history or an unknown
-    method.
+    methods: those to compare, by a plan and, if at most :data:`MAX_SIMULATED` jobs wait, a
+    simulation; True: all, False: none, None: :func:`default_methods`. objective, effort, workers,
+    as_lsf: as in `plan`. time_limit: wall seconds of the whole; None: only the optimal plan has its
+    limit. margin: of each plan, in seconds; simulations have none. cancel: set it to stop; jobs not
+    examined by then are marked. history: finished jobs, or a log of them, for forecast starts.
+    drawing: their settings. Raises InputError for a bad history or method.
     """
     compared = _requested(instance, methods)
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
@@ -65,7 +63,7 @@ def compare(
     whole = Budget(time_limit, cancel=cancel)
     configured = configured_within(instance, whole, CONFIGURED_SHARE)
     took = whole.elapsed()
-    greedy, time_based = _estimates(instance, compared, margin, whole)
+    plans = _estimates(instance, compared, margin, whole)
     likely = None if forecaster is None else forecaster.all(whole.time_share(FORECAST_SHARE))
     simulated = _simulated(instance, compared, objective)
     options = {"objective": objective, "effort": effort, "workers": workers, "as_lsf": as_lsf}
@@ -79,17 +77,17 @@ def compare(
         on_progress=on_progress,
     )
     loop, stopped = _run_on(instance, simulated, whole)
-    rest = Budget(whole.time_share(1.0), cancel=cancel)
-    outlook = outlook_of(instance, configured, optimal, rest)
-    plans = [made for made in (greedy, time_based) if made is not None]
-    cut = stopped or outlook.cut or any(made.cut for made in plans)
+    outlook = outlook_of(
+        instance, configured, optimal, Budget(whole.time_share(1.0), cancel=cancel)
+    )
+    cut = stopped or outlook.cut or any(made.cut for made in plans.values())
     return Comparison(
-        _rows(outlook, compared, greedy, time_based, loop),
+        _rows(outlook, compared, plans, loop),
         outlook,
         methods=compared,
         configuration=configuration_of(instance, configured.method),
-        greedy=greedy,
-        time_based=time_based,
+        greedy=plans.get("greedy"),
+        time_based=plans.get("time-based"),
         loop=loop,
         moving=_moving(instance, optimal, loop, whole),
         cut=cut or _is_short(likely, instance),
@@ -136,23 +134,23 @@ def _requested(instance: Instance, methods: bool | Collection[Method] | None) ->
 
 def _estimates(
     instance: Instance, methods: Sequence[Method], margin: int, whole: Budget
-) -> tuple[Plan | None, Plan | None]:
-    """Return the plans by greedy and time-based reservation, each within its share of the time.
-
-    None for a method that is not compared.
+) -> dict[Method, Plan]:
+    """Return the compared plans by greedy and time-based reservation, each within its share of the
+    time.
     """
-
-    def planned(method: Method, share: float, took: float = 0.0) -> Plan | None:
-        if method not in methods:
-            return None
-        if _no_time(whole, took):
-            return nothing_planned(instance, method)
-        limit = whole.time_share(share)
-        return plan(instance, method, time_limit=limit, margin=margin, cancel=whole.cancel)
-
     begun = whole.elapsed()
-    greedy = planned("greedy", GREEDY_SHARE)
-    return greedy, planned("time-based", TIME_BASED_SHARE, whole.elapsed() - begun)
+    plans: dict[Method, Plan] = {}
+    shares: dict[Method, float] = {"greedy": GREEDY_SHARE, "time-based": TIME_BASED_SHARE}
+    for method in (each for each in methods if each in shares):
+        late = _no_time(whole, whole.elapsed() - begun)
+        plans[method] = (nothing_planned if late else plan)(
+            instance,
+            method,
+            time_limit=whole.time_share(shares[method]),
+            margin=margin,
+            cancel=whole.cancel,
+        )
+    return plans
 
 
 def _is_short(likely: Mapping[str, StartQuantiles] | None, instance: Instance) -> bool:
@@ -210,8 +208,7 @@ def _run_on(
 def _rows(
     outlook: Outlook,
     methods: Sequence[Method],
-    greedy: Plan | None,
-    time_based: Plan | None,
+    plans: Mapping[Method, Plan],
     loop: Mapping[str, Mapping[str, PlannedJob]],
 ) -> tuple[ComparedJob, ...]:
     """Return the compared jobs in dispatch order."""
@@ -219,11 +216,14 @@ def _rows(
     for base in outlook:
         best = None if outlook.plan is None else outlook.plan.get(base.job)
         starts: dict[str, int | None] = {}
-        if greedy is not None:
-            starts["greedy_estimate"] = _estimate(greedy.get(base.job))
-        if time_based is not None:
-            starts["time_based_estimate"] = _start(time_based.get(base.job))
-            starts["time_based_no_sooner"] = _no_sooner(time_based.get(base.job))
+        if "greedy" in plans:
+            starts["greedy_estimate"] = _estimate(plans["greedy"].get(base.job))
+        if "time-based" in plans:
+            item = plans["time-based"].get(base.job)
+            starts |= {
+                "time_based_estimate": _start(item),
+                "time_based_no_sooner": _no_sooner(item),
+            }
         if "optimal" in methods:
             starts["optimal_estimate"] = base.possible
         for method, placed in loop.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +34,13 @@ METHOD_STARTS = (
 )
 #: Fields of a compared job that are times.
 TIMES = (*OUTLOOK_TIMES, *METHOD_STARTS, "time_based_no_sooner")
-#: The methods that a comparison may have, in order; the first is the usual reference.
+#: The methods that can be compared, in order.
 COMPARED: tuple[Method, ...] = ("greedy", "time-based", "optimal")
 
 
 @dataclass(frozen=True, slots=True)
 class MethodStart:
-    """Start of a job by one reservation method, in seconds from the origin; None: not known."""
+    """A job's start by one reservation method, in seconds from the origin, None if unknown."""
 
     #: The estimate of the method itself; that of greedy is a lower bound (GRD-04).
     says: int | None
@@ -48,10 +48,6 @@ class MethodStart:
     gets: int | None
     #: No start before `says` is possible in priority order.
     proved: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a JSON object."""
-        return {"says": self.says, "gets": self.gets, "proved": self.proved}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +133,7 @@ class ComparedJob(JobOutlook):
         record = JobOutlook.to_dict(self)
         record |= {name: getattr(self, name) for name in (*_OF_THE_PLAN, *_BY_METHOD)}
         record["slot_hours"] = self.slot_hours
-        record |= {name.replace("-", "_"): self.by(name).to_dict() for name in COMPARED}
+        record |= {name.replace("-", "_"): asdict(self.by(name)) for name in COMPARED}
         return with_stamps(record, origin, TIMES)
 
 
@@ -149,8 +145,6 @@ def _without(row: JobOutlook) -> str:
 #: Returns the fields of an outlook, which are the first fields of a compared job.
 _OUTLOOK = attrgetter(*(each.name for each in fields(JobOutlook)))
 _BY_METHOD = (*METHOD_STARTS, "time_based_no_sooner")
-#: Allocations of a record, which have cells of their own in a table.
-_HOSTS = ("as_configured_on", "possible_on")
 _OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit")
 
 _LEFT_OUT = "not considered:"
@@ -242,8 +236,7 @@ class Comparison:
     outlook: Outlook
     #: Reservation of the cluster as configured, in words.
     configuration: str = ""
-    #: Methods whose starts are compared, in the order of `COMPARED`; (): none but the possible
-    #: start.
+    #: The compared methods in the order of `COMPARED`; (): only the possible starts are known.
     methods: tuple[Method, ...] = ()
     #: Plan by greedy reservation, None if it is not compared.
     greedy: Plan | None = None
@@ -323,11 +316,10 @@ class Comparison:
         return records
 
     def columns(self) -> list[str]:
-        """Return the keys of a record in order, without those whose value is a record itself."""
+        """Return the keys of a record in order."""
         empty = ComparedJob("", 0, "not examined", None).to_dict(self.origin)
         likely = {} if self.forecast is None else dict.fromkeys(LIKELY)
-        names = [*empty, *with_stamps(likely, self.origin, tuple(LIKELY))]
-        return [name for name in names if not isinstance(empty.get(name), dict) or name in _HOSTS]
+        return list(empty | with_stamps(likely, self.origin, tuple(LIKELY)))
 
     def start_by(self, row: ComparedJob, method: Method) -> int | None:
         """Return the start that a job reaches by a method: simulated, else as in its plan.
@@ -343,16 +335,15 @@ class Comparison:
             )
         return found.gets
 
-    def waits_by(self, jobs: Collection[str] | None = None) -> dict[Method, Mapping[str, int]]:
+    def waits_by(self) -> dict[Method, Mapping[str, int]]:
         """Return for each compared method the seconds that each job waits from now on.
 
-        Only jobs with a start by every method. jobs: ids of the jobs to count, None for all.
+        Only jobs with a start by every method.
         """
-        rows = [row for row in self if jobs is None or row.job in jobs]
         starts = {
-            method: {row.job: self.start_by(row, method) for row in rows} for method in self.methods
+            method: {row.job: self.start_by(row, method) for row in self} for method in self.methods
         }
-        known = [row.job for row in rows if None not in (each[row.job] for each in starts.values())]
+        known = [row.job for row in self if None not in (each[row.job] for each in starts.values())]
         return {
             method: {job: (each[job] or 0) - self.now for job in known}
             for method, each in starts.items()
@@ -377,16 +368,12 @@ class Comparison:
 
     def summary(self) -> tuple[str, ...]:
         """Return the result of the comparison in sentences."""
-        return (*self.outlook_summary(), *self.savings())
-
-    def outlook_summary(self) -> tuple[str, ...]:
-        """Return how the starts as configured differ from the possible ones, in sentences."""
-        return outlook_sentences(self.jobs, self.optimal, self.configuration)
+        found = outlook_sentences(self.jobs, self.optimal, self.configuration)
+        return (*found, *self.savings())
 
     def savings(self) -> tuple[str, ...]:
         """Return what the optimal method saves over the other compared methods, a sentence."""
-        slots = {row.job: row.slots for row in self}
-        return savings_sentences(self.waits_by(), slots)
+        return savings_sentences(self.waits_by(), {row.job: row.slots for row in self})
 
     def cautions(self, *, footnotes: bool = False) -> Cautions:
         """Return the rules that the plans omit, with the jobs that they affect.

@@ -173,7 +173,7 @@ def _with_overtaken(entries: Iterable[JobOutlook], cycle: int) -> Iterator[JobOu
     latest: list[float] = []  # starts of these jobs, each later than all before it
     for item in entries:
         start, passed = item.as_configured, ""
-        if start is not None and (item.sooner_by or 0) < 0:
+        if start is not None and item.possible is not None and start < item.possible:
             passed = next(iter(names[bisect_right(latest, start) :]), "")
         yield replace(item, ahead_of=passed, cycle=cycle)
         waits = start is not None or (item.possible is not None and item.state != "not examined")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise.cli.comparison import MAX_REASON, MAX_WIDTH, comparison_output
+from slotwise.cli.comparison import MAX_WIDTH, comparison_output
 from slotwise.cli.main import app
 from slotwise.solver.advice.comparison import Comparison
 from typer.testing import CliRunner
@@ -20,8 +22,6 @@ LONG = {"cluster-1000", "theta-queue-50", "ctc-sp2-queue-100"}
 EXAMPLES = [
     pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in sw.examples()
 ]
-#: A start or a wait in a cell: it has to be whole, on the line of its job.
-TIME = re.compile(r"\d\d:\d\d(:\d\d)?|\d+d( \d+h)?|\d+h( \d+m)?|\d+m( \d+s)?|\d+s")
 THREE = ("--methods", "greedy,time-based,optimal")
 
 
@@ -57,16 +57,10 @@ def test_no_table_wraps_a_number_or_a_start(
     instance, found = compared(name, methods)
     text = comparison_output(instance, found, "text")
     assert max(map(len, text.splitlines())) <= min(columns, MAX_WIDTH), text
-    names = {row.job for row in found}
-    lines = 0
+    names = {row.job.split("[")[0] for row in found}
     for line in rows_of(text):
-        lines = 1 if re.split(r"\s+|\[", line.strip())[0] in names or line[1] != " " else lines + 1
-        assert lines <= (2 if columns == 80 else 1), text
-        if lines == 2:
-            assert len(line.strip()) <= MAX_REASON, text
-            assert not re.fullmatch(TIME, line.strip()), text
-    starts = [row.as_configured for row in found]
-    assert not methods or len(starts) < 2 or "sum" in text
+        assert re.split(r"[ \[]", line.strip())[0] in names, text  # a row is one line
+    assert len(names) == 1 or not methods or " sum " in text
 
 
 #: The table of the issue, at 80 columns.
@@ -111,7 +105,7 @@ def test_the_same_record_for_programs() -> None:
     assert cfd.time_based.says is None  # not compared by default
     whole = json.loads(printed("compare", "--example", "queue7", *THREE, "--format", "json"))
     by_job = {item["job"]: item for item in whole["jobs"]}
-    assert by_job["cfd"]["greedy"] == cfd.greedy.to_dict()
+    assert by_job["cfd"]["greedy"] == asdict(cfd.greedy)
     assert by_job["mc1"]["time_based"] == {"says": 2 * hour, "gets": 2 * hour, "proved": False}
     assert whole["methods"] == ["greedy", "time-based", "optimal"]
     # One shape, whatever was compared.
@@ -119,8 +113,8 @@ def test_the_same_record_for_programs() -> None:
     assert bare["methods"] == []
     assert bare["jobs"][0].keys() == whole["jobs"][0].keys()
     assert bare["jobs"][1]["greedy"] == {"says": None, "gets": None, "proved": False}
-    first, row = printed("compare", "--example", "queue7", "--format", "csv").splitlines()[::2][:2]
-    cells = dict(zip(first.split(","), row.split(","), strict=True))
+    rows = csv.DictReader(printed("compare", "--example", "queue7", "--format", "csv").splitlines())
+    cells = next(row for row in rows if row["job"] == "cfd")
     assert (cells["greedy_estimate"], cells["greedy_simulated"]) == (str(2 * hour), str(3 * hour))
 
 
@@ -182,7 +176,8 @@ def test_no_cell_contradicts_another(tmp_path: Path) -> None:
     (small,) = (line.split() for line in text.splitlines() if line.startswith(" small"))
     assert small[3:] == ["now", "ahead", "of", "wide"]
     assert '"ahead of wide": starts before it' in text
-    assert "1 job would wait 2h less (16 slot-hours) and 1 job would wait 3h more" in text
+    total = "1 job would wait 2h less (16 slot-hours) and 1 job would wait 3h more"
+    assert total in " ".join(text.split())
     found = sw.compare(sw.load(path))["small"]
     assert (found.sooner_by, found.earlier_by, found.ahead_of) == (-3 * 3600, 0, "wide")
 
