@@ -77,6 +77,7 @@ def check_consistency(instance: Instance, seen: Seen) -> ConsistencyReport:
         *states_not_borne_out(instance, seen),
         *_reservations(instance, seen),
         *_amounts(instance, seen),
+        *_shared_amounts(instance, seen),
         *_limits(instance, seen),
         *_absolute(instance, seen),
         *_said_by_lsf(instance, seen),
@@ -296,6 +297,28 @@ def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
             much = f"{amount:.0f} MB of" if name in _RESERVED else f"{amount:g}"
             text = f"{much} {name} reserved on {some(short)} belong to no job"
             yield Omission(text, where="bhosts", count=len(short), resources=(name,))
+
+
+def _shared_amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """Yield shared resources of which more is printed as reserved than the running jobs reserve."""
+    printed: dict[str, float] = {}
+    for host in seen.hosts or ():  # each host prints what all hosts share
+        for name, amount in host.reserved.items():
+            printed[name] = max(printed.get(name, 0.0), amount)
+    for item in seen.shared:
+        printed[item.name] = sum(same.reserved for same in seen.shared if same.name == item.name)
+    instance = with_loaded_modules(instance)
+    resolver = Resolver.of(instance, reserving=False)
+    try:
+        free = InitialSituation(instance, resolver).free_now
+    except InputError:
+        return  # An unreadable requirement of a running job has been reported already.
+    for name in sorted({item.name for item in instance.cluster.shared} & printed.keys()):
+        pools = [n for n, pool in enumerate(resolver.table.pools) if pool.name == name]
+        held = sum(resolver.table.pools[n].capacity - free.pool(n) for n in pools)
+        if printed[name] - held > _DIGITS:
+            text = f"{printed[name] - held:g} of {printed[name]:g} {name} reserved belong to no job"
+            yield Omission(text, where="bhosts -s", resources=(name,))
 
 
 def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
