@@ -65,21 +65,19 @@ def compare(
     took = whole.elapsed()
     plans = _estimates(instance, compared, margin, whole)
     likely = None if forecaster is None else forecaster.all(whole.time_share(FORECAST_SHARE))
-    simulated = _simulated(instance, compared, objective)
     options = {"objective": objective, "effort": effort, "workers": workers, "as_lsf": as_lsf}
     optimal = (nothing_planned if _no_time(whole, took) else plan)(
         instance,
         "optimal",
         **options,  # type: ignore[arg-type]
-        time_limit=whole.time_share(OPTIMAL_SHARE if simulated else 1.0),
+        time_limit=whole.time_share(OPTIMAL_SHARE if compared else 1.0),
         margin=margin,
         cancel=cancel,
         on_progress=on_progress,
     )
-    loop, stopped = _run_on(instance, simulated, whole)
-    outlook = outlook_of(
-        instance, configured, optimal, Budget(whole.time_share(1.0), cancel=cancel)
-    )
+    loop, stopped = _run_on(instance, _simulated(instance, compared, objective), whole)
+    rest = Budget(whole.time_share(1.0), cancel=cancel)
+    outlook = outlook_of(instance, configured, optimal, rest)
     cut = stopped or outlook.cut or any(made.cut for made in plans.values())
     return Comparison(
         _rows(outlook, compared, plans, loop),
