@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 from urllib.parse import parse_qs, quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -312,6 +312,10 @@ def _add_errors(app: FastAPI) -> None:
         return problem(400, f"{first['loc'][-1]}: {str(first['input'])[:40]!r}: {first['msg']}")
 
 
+#: Adds the function of a path.
+_Added: TypeAlias = Callable[[Callable[..., Any]], None]
+
+
 class _Described(FastAPI):
     """An application whose description has its own statuses: wrong values are 400 here."""
 
@@ -328,7 +332,7 @@ class _Described(FastAPI):
 def _add_answers(app: FastAPI, answers: Answers) -> None:
     """Add the paths that return data, each described by the first sentence of its function."""
 
-    def at(path: str, described: dict[int | str, Any], *known: str, **more: Any) -> Any:
+    def at(path: str, described: dict[int | str, Any], *known: str, **more: Any) -> _Added:
         def add(function: Callable[..., Any]) -> None:
             app.add_api_route(
                 path,

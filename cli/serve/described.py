@@ -105,9 +105,9 @@ def answers_of(body: type | str, *more: int, is_open: bool = False) -> dict[int 
 
     more: statuses of this path alone. is_open: whether it needs no access.
     """
-    done: dict[str, Any] = {"description": "The answer."}
-    done |= {"content": {body: {}}} if isinstance(body, str) else {"model": body}
-    found: dict[int | str, Any] = {200: done}
+    record: dict[str, Any] = {"model": body}
+    done = {"content": {body: {}}} if isinstance(body, str) else record
+    found: dict[int | str, Any] = {200: {"description": "The answer.", **done}}
     for status in sorted((*more, *(() if is_open else _OF_ALL))):
         refused = {} if status == 304 else {"model": body if is_open else Refused}
         found[status] = {"description": _CAUSES[status], **refused}

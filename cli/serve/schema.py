@@ -47,7 +47,7 @@ class DamagedCell(ValueError):
 class _Cell(TypeDecorator[Any]):
     """Values of a column, checked as they are read; needed: there is one in every row."""
 
-    impl = Text
+    impl: type[TypeEngine[Any]] = Text
     cache_ok = True
 
     def __init__(self, *, needed: bool = True) -> None:
