@@ -329,7 +329,11 @@ def test_a_burst_of_streams_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def burst() -> list[Answer]:
         here.streams.begin()
-        asked = [sent(here.app, "GET", "/events", until=b"state") for _ in range(8)]
+        here.streams.closing = False
+        asked = [asyncio.create_task(sent(here.app, "GET", "/events")) for _ in range(8)]
+        while sum(task.done() for task in asked) < 5:
+            await asyncio.sleep(0.01)
+        here.streams.close()
         return await asyncio.gather(*asked)
 
     for _ in range(2):
