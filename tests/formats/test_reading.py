@@ -50,7 +50,6 @@ OTHERS = {
     ("cli/serve/command.py", "open"): "a store",
     ("cli/serve/opened.py", "open"): "a store",
     ("cli/serve/database.py", "open"): "a store, to lock it",
-    ("cli/top/terminal.py", "sys.stdin"): "keys of the terminal, one by one",
 }
 HOME = "model/formats/reading.py"
 NAMES = frozenset(
