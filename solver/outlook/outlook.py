@@ -167,26 +167,18 @@ def outlook_of_job(
     job: Job,
     configured: ConfiguredRun,
     found: Plan | None,
-    planned: Instance | None = None,
     budget: Budget | None = None,
 ) -> JobOutlook:
     """Return the answer for one pending job, as :func:`outlook_of` does for all.
 
-    found: an optimal plan of it and the jobs before it, None if none was made; planned: the
-    instance with these alone. What waits behind it is in no such plan, and may still touch it: then
-    nothing is proved.
+    found: an optimal plan of it and the jobs before it, None if none was made.
     """
+    found = None if found is None else without_idle_needs(found, configured)
     states = _states(instance, (job,), configured, budget or Budget())
     nowhere = _unheeded(instance, (job,))
     left_out = {} if found is None else by_job(found.omissions, (job,))
     state = states.get(job.id)
-    row = _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
-    if planned is None or not row.cautions:
-        return row
-    seen = _unheeded(planned, (job,)).get(job.id, [])
-    if {item.name for item in row.cautions} <= {item.name for item in seen}:
-        return row
-    return replace(row, bound=None, proved=False, proved_if=())
+    return _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
 
 
 def unheeded(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:
