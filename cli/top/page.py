@@ -169,11 +169,11 @@ class TopApp(App[None]):
 
     def on_mount(self) -> None:
         """Begin to watch the source; SIGTERM ends the page as q does."""
-        get_running_loop().add_signal_handler(SIGTERM, self._ended_by, SIGTERM)
+        get_running_loop().add_signal_handler(SIGTERM, self._end_by, SIGTERM)
         self.set_interval(TICK, self._tick)
         self._tick()
 
-    def _ended_by(self, number: int) -> None:
+    def _end_by(self, number: int) -> None:
         self.signalled = number
         self.exit()
 
@@ -192,7 +192,7 @@ class TopApp(App[None]):
         return listed(self.source, lambda: self.time_limit, _cancelled())
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Show the listing that has been planned, or keep its error beside the one before."""
+        """Show the listing that has been planned, or keep the one before with its error."""
         if event.worker is not self._planning or not event.worker.is_finished:
             return
         self._planning, self._read_at = None, time.monotonic()
@@ -219,11 +219,11 @@ class TopApp(App[None]):
     # What is shown.
 
     def on_resize(self) -> None:
-        """Give the last column the rest of the line."""
+        """Give the last column the rest of the width."""
         self.show_listing()
 
     def show_listing(self) -> None:
-        """Draw the head and the rows of the listing."""
+        """Show the head and the rows of the listing."""
         listing, table = self.listing, self.query_one(DataTable)
         head = "\n".join(head_lines(self.source.title, listing, self.choice))
         self.query_one("#head", Static).update(Text(head))
@@ -234,7 +234,7 @@ class TopApp(App[None]):
         rows = [[printable(cell_of(item, name)) for name in TITLES] for item in jobs]
         titles = [family_text(listing.instance, title) for title in TITLES.values()]
         widths = [max(map(cell_len, column)) for column in zip(titles, *rows, strict=True)]
-        # The last column has the rest of the line; each cell has a blank at both sides.
+        # The last column has the rest of the width; each cell has a blank at both sides.
         widths[-1] = max(self.size.width - sum(width + 2 for width in widths[:-1]) - 3, 12)
         table.clear(columns=True)
         for title, width in zip(titles, widths, strict=True):
