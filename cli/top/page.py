@@ -103,11 +103,11 @@ def _cancelled() -> Any:
     """Return the present worker as the event that stops a plan."""
     worker = get_current_worker()
 
-    class Cancelled(Flag):
+    class _WorkerFlag(Flag):
         def is_set(self) -> bool:
             return worker.is_cancelled
 
-    return Cancelled()
+    return _WorkerFlag()
 
 
 #: Further keys that move the chosen row, each with the action of the table.
