@@ -44,6 +44,7 @@ OTHERS = {
     ("cli/output.py", "copyfileobj"): "an output that has been made already",
     # Whether there is one, and whether a terminal is at its other end.
     ("cli/ask.py", "sys.stdin"): "is not read",
+    ("cli/top/command.py", "sys.stdin"): "is not read",
     ("cli/serve/pages.py", "read_text"): "a page that comes with slotwise",
     ("cli/serve/pages.py", "read_bytes"): "a script or style that comes with slotwise",
     ("cli/serve/metrics.py", "read_text"): "what the kernel says of this process",
