@@ -57,7 +57,7 @@ class TimeGrid:
 
     @classmethod
     def of(cls, times: Iterable[int], lengths: Iterable[int]) -> TimeGrid:
-        """Return the grid of changes and lengths (seconds); all seconds if it has as many."""
+        """Return the grid of changes and lengths (seconds); all seconds if that is no coarser."""
         times, lengths = sorted(set(times)), set(lengths)
         unit = math.gcd(*lengths)
         step = math.gcd(unit, *(time - times[0] for time in times))
@@ -96,7 +96,7 @@ class TimeGrid:
         return whole * self.unit + self.residues[place]
 
     def length(self, seconds: int) -> int:
-        """Return the largest number of instants that so many seconds certainly last."""
+        """Return the number of instants that these seconds certainly last."""
         return seconds // self.unit * len(self.residues)
 
 

@@ -102,7 +102,7 @@ def pool_of(
 
 
 def _certain_slots(base: Profile, demand: Demand) -> int:
-    """Return the slots that a job takes at least, with the rest of hosts and units that it has to
+    """Return the slots that a job certainly takes, with the rest of hosts and units that it has to
     itself.
     """
     blocks = _blocks(base, demand).get(SLOTS, []) if len(demand.terms) == 1 else []

@@ -15,6 +15,7 @@ from ..availability.usage import FOREVER
 from ..budget import Budget
 from ..placement.earliest import Start, allocate_start, start_at
 from .backends import run
+from .pool_bounds import tiles_of
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
