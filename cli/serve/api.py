@@ -329,8 +329,8 @@ class _Described(FastAPI):
         return found
 
 
-def _add_answers(app: FastAPI, answers: Answers) -> None:
-    """Add the paths that return data, each described by the first sentence of its function."""
+def _adder(app: FastAPI) -> Callable[..., _Added]:
+    """Return what adds a path with its answers and the names of its query."""
 
     def at(path: str, described: dict[int | str, Any], *known: str, **more: Any) -> _Added:
         def add(function: Callable[..., Any]) -> None:
@@ -345,6 +345,13 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
             )
 
         return add
+
+    return at
+
+
+def _add_answers(app: FastAPI, answers: Answers) -> None:
+    """Add the paths that return data."""
+    at = _adder(app)
 
     @at("/jobs", answers_of(JobsAnswer, 304), *FILTERED)
     async def jobs(request: Request, user: str = "", queue: str = "") -> Response:
