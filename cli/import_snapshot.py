@@ -271,13 +271,15 @@ def _counting(made: Assembled, family: str) -> str:
 
 def _balanced(instance: Instance, seen: Seen) -> Instance:
     """Return the instance with the contradictions of the listings; print the balance on stderr."""
+    from ..model.sources.lsf_state.values import fit_to_write
     from ..solver.plausibility import check_consistency
 
     balance = check_consistency(instance, seen)
     for line in balance.lines:
         print_note(f"{BALANCE}{line}")
     print_notes([f"contradicts itself: {item.text()}" for item in balance.contradictions])
-    return replace(instance, omissions=(*instance.omissions, *balance.contradictions))
+    found = fit_to_write((*instance.omissions, *balance.contradictions))
+    return replace(instance, omissions=found)
 
 
 def _seen(printed: Printed, reference: datetime) -> Seen:

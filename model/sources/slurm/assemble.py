@@ -15,7 +15,7 @@ from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elem
 from ...slurm_version import PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
-from ..lsf_state.values import Remarks
+from ..lsf_state.values import Remarks, fit_to_write
 from .conditions import NeverSatisfied, condition_of
 from .held_cpus import shared_out
 from .limits import Binding, limits_of
@@ -114,7 +114,8 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     _check_use(instance, seen, notes)
     PriorityCheck(instance, seen, notes).run()
     made = acceptable(instance, notes)
-    return AssembledSlurm(replace(made, omissions=(*made.omissions, *notes.omissions)), notes)
+    omissions = fit_to_write((*made.omissions, *notes.omissions))
+    return AssembledSlurm(replace(made, omissions=omissions), notes)
 
 
 def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
