@@ -96,6 +96,20 @@ class JobOutlook:
     #: Indices of the alternatives in braces of its requirement, as configured and of the possible
     #: start.
     alternatives: tuple[int, int] = (0, 0)
+    #: The first job of higher priority that starts later as configured, "" if there is none or if
+    #: the possible start is no later than the one as configured.
+    ahead_of: str = ""
+    #: Seconds between two dispatch cycles.
+    cycle: int = 0
+
+    @property
+    def earlier_by(self) -> int | None:
+        """Return the seconds by which the job could start earlier than as configured.
+
+        A gain of less than two dispatch cycles is 0; None if one of the starts is not known.
+        """
+        gain = self.sooner_by
+        return gain if gain is None or gain >= max(1, 2 * self.cycle) else 0
 
     @property
     def sooner_by(self) -> int | None:
@@ -124,6 +138,8 @@ class JobOutlook:
             "possible": self.possible,
             "possible_on": dict(self.possible_on),
             "sooner_by": self.sooner_by,
+            "earlier_by": self.earlier_by,
+            "ahead_of": self.ahead_of,
             "bound": self.bound,
             "proved": self.proved,
             "proved_if": list(self.proved_if),

@@ -309,7 +309,7 @@ def fit_to_write(omissions: Iterable[Omission]) -> tuple[Omission, ...]:
     with a name that no file can hold is dropped, so that the omission touches more jobs.
     """
 
-    def plain(text: str) -> str:
+    def escaped(text: str) -> str:
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
     def scope(listed: tuple[str, ...]) -> tuple[str, ...]:
@@ -318,9 +318,9 @@ def fit_to_write(omissions: Iterable[Omission]) -> tuple[Omission, ...]:
     return tuple(
         replace(
             item,
-            what=plain(item.what),
-            where=plain(item.where),
-            effect=plain(item.effect),
+            what=escaped(item.what),
+            where=escaped(item.where),
+            effect=escaped(item.effect),
             **{name: scope(getattr(item, name)) for name in SCOPE},
         )
         for item in omissions
