@@ -262,3 +262,23 @@ def test_what_an_omission_makes_infeasible_is_not_called_impossible(
     )
     row = sw.outlook(instance_of(texts))["1"]
     assert row.state == state
+
+
+@pytest.mark.parametrize(
+    ("line", "quiet"),
+    [
+        ("srun -n1 -t 5 --gres=gpu:1 --pty bash", ("--pty",)),
+        ("srun -l -u --mpi=pmix --cpu-bind cores -n1 -t 5 --gres=gpu:1 a.out",
+         ("--label", "--unbuffered", "--mpi", "--cpu-bind")),
+        ("salloc -n1 -t 5 --gres=gpu:1 --x11 --no-shell", ("--x11", "--no-shell")),
+    ],
+)  # fmt: skip
+def test_options_of_interactive_commands_do_not_move_the_start(
+    line: str, quiet: tuple[str, ...]
+) -> None:
+    plain = sw.ask(instance_of(TEXTS), "sbatch -n1 -t 5 --gres=gpu:1 a.sh", method="optimal")
+    asked = sw.ask(instance_of(TEXTS), line, method="optimal")
+    assert asked.line.answer == plain.line.answer
+    assert asked.passed_over == quiet
+    with pytest.raises(sw.InputError, match="unknown option"):
+        sw.ask(instance_of(TEXTS), line.replace("srun", "sbatch").replace("salloc", "sbatch"))
