@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 
 from ...display import HOUR, MINUTE
 from ...errors import InputError, Problem
@@ -312,19 +313,14 @@ def fit_to_write(omissions: Iterable[Omission]) -> tuple[Omission, ...]:
     def escaped(text: str) -> str:
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
-    def scope(listed: tuple[str, ...]) -> tuple[str, ...]:
-        return listed if all(map(is_name, listed)) else ()
+    def fitting(item: Omission) -> Omission:
+        changed: dict[str, Any] = {
+            name: escaped(getattr(item, name)) for name in ("what", "where", "effect")
+        }
+        odd = [name for name in SCOPE if not all(map(is_name, getattr(item, name)))]
+        return replace(item, **changed, **dict.fromkeys(odd, ()))
 
-    return tuple(
-        replace(
-            item,
-            what=escaped(item.what),
-            where=escaped(item.where),
-            effect=escaped(item.effect),
-            **{name: scope(getattr(item, name)) for name in SCOPE},
-        )
-        for item in omissions
-    )
+    return tuple(map(fitting, omissions))
 
 
 class Remarks(list[str]):
