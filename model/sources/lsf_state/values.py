@@ -318,7 +318,8 @@ def fit_to_write(omissions: Iterable[Omission]) -> tuple[Omission, ...]:
             name: escaped(getattr(item, name)) for name in ("what", "where", "effect")
         }
         odd = [name for name in SCOPE if not all(map(is_name, getattr(item, name)))]
-        return replace(item, **changed, **dict.fromkeys(odd, ()))
+        changed |= dict.fromkeys(odd, ())
+        return replace(item, **changed)
 
     return tuple(map(fitting, omissions))
 
