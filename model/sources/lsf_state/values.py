@@ -317,8 +317,8 @@ def fit_to_write(omissions: Iterable[Omission]) -> tuple[Omission, ...]:
         changed: dict[str, Any] = {
             name: escaped(getattr(item, name)) for name in ("what", "where", "effect")
         }
-        odd = [name for name in SCOPE if not all(map(is_name, getattr(item, name)))]
-        changed |= dict.fromkeys(odd, ())
+        refused = [name for name in SCOPE if not all(map(is_name, getattr(item, name)))]
+        changed |= dict.fromkeys(refused, ())
         return replace(item, **changed)
 
     return tuple(map(fitting, omissions))
