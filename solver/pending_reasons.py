@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import bisect
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..model.cluster import BUILTIN_AMOUNTS
-from ..model.display import WEEK
+from ..model.display import WEEK, duration_text
 from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
+from ..model.instance import AdvanceReservation
 from ..model.job import Job
-from ..model.pending import Moment, Pending, Reason, sentence
+from ..model.pending import NOW, Moment, Pending, Reason, Span, sentence
 from ..model.plan import PlannedJob
 from ..model.resreq.vocabulary import UNITS
 from ..model.windows import open_periods
@@ -36,6 +38,8 @@ from .rules.rule_book import NOT_IN_A_PARTITION
 FEW_SLOTS = Pending.FEW_SLOTS
 #: Start of the reason of a job that fits nowhere, unless its text already says so.
 NOWHERE = "does not fit on this cluster even when nothing runs: "
+#: Start of the reason of a job whose hosts take no jobs yet.
+WINDOW_OF = "the dispatch window of "
 #: Reason of a job that needs a loan, because guaranteed pools protect too much.
 ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan foresees"
 NOTHING_SHORT = Reason.of(
@@ -50,10 +54,70 @@ def counted(number: int, noun: str, more: str = "") -> str:
     return f"{text} {more}" if more else text
 
 
+#: Function that returns the planned jobs that start at a second, each with its hosts.
+Begins = Callable[[int], Iterable[tuple[str, Collection[str]]]]
+
+
 def find_shortage(
+    problem: PlanningProblem,
+    demand: Demand,
+    availability: Availability,
+    instant: int,
+    begins: Begins = lambda _: (),
+) -> Reason:
+    """Return the first constraint that fails at `instant`, as numbers (LOP-01).
+
+    begins: names the jobs that start too soon if it fits there, but not for its whole run.
+    """
+    found = _find_shortage(problem, demand, availability, instant)
+    if found is NOTHING_SHORT:
+        return found
+    hosts = dict.fromkeys((int(host) for term in demand.terms for host in term.candidates), 1)
+    names = set(problem.named(hosts))
+    near = [r for r in _reservations_of(problem) if not names.isdisjoint(r.slots)]
+    active = [f"advance reservation {r.name}" for r in near if r.start <= instant < r.end]
+    if active and not demand.job.reservation:
+        verb = "is" if len(active) == 1 else "are"
+        return replace(found, parts=(*found.parts, f" while {listed(active)} {verb} active"))
+    later = _points(demand, availability, instant)[1:]
+
+    def is_short(time: int) -> bool:
+        """Return whether the job no longer fits if it runs beyond `time`."""
+        brief = replace(demand, duration=time - instant + 1, killed=None)
+        return _find_shortage(problem, brief, availability, instant) is not NOTHING_SHORT
+
+    if not later or is_short(instant):
+        return found
+    time = later[bisect.bisect_left(later, True, key=is_short)]
+    who = [name for name, on in begins(time) if not names.isdisjoint(on)]
+    who += [f"advance reservation {item.name}" for item in near if item.start == time]
+    return free_until(demand, found, time - instant, who)
+
+
+def free_until(demand: Demand, short: Reason, seconds: int, begins: Sequence[str]) -> Reason:
+    """Return the reason of a job that fits, but not for its run.
+
+    short: what it lacks then. seconds: for how long it fits. begins: what begins then.
+    """
+    runs = "its whole run" if demand.runs is None else duration_text(demand.runs)
+    until = f", until {listed(begins)} start{'s' * (len(begins) == 1)}" if begins else ""
+    return free_but(demand, short, "only for ", Span(seconds), until, needs=f" for {runs}")
+
+
+def free_but(demand: Demand, short: Reason, *why: str | float, needs: str = "") -> Reason:
+    """Return the reason of a job for which enough is free, and why it may not have it.
+
+    short: what it lacks; needs: more words on that.
+    """
+    wanted = f"needs {counted(demand.slots, 'slot')}"
+    if short.counts:
+        wanted = str(short.parts[0]).removesuffix(" (")
+    return replace(short, parts=(f"{wanted}{needs}: free", NOW, ", but ", *why))
+
+
+def _find_shortage(
     problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
 ) -> Reason:
-    """Return the first constraint that fails at `instant`, as numbers (LOP-01)."""
     for term in demand.terms:
         reasons = [
             _term_shortage(problem, demand, term, availability, instant, number)
@@ -88,6 +152,14 @@ def _term_shortage(
             f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
         )
         return Reason.of(Pending.JUST_ACCEPTED, f"one job a host {each} (JOB_ACCEPT_INTERVAL)")
+    shut = _closed_by_windows(demand, instant)
+    if shut and demand.calendar is not None:
+        anytime = replace(demand, calendar=replace(demand.calendar, hosts=()))
+        if fits(term, availability.capacity(anytime, term, alternative, instant)):
+            closed = np.logical_or.reduce(shut)
+            hosts = dict.fromkeys((int(host) for host in term.candidates if closed[host]), 1)
+            text = f"{WINDOW_OF}{listed(list(problem.named(hosts)))} is closed"
+            return Reason.of(Pending.HOST_WINDOW, text)
     for group in capacity.groups:
         inside = np.zeros_like(capacity.caps)
         inside[group.mask] = capacity.caps[group.mask]
@@ -184,7 +256,7 @@ def _first_host_shortage(
     most = int(np.minimum(capacity.caps[hosts], UNBOUND).max(initial=0))
     which = "its first execution host" if len(names) == 1 else "one of its first execution hosts"
     wanted = counted(term.slots, "free slot") if term.one_host else "free slots"
-    text = f"needs {wanted} on {which}{f', {_some(names)}' if names else ''}"
+    text = f"needs {wanted} on {which}{f', {listed(names)}' if names else ''}"
     return Reason.counting(Pending.FIRST_HOST, text, most)
 
 
@@ -409,6 +481,7 @@ class JobByJob:
     #: Whether starts are at finish times only (TBR-02).
     finishes_only: bool = False
     _ending: dict[tuple[int, str], dict[str, PlannedJob]] = field(default_factory=dict)
+    _starting: dict[int, list[tuple[str, Collection[str]]]] = field(default_factory=dict)
     _falling: dict[str, PlannedJob] = field(default_factory=dict)
     _order: dict[str, int] = field(default_factory=dict)
     _short: dict[tuple[Hashable, int], str] = field(default_factory=dict)
@@ -416,6 +489,8 @@ class JobByJob:
     def planned(self, item: PlannedJob, demand: Demand) -> None:
         """Note a job that has its place now."""
         self._order[item.job] = len(self._order)
+        if item.start is not None:
+            self._starting.setdefault(item.start, []).append((item.job, item.allocation))
         for host in item.allocation if item.finish is not None else ():
             self._ending.setdefault((item.finish or 0, host), {})[item.job] = item
         terms = demand.terms
@@ -440,6 +515,7 @@ class JobByJob:
             *(self.problem, demand, start, profile, before),
             finishes_only=self.finishes_only,
             short=self._short.get(key),
+            begins=lambda time: self._starting.get(time, ()),
         )
         return reason
 
@@ -468,10 +544,14 @@ def reason_and_shortage(
     *,
     finishes_only: bool,
     short: str | None = None,
+    begins: Begins | None = None,
+    kept: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Return the reason as :func:`what_it_waits_for` does, and separately the missing amount.
 
-    short: the latter if it is known from an equal job that starts at an equal time.
+    short: the latter if it is known from an equal job that starts at an equal time. begins: of the
+    jobs planned before it, if `planned` has not all of them. kept: the jobs that have reserved all
+    that it lacks at its earliest start.
     """
     if start.time <= demand.earliest:
         held_back = start.time == demand.earliest > problem.instance.now
@@ -483,10 +563,17 @@ def reason_and_shortage(
         if reserved is not None and not reserved.is_active(instant):
             return sentence(not_active(reserved.name)), ""
         return "a dispatch or run window", ""
+    if begins is None:
+
+        def begins(time: int) -> Iterator[tuple[str, Collection[str]]]:
+            return ((item.job, item.allocation) for item in planned if item.start == time)
+
+    short = short or _shortage_until(problem, demand, profile, instant, begins, kept)
+    if short.startswith(WINDOW_OF):
+        return short, short
     ends = _opening_hosts(problem, demand, start, profile, instant) or _enders(
         problem, demand, start, planned
     )
-    short = short or _shortage_until(problem, demand, profile, instant)
     return short + ends, short
 
 
@@ -513,18 +600,33 @@ def not_yet(job: Job) -> Reason:
 
 
 def _shortage_until(
-    problem: PlanningProblem, demand: Demand, profile: Profile, instant: int
+    problem: PlanningProblem,
+    demand: Demand,
+    profile: Profile,
+    instant: int,
+    begins: Begins,
+    kept: Sequence[str],
 ) -> str:
     """Return the missing amount up to `instant`, with the numbers of now if it is missing now."""
-    last = find_shortage(problem, demand, profile, instant)
+    last = find_shortage(problem, demand, profile, instant, begins)
     first = (
         last
         if instant == demand.earliest
-        else find_shortage(problem, demand, profile, demand.earliest)
+        else find_shortage(problem, demand, profile, demand.earliest, begins)
     )
-    if first.alike == last.alike:
-        return sentence(first, "now" if demand.earliest == problem.instance.now else "has")
-    return sentence(last, "just before") if last.counts else f"{sentence(last)} just before"
+    now: Moment = "now" if demand.earliest == problem.instance.now else "has"
+    if kept and first.counts:
+        return sentence(free_but(demand, first, f"reserved for {listed(kept)}"), now)
+    if first.alike == last.alike or first.lasts:
+        return sentence(first, now)
+    text = sentence(last, "just before")
+    return text if last.counts or last.lasts else f"{text} just before"
+
+
+def _closed_by_windows(demand: Demand, instant: int) -> list[BoolArray]:
+    """Return the hosts that a dispatch window closes to a job, one mask [H] for each window."""
+    windows = () if demand.calendar is None else demand.calendar.hosts
+    return [mask for mask, opening in windows if not opening.is_open(instant)]
 
 
 def _opening_hosts(
@@ -534,19 +636,17 @@ def _opening_hosts(
 
     "" if none opens then: the job waits for something else.
     """
-    windows = () if demand.calendar is None else demand.calendar.hosts
-    by_window = [mask for mask, opening in windows if not opening.is_open(instant)]
-    late = [mask for mask, opening in windows if not opening.is_open(start.time - 1)]
+    by_window, late = (_closed_by_windows(demand, at) for at in (instant, start.time - 1))
     after_a_job = [
         closed for closed in [profile.just_accepted(demand, start.time - 1)] if closed is not None
     ]
     for what, opens, masks, last in (
-        ("the dispatch window of", "opens", by_window, late),
-        ("JOB_ACCEPT_INTERVAL of", "is over", after_a_job, after_a_job),
+        (WINDOW_OF, "opens", by_window, late),
+        ("JOB_ACCEPT_INTERVAL of ", "is over", after_a_job, after_a_job),
     ):
         if any(mask[host] for host in start.allocation for mask in last):
             closed = {host: 1 for host in start.allocation if any(mask[host] for mask in masks)}
-            return f"; free when {what} {_some(list(problem.named(closed)))} {opens}"
+            return f"; free when {what}{listed(list(problem.named(closed)))} {opens}"
     return ""
 
 
@@ -575,23 +675,28 @@ def _enders(
         for item in planned
         if item.finish == start.time - problem.margin and names & set(item.allocation)
     ]
-    if problem.honours_windows or problem.resolver.table.unreserved != SLOTS:
-        enders += [
-            f"advance reservation {item.name}"
-            for item in problem.instance.advance_reservations
-            if item.end == start.time and names & set(item.slots)
-        ]
+    enders += [
+        f"advance reservation {item.name}"
+        for item in _reservations_of(problem)
+        if item.end == start.time and names & set(item.slots)
+    ]
     if enders:
         return free_when(enders)
     givers = _givers(problem, start, names, planned)
     if not givers:
         return ""
-    return f"; free when {_some(givers)} {'holds' if len(givers) == 1 else 'hold'} less"
+    return f"; free when {listed(givers)} {'holds' if len(givers) == 1 else 'hold'} less"
+
+
+def _reservations_of(problem: PlanningProblem) -> Sequence[AdvanceReservation]:
+    """Return the advance reservations that plans of a problem obey."""
+    obeyed = problem.honours_windows or problem.resolver.table.unreserved != SLOTS
+    return problem.instance.advance_reservations if obeyed else ()
 
 
 def free_when(enders: Sequence[str]) -> str:
     """Return ``; free when 101 ends``, the part after a missing amount."""
-    return f"; free when {_some(enders)} {'ends' if len(enders) == 1 else 'end'}"
+    return f"; free when {listed(enders)} {'ends' if len(enders) == 1 else 'end'}"
 
 
 def _givers(
@@ -621,24 +726,13 @@ def _uses(alternative: Alternative) -> tuple[Use, ...]:
     return (*alternative.host_uses, *alternative.pool_uses)
 
 
-def _some(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return text such as ``a``, ``a and b``, ``a, b and c`` or ``a, b, c and 2 more``."""
     if len(names) == 1:
         return names[0]
     shown = names[:-1] if len(names) <= 3 else names[:3]
     last = names[-1] if len(names) <= 3 else f"{len(names) - 3} more"
     return f"{', '.join(shown)} and {last}"
-
-
-def shortage(
-    problem: PlanningProblem,
-    demand: Demand,
-    availability: Availability,
-    instant: int,
-    moment: Moment = "has",
-) -> str:
-    """Return the first constraint that fails at `instant`, as numbers (LOP-01)."""
-    return sentence(find_shortage(problem, demand, availability, instant), moment)
 
 
 def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
@@ -656,10 +750,13 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
         why = beyond_capacity(problem, demand)
-        return NOWHERE + (why or shortage(problem, demand, problem.empty, demand.earliest))
+        return NOWHERE + (
+            why or sentence(find_shortage(problem, demand, problem.empty, demand.earliest))
+        )
     if beyond_reported(problem, demand):
         reported = _as_reported(problem)
-        return f"{BEYOND_REPORTED}: {shortage(problem, demand, reported, demand.earliest)}"
+        short = find_shortage(problem, demand, reported, demand.earliest)
+        return f"{BEYOND_REPORTED}: {sentence(short)}"
     endless = problem.endless()
     if endless:
         shown = ", ".join(run.job.id for run in endless[:3]) + (" and more" * (len(endless) > 3))
@@ -712,7 +809,7 @@ def closed_now(
     if earliest_start(problem.base, rest) is not None:
         return ""
     names = list(problem.named(dict.fromkeys(np.flatnonzero(closed).tolist(), 1)))
-    return f"load closes {_some(names)} in this cycle, the rest is too little"
+    return f"load closes {listed(names)} in this cycle, the rest is too little"
 
 
 def _no_window(demand: Demand) -> str:
