@@ -72,21 +72,19 @@ def find_shortage(
     found = _find_shortage(problem, demand, availability, instant)
     if found is NOTHING_SHORT:
         return found
-    hosts = dict.fromkeys((int(host) for term in demand.terms for host in term.candidates), 1)
-    names = set(problem.named(hosts))
+    names = set(problem.named({int(h): 1 for term in demand.terms for h in term.candidates}))
     near = [r for r in _reservations_of(problem) if not names.isdisjoint(r.slots)]
     active = [f"advance reservation {r.name}" for r in near if r.start <= instant < r.end]
-    if active and not demand.job.reservation:
+    if active and found.kind is FEW_SLOTS and not demand.job.reservation:
         verb = "is" if len(active) == 1 else "are"
         return replace(found, parts=(*found.parts, f" while {listed(active)} {verb} active"))
     later = _points(demand, availability, instant)[1:]
 
     def is_short(time: int) -> bool:
-        """Return whether the job no longer fits if it runs beyond `time`."""
         brief = replace(demand, duration=time - instant + 1, killed=None)
         return _find_shortage(problem, brief, availability, instant) is not NOTHING_SHORT
 
-    if not later or is_short(instant):
+    if not later or is_short(instant) or not is_short(later[-1]):
         return found
     time = later[bisect.bisect_left(later, True, key=is_short)]
     who = [name for name, on in begins(time) if not names.isdisjoint(on)]
@@ -323,6 +321,8 @@ def _binding_beside_slots(
     slots = availability.min_free(SLOTS, points)[hosts]
     wanted = np.minimum(slots, term.slots)
     for use in alternative.host_uses[1:]:
+        if use.index == problem.resolver.table.unreserved:
+            continue  # find_shortage names the advance reservations
         short: tuple[float, float] | None = None
         for held, free in uses_and_min_free(availability, use, points):
             times = (free[hosts] + SLACK) / held
@@ -525,7 +525,7 @@ def what_it_waits_for(
     demand: Demand,
     start: Start,
     profile: Profile,
-    planned: Sequence[PlannedJob] = (),
+    planned: Sequence[PlannedJob],
 ) -> str:
     """Return why the job cannot start just before `start`, "" if it starts immediately.
 
@@ -563,11 +563,9 @@ def reason_and_shortage(
         if reserved is not None and not reserved.is_active(instant):
             return sentence(not_active(reserved.name)), ""
         return "a dispatch or run window", ""
-    if begins is None:
-
-        def begins(time: int) -> Iterator[tuple[str, Collection[str]]]:
-            return ((item.job, item.allocation) for item in planned if item.start == time)
-
+    begins = begins or (
+        lambda time: [(item.job, item.allocation) for item in planned if item.start == time]
+    )
     short = short or _shortage_until(problem, demand, profile, instant, begins, kept)
     if short.startswith(WINDOW_OF):
         return short, short
@@ -609,11 +607,9 @@ def _shortage_until(
 ) -> str:
     """Return the missing amount up to `instant`, with the numbers of now if it is missing now."""
     last = find_shortage(problem, demand, profile, instant, begins)
-    first = (
-        last
-        if instant == demand.earliest
-        else find_shortage(problem, demand, profile, demand.earliest, begins)
-    )
+    first = last
+    if instant != demand.earliest:
+        first = find_shortage(problem, demand, profile, demand.earliest, begins)
     now: Moment = "now" if demand.earliest == problem.instance.now else "has"
     if kept and first.counts:
         return sentence(free_but(demand, first, f"reserved for {listed(kept)}"), now)
@@ -749,10 +745,8 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
             return NOT_IN_A_PARTITION
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
-        why = beyond_capacity(problem, demand)
-        return NOWHERE + (
-            why or sentence(find_shortage(problem, demand, problem.empty, demand.earliest))
-        )
+        short = find_shortage(problem, demand, problem.empty, demand.earliest)
+        return NOWHERE + (beyond_capacity(problem, demand) or sentence(short))
     if beyond_reported(problem, demand):
         reported = _as_reported(problem)
         short = find_shortage(problem, demand, reported, demand.earliest)

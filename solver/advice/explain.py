@@ -759,13 +759,13 @@ def _obstacles(
     yield from find_obstacles(view, demand, fits, "time-based", stop, said)
     if forecast.is_passed(asked, start):
         said = not_kept(forecast.instance, demand.job, fits)
-    elif ahead := forecast.keeps_from(asked, fits, start):
+    elif ahead := forecast.blocked_by(asked, fits, start):
         said = f"it fits, but what is free is kept for {listed(ahead)} before it"
     elif fits > found.now:
         said = ""  # What the scheduler said first is of another time.
     # The next cycle's estimate leaves windows and advance reservations out (TBR-19).
-    world = replace(forecast.instance, pending=(demand.job,))
-    problem = PlanningProblem.of(world, as_lsf=False, budget=forecast.budget())
+    alone = replace(forecast.instance, pending=(demand.job,))
+    problem = PlanningProblem.of(alone, as_lsf=False, budget=forecast.budget())
     real = PlanView(problem, problem.base, ())
     rows = find_obstacles(real, problem.demands[0], start, found.method, stop, said)
     for reason, alike in groupby(rows, key=lambda row: row.reason):

@@ -444,7 +444,7 @@ class WhatIfPlanner:
             return replace(answer, missing="not examined")
         return replace(answer, missing=state, waits_for=why)
 
-    def keeps_from(self, job: Job, fits: int, start: int) -> list[str]:
+    def blocked_by(self, job: Job, fits: int, start: int) -> list[str]:
         """Return the jobs before it that wait when it fits, if it starts earlier without them."""
         found = self._run(job).starts
         ahead = [
