@@ -140,7 +140,7 @@ HAS = Has("has")
 NOW = Has("")
 
 
-class Span(float):
+class Seconds(float):
     """Seconds in a sentence, written as ``1h 30m``."""
 
     __slots__ = ()
@@ -199,7 +199,7 @@ class Reason:
     @property
     def lasts(self) -> bool:
         """Return whether the sentence says for how long something is free."""
-        return any(isinstance(part, Span) for part in self.parts)
+        return any(isinstance(part, Seconds) for part in self.parts)
 
     @property
     def words(self) -> str:
@@ -250,7 +250,7 @@ def over(reasons: Sequence[Reason]) -> str:
 
 def _range(numbers: Sequence[float]) -> str:
     low, high = (
-        duration_text(int(number)) if isinstance(number, Span) else f"{number:.10g}"
+        duration_text(int(number)) if isinstance(number, Seconds) else f"{number:.10g}"
         for number in (min(numbers), max(numbers))
     )
     return low if low == high else f"{low} to {high}"

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..model.cluster import BUILTIN_AMOUNTS
 from ..model.display import WEEK, duration_text
 from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
 from ..model.instance import AdvanceReservation
 from ..model.job import Job
-from ..model.pending import NOW, Moment, Pending, Reason, Span, sentence
+from ..model.pending import NOW, Moment, Pending, Reason, Seconds, sentence
 from ..model.plan import PlannedJob
-from ..model.resreq.vocabulary import UNITS
+from ..model.reserved_periods import KNOWN_WEEKS, recurring
 from ..model.windows import open_periods
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
 from .availability.profile import (
@@ -28,6 +27,7 @@ from .availability.profile import (
     uses_and_min_free,
 )
 from .availability.resources import SLOTS, Alternative, BoolArray, IntArray, Per, Use
+from .beyond_capacity import beyond_capacity, in_unit
 from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
@@ -99,7 +99,7 @@ def free_until(demand: Demand, short: Reason, seconds: int, begins: Sequence[str
     """
     runs = "its whole run" if demand.runs is None else duration_text(demand.runs)
     until = f", until {listed(begins)} start{'s' * (len(begins) == 1)}" if begins else ""
-    return free_but(demand, short, "only for ", Span(seconds), until, needs=f" for {runs}")
+    return free_but(demand, short, "only for ", Seconds(seconds), until, needs=f" for {runs}")
 
 
 def free_but(demand: Demand, short: Reason, *why: str | float, needs: str = "") -> Reason:
@@ -745,6 +745,8 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
             return NOT_IN_A_PARTITION
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
+        if earliest_start(Profile(problem.resolver.table, problem.instance.now), demand):
+            return _no_gap(problem, demand)
         short = find_shortage(problem, demand, problem.empty, demand.earliest)
         return NOWHERE + (beyond_capacity(problem, demand) or sentence(short))
     if beyond_reported(problem, demand):
@@ -756,6 +758,11 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         shown = ", ".join(run.job.id for run in endless[:3]) + (" and more" * (len(endless) > 3))
         why = "suspended, or no run limit" if any(r.suspended for r in endless) else "no run limit"
         return f"waits for jobs whose end is unknown ({why}): {shown}"
+    if recurring(problem.instance) and problem.honours_windows:
+        return (
+            f"cannot be placed within {KNOWN_WEEKS} weeks; later periods of recurring advance "
+            "reservations are not known"
+        )
     return "the jobs before it hold its places indefinitely (they have no run limit, or no start)"
 
 
@@ -821,80 +828,10 @@ def _no_window(demand: Demand) -> str:
     return "the dispatch and run windows of its queue and hosts leave it no start"
 
 
-# Reason of a job that does not fit even without running jobs: its request, and the maximum.
-
-
-def beyond_capacity(problem: PlanningProblem, demand: Demand) -> str:
-    """Return ``asks 2148 GB of mem on a host, the largest has 256 GB``; "" if no single amount
-    is too large.
-    """
-    for term in demand.terms:
-        if len(term.alternatives) == 1 and term.candidates.size:
-            found = [*_of_hosts(problem, demand, term), *_of_blocks(problem, demand, term)]
-            if found:
-                return "; ".join(found)
-    return ""
-
-
-def _slots_together(term: TermDemand) -> int:
-    """Return the minimum number of slots that a single host must provide."""
-    if term.one_host:
-        return term.slots
-    if term.ptile is not None:
-        return min(int(term.ptile[term.candidates].max()), term.slots)
-    return min(term.block, term.slots) if term.block > 1 else 1
-
-
-def _of_hosts(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Iterator[str]:
-    """Yield the memory, GPUs or similar of which no candidate host has enough."""
-    together = _slots_together(term)
-    for use in term.alternatives[0].host_uses[1:]:
-        resource = problem.resolver.table.host_resources[use.index]
-        if resource.short is not Pending.RUSAGE:
-            continue
-        for held, free in uses_and_min_free(problem.empty, use, [demand.earliest]):
-            most = max(0.0, float(free[term.candidates].max()))
-            times = together if use.per is Per.SLOT else 1
-            if most + SLACK >= held * times:
-                continue
-            each = ""
-            if times > 1:
-                each = f" ({_amount(problem, resource.name, held)} for each of {times} slots)"
-            unit = problem.instance.params.unit_for_limits
-            told = resource.name in BUILTIN_AMOUNTS and unit != "MB"
-            yield (
-                f"asks {_with_name(problem, resource.name, held * times)} on a host{each}, "
-                f"the largest has {_amount(problem, resource.name, most)}"
-                + (f" (this cluster counts in {unit})" if told else "")
-            )
-            break
-
-
-def _of_blocks(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Iterator[str]:
-    """Yield the number of slots on one host that no candidate has."""
-    together = _slots_together(term)
-    free = problem.empty.min_free(SLOTS, [demand.earliest])[term.candidates]
-    most = max(0, int(free.max()))
-    if together > max(1, most):
-        yield f"asks {together} slots on a host, the largest has {most}"
-
-
-def _with_name(problem: PlanningProblem, name: str, amount: float) -> str:
-    if name == PHYSICAL:
-        return f"{amount:.10g} GPU{'' if amount == 1 else 's'}"
-    return f"{_amount(problem, name, amount)} of {name}"
-
-
-def _amount(problem: PlanningProblem, name: str, amount: float) -> str:
-    """Return an amount as text, in the unit of this cluster's requirements."""
-    number, unit = in_unit(problem, name, amount)
-    return f"{number:.10g}{unit}"
-
-
-def in_unit(problem: PlanningProblem, name: str, amount: float) -> tuple[float, str]:
-    """Return an amount in the unit of this cluster's requirements, and the unit."""
-    if name not in BUILTIN_AMOUNTS:
-        return amount, ""
-    unit = problem.instance.params.unit_for_limits
-    number = amount / UNITS.get(unit, 1)
-    return float(f"{number:.6g}"), f" {unit if unit in UNITS else 'MB'}"
+def _no_gap(problem: PlanningProblem, demand: Demand) -> str:
+    """Return the reason why recurring advance reservations leave a job no start."""
+    names = dict.fromkeys(item.name for item in recurring(problem.instance))
+    of = f"advance reservation{'s' * (len(names) > 1)} {listed(list(names))}"
+    if demand.duration is None:
+        return f"has no known end, so that it fits into no gap of {of}"
+    return f"is longer than every gap of {of}"
