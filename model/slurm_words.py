@@ -185,8 +185,8 @@ def family_text(instance: Instance, text: str) -> str:
         kept.append(found[0])
         return f"\0{len(kept) - 1}\0"
 
-    plain = text if names is None else names.sub(hide, text)
-    return re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], _in_our_words(plain))
+    masked = _in_our_words(text if names is None else names.sub(hide, text))
+    return re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], masked)
 
 
 def _in_our_words(text: str) -> str:
