@@ -105,3 +105,13 @@ def test_free_slots_are_not_said_to_be_none(method: str) -> None:
     text = found or sw.plan(instance, method=method)["small"].waits_for  # type: ignore[arg-type]
     assert text.startswith("needs 4 free slots")
     assert text.replace(": free,", ": free now,").endswith(why)
+
+
+@pytest.mark.parametrize("limit", [None, 0.001])
+def test_a_caution_is_no_part_of_a_reason(limit: float | None) -> None:
+    """Each of 13 rows said `(not proved: what slot pools let a queue have is not considered)`."""
+    found = sw.plan(sw.load(sw.example("fairshare-pool")), time_limit=limit)
+    record = found.to_dict()
+    assert not any("not proved: " in item.fallback for item in found)
+    assert sum("not considered" in text or "slot pools" in text for text in record["notes"]) <= 1
+    assert all("not proved" not in item.waits_for for item in found)
