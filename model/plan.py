@@ -511,8 +511,8 @@ class Plan(_Indexed):
             where = allocation_text(item.allocation or item.reserved)
             proved = yes_or_no(item.proved, item.proved_if)
             end = self._time_text(item.finish)
-            is_plain = item.fallback in ("", NOT_PROVED)
-            waits = item.waits_for if is_plain else item.fallback
+            is_own = item.fallback not in ("", NOT_PROVED)
+            waits = item.fallback if is_own else item.waits_for
             why = "; ".join(filter(None, (waits, item.exact_fit)))
             rows.append((item.job, start, end, where, proved, why))
         rows += [(item.job, "none", None, "", "", item.reason) for item in self.unplaced]
