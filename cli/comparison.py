@@ -132,9 +132,9 @@ class _Table:
             chosen = [n for n, column in enumerate(columns) if column.title not in omitted]
             left = [columns[n] for n in chosen]
             found = [_with_cells(row, chosen, length) for row in rows]
-            drawn = replace(style, foot=tuple(foot[n] for n in chosen if foot))
-            if not as_cards(left, [row.row for row in found], terminal_width(), drawn):
-                return left, found, drawn
+            fitted = replace(style, foot=tuple(foot[n] for n in chosen if foot))
+            if not as_cards(left, [row.row for row in found], terminal_width(), fitted):
+                return left, found, fitted
         return columns, rows, style
 
     def _columns(self) -> list[Column]:

@@ -146,7 +146,7 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
 
 def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
     text = clock.text(outlook.possible)
-    if (outlook.sooner_by or 0) < 0:
+    if outlook.is_ahead:
         text += " in priority order"
     if proof := proof_text(outlook.proved, outlook.proved_if):
         text += f", {proof.replace('proved', 'proved the earliest', 1)}"
