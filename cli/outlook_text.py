@@ -87,13 +87,37 @@ def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
     clock = WrittenTimes.of(instance, start_times(answer.outlook))
     who = "the job" if answer.elements == 1 else "the first element"
     told = caution_lines(answer.outlook, answer.method, answer.omissions)
-    return [*start_lines(clock, who, answer.outlook), *told]
+    return [*start_lines(clock, who, answer.outlook), submitted_as(instance, answer), *told]
+
+
+def submitted_as(instance: Instance, answer: Answer) -> str:
+    """Return ``in queue normal (the default), as user anna``, for which an answer holds."""
+    job = answer.line.answer.job
+    default = " (the default)" if job.queue == instance.params.default_queue else ""
+    return f"in queue {job.queue}{default}, as user {job.user}"
+
+
+def could_start(outlook: JobOutlook, start: str, evidence: str = "") -> str:
+    """Return the start that a job could have, never one later than as configured.
+
+    start: the possible start as text, or the word for a missing one. evidence: marks of footnotes,
+    or the bound of a start that is not proved.
+    """
+    if outlook.possible is None or outlook.as_configured is None or outlook.earlier_by:
+        return " ".join(filter(None, (start, "proved" if outlook.proved else "", evidence)))
+    if outlook.ahead_of:
+        return f"ahead of {outlook.ahead_of}"
+    return f"no earlier{'' if outlook.proved else ' found'} {evidence}".strip()
 
 
 def short_reason(text: str) -> str:
     """Return the beginning of a reason, without its details."""
+    from ..solver.precedence import NOT_YET
+
+    text = text.replace(NOT_YET, "its start condition")
     ends = [at for sign in ("; ", " (", ": ") if (at := text.find(sign)) > 0]
-    return text[: min(ends, default=len(text))].removeprefix("needs ")
+    short = text[: min(ends, default=len(text))].removeprefix("needs ").removesuffix(" each")
+    return short.replace(" and no other job there", ", alone")
 
 
 def start_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:
@@ -122,7 +146,7 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
 
 def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
     text = clock.text(outlook.possible)
-    if (outlook.sooner_by or 0) < 0:
+    if outlook.is_ahead:
         text += " in priority order"
     if proof := proof_text(outlook.proved, outlook.proved_if):
         text += f", {proof.replace('proved', 'proved the earliest', 1)}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
 from ..model.omissions import sentences
 from ..model.plan import (
+    NOT_PROVED,
     PLANNED_TIMES,
     PlannedArray,
     array_name,
@@ -20,7 +21,7 @@ from ..model.plan import (
 )
 from .outlook_text import NO_START, NOTHING, Stated
 from .selection import Selection, Shown
-from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
+from .tables import TEXT_WIDTH, Column, ListingRow, State, csv_text, hosts_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from ..solver.outlook.records import JobOutlook, Outlook
 
 
-#: The first words of a plan's entry that says why it is not proved.
-NOT_PROVED = "not proved"
 #: Sentence below a plan whose search stopped before all starts were proved.
 ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
 
@@ -283,9 +282,9 @@ def _summary(plan: Plan, clock: WrittenTimes, states: Stated, notes: Iterable[st
     return paragraphs([first, *ended, *notes], clock.instance)
 
 
-def paragraphs(texts: Iterable[str], instance: Instance) -> str:
+def paragraphs(texts: Iterable[str], instance: Instance, width: int = TEXT_WIDTH) -> str:
     """Return paragraphs in the words of the instance's scheduler."""
-    return "".join(paragraph(text, instance=instance) for text in texts)
+    return "".join(paragraph(text, instance=instance, width=width) for text in texts)
 
 
 def may_prove_more(plan: Plan) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,6 +36,7 @@ from ..precedence import (
 )
 from ..problem import PlanningProblem
 from ..rules.guarantees import on_loans
+from ..rules.rule_book import unsupported_rules
 
 #: What is known of the start of a job as the cluster is configured:
 #: it starts at a known time; it starts once something happens that nobody can date (`condition`
@@ -95,6 +97,20 @@ class JobOutlook:
     #: Indices of the alternatives in braces of its requirement, as configured and of the possible
     #: start.
     alternatives: tuple[int, int] = (0, 0)
+    #: The first job of higher priority that starts later as configured, "" if there is none or if
+    #: the possible start is no later than the one as configured.
+    ahead_of: str = ""
+    #: Seconds between two dispatch cycles.
+    cycle: int = 0
+
+    @property
+    def earlier_by(self) -> int | None:
+        """Return the seconds by which the job could start earlier than as configured.
+
+        A gain of less than two dispatch cycles is 0; None if one of the starts is not known.
+        """
+        gain = self.sooner_by
+        return gain if gain is None or gain >= max(1, 2 * self.cycle) else 0
 
     @property
     def sooner_by(self) -> int | None:
@@ -106,6 +122,11 @@ class JobOutlook:
         if self.as_configured is None or self.possible is None:
             return None
         return self.as_configured - self.possible
+
+    @property
+    def is_ahead(self) -> bool:
+        """Return whether the job starts earlier as configured than in priority order."""
+        return (self.sooner_by or 0) < 0
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Return the fields as a JSON object; times in seconds from the origin, also as ISO
@@ -123,6 +144,8 @@ class JobOutlook:
             "possible": self.possible,
             "possible_on": dict(self.possible_on),
             "sooner_by": self.sooner_by,
+            "earlier_by": self.earlier_by,
+            "ahead_of": self.ahead_of,
             "bound": self.bound,
             "proved": self.proved,
             "proved_if": list(self.proved_if),
@@ -236,6 +259,8 @@ class Stated(NamedTuple):
 _HOLDS = Stated("starts")
 #: Pending reason of a job whose dependency is not satisfied.
 _BY_CONDITION = (NOT_YET, NEVER_SATISFIED)
+#: Omission of an input for which an assumption stands, which may request more than the input.
+_REPLACED = re.compile(r"\btaken as\b|\botherwise than as\b|\bno input describes\b")
 #: Characters of a condition that are shown.
 LONGEST = 60
 
@@ -268,6 +293,8 @@ class Reasons:
     def _found(self, job: Job, awaited: Stated) -> Stated:
         """Return the state of a job. awaited: the state of its start condition."""
         if why := self._why_nowhere(job):
+            if lifted := self._may_be_lifted(job):
+                return Stated("starts if", f"{lifted}; otherwise: {why}")
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
@@ -325,6 +352,29 @@ class Reasons:
             return refused
         why = [self._why_nowhere_under(item) for item in self._at_best.resolver.under_each(job)]
         return why[0] if all(why) else ""
+
+    def _may_be_lifted(self, job: Job) -> str:
+        """Return the omission without which a job that fits nowhere may be feasible, "" if
+        none.
+        """
+        own = job.unheeded if self.instance.params.of_slurm else ()
+        if omitted := self._omitted.get(job.id) or next(filter(_REPLACED.search, own), ""):
+            return f"the omission allows it ({omitted})"
+        demand = self._at_best.demand_of(job)
+        short = replace(demand, duration=1)
+        if demand.duration is None and not demand.impossible and self._fits(self._at_best, short):
+            return "it has a run limit, or is suspended and resumed"
+        return ""
+
+    @cached_property
+    def _omitted(self) -> Mapping[str, str]:
+        """Return the omissions of the input that name or describe jobs, by job."""
+        of_jobs = (item for item in self.instance.omissions if item.jobs or item.narrowed)
+        lifted = tuple(item for item in of_jobs if _REPLACED.search(item.what))
+        seen = replace(self.instance, omissions=lifted)
+        known = {item.name for item in seen.omissions}
+        found = unsupported_rules(seen, self.problem.resolver) if known else ()
+        return {job: o.name for o in reversed(found) if o.name in known for job in o.jobs or ()}
 
     def _as_it_fits(self, job: Job) -> Job:
         """Return a job with the first of its alternatives in braces that fits on the open hosts, or
