@@ -18,7 +18,7 @@ from itertools import chain
 import numpy as np
 
 from ...model.cluster import Host
-from ...model.configuration import Limit, Scope
+from ...model.configuration import Limit, Queue, Scope
 from ...model.job import Job
 from . import reservations
 from .facts import (
@@ -58,9 +58,34 @@ def slots(facts: Facts) -> Iterator[Violation]:
     for time, jobs in instants(facts).items():
         facts.poll()
         for host, blamed in holdings_by_host(jobs).items():
-            active = [item for item in facts.holdings_on(host) if item.active(time)]
+            active = [item for item in facts.holdings_on(host) if _has_slots(facts, item, time)]
             yield from _overfull(facts, host, time, active, blamed)
             yield from _beyond_reservations(facts, host, time, active, blamed)
+
+
+def _has_slots(facts: Facts, item: Holding, time: int) -> bool:
+    """Return whether a job has its slots, which a suspended job releases."""
+    released = None if item.planned else facts.plan.suspended.get(item.job.id)
+    return item.active(time) and (released is None or time < released)
+
+
+def suspensions(facts: Facts) -> Iterator[Violation]:
+    """Yield suspended jobs that no queue (PREEMPTION) and no advance reservation may suspend."""
+    running = {item.job.id: facts.queues[item.job.queue] for item in facts.running}
+    for name, time in facts.plan.suspended.items():
+        other = running.get(name)
+        periods = (item for item in facts.instance.advance_reservations if item.suspends)
+        if any(item.start <= time < item.end for item in periods):
+            continue
+        if other is None or not any(_may_suspend(own, other) for own in facts.queues.values()):
+            text = f"job {name}: it is suspended at {time} s, and no queue may preempt it"
+            yield Violation("suspended", text, name, "", time)
+
+
+def _may_suspend(own: Queue, other: Queue) -> bool:
+    named = {*(own.preemptive or ())} & {other.name, "*"}
+    named |= {*(other.preemptable or ())} & {own.name, "*"}
+    return bool(named) and own.priority > other.priority and not other.backfill
 
 
 def _overfull(
