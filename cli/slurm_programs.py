@@ -36,7 +36,8 @@ COMMANDS = {
     "qos": (("sacctmgr", "-P", "show", "qos"),),
     "associations": (
         ("sacctmgr", "-P", "show", "assoc", "tree", "format=Cluster,Account,User,ParentName,"
-         "GrpTRES,GrpJobs,GrpTRESMins,GrpTRESRunMins,GrpWall,MaxJobs"),
+         "GrpTRES,GrpJobs,GrpTRESMins,GrpTRESRunMins,GrpWall,MaxJobs,MaxTRES,MaxTRESPerNode,"
+         "MaxTRESMins,MaxWall"),
     ),
     "shares": (("sshare", "-a", "-l", "-P"),),
     "priorities": (("sprio", "-l"),),

@@ -15,7 +15,7 @@ from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
-from ..model.reserved_periods import of_jobs
+from ..model.reserved_periods import of_jobs, recurring
 from ..model.resreq.syntax import Compound
 from .availability.demand import Demand, TermPlacer, accepted_of, known_kills, with_eligible_time
 from .availability.profile import (
@@ -174,8 +174,14 @@ class PlanningProblem:
 
     @property
     def empty(self) -> Profile:
-        """Return the profile of the cluster without running jobs."""
-        return Profile(self.resolver.table, self.instance.now)
+        """Return the profile of the cluster without running jobs; windows and recurring advance
+        reservations stay.
+        """
+        found = Profile(self.resolver.table, self.instance.now)
+        if self.honours_windows:
+            recurs = recurring(self.instance)
+            block_advance_reservations(replace(self.instance, advance_reservations=recurs), found)
+        return found
 
     def placing_terms(self, together: TermPlacer) -> PlanningProblem:
         """Return the problem with the terms of compound requirements placed jointly."""

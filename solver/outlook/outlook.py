@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -152,7 +154,7 @@ def outlook_of(
         for job in order
     )
     return Outlook(
-        entries,
+        tuple(_with_overtaken(entries, instance.params.mbd_sleep_time)),
         now=instance.now,
         origin=instance.origin,
         method=configured.method,
@@ -160,6 +162,25 @@ def outlook_of(
         configured=configured.starts,
         cut=configured.cut or (found is not None and found.cut),
     )
+
+
+def _with_overtaken(entries: Iterable[JobOutlook], cycle: int) -> Iterator[JobOutlook]:
+    """Yield the entries in priority order, each with the first job before it that starts later.
+
+    cycle: seconds between two dispatch cycles.
+    """
+    names: list[str] = []
+    latest: list[float] = []  # starts of these jobs, each later than all before it
+    for item in entries:
+        start, passed = item.as_configured, ""
+        if start is not None and item.possible is not None and start < item.possible:
+            passed = next(iter(names[bisect_right(latest, start) :]), "")
+        yield replace(item, ahead_of=passed, cycle=cycle)
+        waits = start is not None or (item.possible is not None and item.state != "not examined")
+        when = math.inf if start is None else start
+        if waits and (not latest or when > latest[-1]):
+            names.append(item.job)
+            latest.append(when)
 
 
 def outlook_of_job(
@@ -178,7 +199,8 @@ def outlook_of_job(
     nowhere = _unheeded(instance, (job,))
     left_out = {} if found is None else by_job(found.omissions, (job,))
     state = states.get(job.id)
-    return _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
+    row = _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
+    return replace(row, cycle=instance.params.mbd_sleep_time)
 
 
 def unheeded(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:

@@ -20,7 +20,7 @@ from slotwise.model.sources.lsf_state.bqueues import SeenQueue
 from slotwise.model.sources.lsf_state.consumables import SeenShared
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.solver.planning import plan
-from slotwise.solver.plausibility import ConsistencyReport, check_consistency
+from slotwise.solver.plausibility.consistency import ConsistencyReport, check_consistency
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -97,7 +97,7 @@ def test_listings_that_agree_contradict_nothing() -> None:
                 hosts=[host("a", 0)],
             ),
             "LSF says: The job array has reached its running element limit; "
-            "here the next cycle starts it",
+            "no input has that limit; here the next cycle starts it",
             ("2",),
         ),
         (

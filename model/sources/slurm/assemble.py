@@ -22,6 +22,7 @@ from .limits import Binding, limits_of
 from .preemption import preemptions
 from .priorities import associations_of
 from .priority_check import PriorityCheck, set_directly
+from .reasons import NEVER_SATISFIED, why_never
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
@@ -53,14 +54,6 @@ _RUNNING = frozenset(
 _PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "requeue_fed"})
 #: Characters of a reason that are kept.
 MAX_OF_A_REASON = 200
-#: Reasons of a job that no passing of time helps.
-_INFEASIBLE_REASONS = {
-    "dependencyneversatisfied": "its dependency can never hold",
-    "partitiontimelimit": "its limit is above that of its partition",
-    "partitionnodelimit": "it requests more nodes than its partition allows",
-    "badconstraints": "no node meets its constraints",
-    "deadline": "its deadline has passed",
-}
 #: Generic resources that are parts of GPUs.
 _PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: Planned tasks of an array in a cycle (bf_max_job_array_resv).
@@ -360,7 +353,7 @@ class _SlurmJobs:
             ahead = JobAhead(seen, self._priority(seen), seen.partitions)
             group = self.groups.of(seen)
             is_left = self.reservations.can_start_elsewhere(seen.places.reservation)
-            if seen.held or seen.reason.lower() in _INFEASIBLE_REASONS:
+            if seen.held or why_never(seen):
                 continue
             if is_left:
                 kinds[BEHIND_LEFT].append(ahead)
@@ -382,7 +375,7 @@ class _SlurmJobs:
         if seen.held:
             return "held (scontrol release)"
         why = self.reservations.why_left(seen.places.reservation)
-        return why or _INFEASIBLE_REASONS.get(seen.reason.lower(), "")
+        return why or why_never(seen)
 
     def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
         why = self._why_left(seen)
@@ -391,7 +384,7 @@ class _SlurmJobs:
         try:
             condition = condition_of(seen, self.listed, notes)
         except NeverSatisfied:
-            why = why or _INFEASIBLE_REASONS["dependencyneversatisfied"]
+            why = why or NEVER_SATISFIED
         if why:
             self.left[why].append(seen.full_id)
             return ()

@@ -124,6 +124,7 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         values.gres(get("tres per job")),
         {name: count for name, count in per_task_tres.items() if name != "cpu"},
         values.whole(get("threads per core")) == 1,
+        requested,
     )
 
 

@@ -43,6 +43,8 @@ class SlurmJobSize:
     gres_per_task: Mapping[str, int] = field(default_factory=dict)
     #: Whether one thread of each core is used.
     one_thread: bool = False
+    #: Amount by TRES that the whole job requests, memory in MB; {} if not printed.
+    requested: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
