@@ -423,7 +423,7 @@ def _as_it_happens(
     problem: PlanningProblem, found: Plan, objective: Objective, budget: Budget
 ) -> Plan | None:
     """Return the starts that the scheduler as configured reaches, None if they are no better or
-    the judge does not accept them.
+    the validator rejects them.
 
     A plan omits rules by which jobs start earlier: preemption, loans, suspension for an advance
     reservation.
@@ -433,7 +433,7 @@ def _as_it_happens(
     instance = problem.instance
     if found.cut or problem.margin or problem.unseen or budget.late():
         return None
-    run = run_as_configured(instance, budget=budget.with_grace(), attempts=MAX_ATTEMPTS)
+    run = run_as_configured(instance, budget=budget, attempts=MAX_ATTEMPTS)
     jobs = [job.id for job in instance.pending]
     other = replace(
         found,
