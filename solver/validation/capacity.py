@@ -58,15 +58,9 @@ def slots(facts: Facts) -> Iterator[Violation]:
     for time, jobs in instants(facts).items():
         facts.poll()
         for host, blamed in holdings_by_host(jobs).items():
-            active = [item for item in facts.holdings_on(host) if _has_slots(facts, item, time)]
+            active = [item for item in facts.holdings_on(host) if item.active(time)]
             yield from _overfull(facts, host, time, active, blamed)
             yield from _beyond_reservations(facts, host, time, active, blamed)
-
-
-def _has_slots(facts: Facts, item: Holding, time: int) -> bool:
-    """Return whether a job has its slots, which a suspended job releases."""
-    released = None if item.planned else facts.plan.suspended.get(item.job.id)
-    return item.active(time) and (released is None or time < released)
 
 
 def suspensions(facts: Facts) -> Iterator[Violation]:
@@ -133,7 +127,7 @@ def amounts(facts: Facts) -> Iterator[Violation]:
     for time, jobs in facts.starts().items():
         facts.poll()
         for host, blamed in holdings_by_host([job for job in jobs if job.active(time)]).items():
-            active = [item for item in facts.holdings_on(host) if item.active(time)]
+            active = [item for item in facts.holdings_on(host) if item.keeps(time)]
             for resource in _reserved_names(blamed):
                 have = amount_of(facts.hosts[host], resource)
                 if have is None or not any(
@@ -158,7 +152,7 @@ def shared(facts: Facts) -> Iterator[Violation]:
                     continue
                 guilty = [job for job in blamed if of_shared(facts, job, location, time) > 0]
                 if active is None:
-                    active = [item for item in facts.reserving(resource) if item.active(time)]
+                    active = [item for item in facts.reserving(resource) if item.keeps(time)]
                 used = sum(of_shared(facts, item, location, time) for item in active)
                 if guilty and used > location.amount + SLACK:
                     text = f"{shown(used)} {resource} in use at {time} s"
@@ -260,7 +254,7 @@ def enough(facts: Facts) -> Iterator[Violation]:
         facts.poll()
         for host in dict.fromkeys(name for job in starting for name in job.allocation):
             blamed = [job for job in starting if _taken(facts, job, host) > 0]
-            active = [item for item in facts.holdings_on(host) if item.active(time)]
+            active = [item for item in facts.holdings_on(host) if item.keeps(time)]
             used = sum(_taken(facts, item, host) for item in active)
             have = amount_of(facts.hosts[host], GPUS[0]) or 0
             if blamed and used > have:
