@@ -17,7 +17,7 @@ from ..model.instance import Instance
 from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.omissions import sentences
-from ..model.plan import MAX_MARGIN, Method, Plan, Unplaced
+from ..model.plan import MAX_MARGIN, NOT_PROVED, Method, Plan, Unplaced
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified, holds
@@ -57,8 +57,6 @@ from .scheduler.next_cycle import NextCycle, plan_next_cycle, plan_of
 WRITE_UP = 1.6
 #: Maximum number of dispatch attempts in a simulation whose schedule may be the plan.
 MAX_ATTEMPTS = 5_000
-#: Fallback of a job whose start no search has examined.
-FIRST_FIT = "not proved: the limit left no time for a search"
 
 
 def plan_exact(
@@ -139,7 +137,7 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
         method=method,
         status="feasible",
         reservations=tuple(
-            replace(item, method=method, fallback=item.fallback or FIRST_FIT) for item in warm
+            replace(item, method=method, fallback=item.fallback or NOT_PROVED) for item in warm
         ),
         notes=(*warm.notes, "the limit left no time for a search: jobs are where they first fit"),
         cut=True,
