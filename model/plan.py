@@ -85,6 +85,8 @@ Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
 #: Text in place of a start. "no place": infeasible; "no place found": none found by an incomplete
 #: search; "no date": the method gives at most an estimate; "not examined": not searched.
 MissingStart: TypeAlias = Literal["no place", "no place found", "no date", "not examined"]
+#: The `fallback` of a job whose start is not proved; notes and omissions of the plan say why.
+NOT_PROVED = "not proved"
 #: The `fallback` of a job that was not examined.
 NOT_EXAMINED = "not examined: the limit was reached first"
 
@@ -368,6 +370,9 @@ class Plan(_Indexed):
     #: Number of pending jobs that are not planned, because only the first of the order were
     #: requested.
     behind: int = 0
+    #: Running jobs that are suspended for jobs of the plan, each with the second at which it
+    #: releases its slots.
+    suspended: Mapping[str, int] = field(default_factory=dict)
     #: Differences from the planner's previous plan.
     changes: tuple[PlanChange, ...] = ()
     #: Whether the validator rejects the plan (a fault of Slotwise; a note has the reason).
@@ -472,6 +477,8 @@ class Plan(_Indexed):
             record["margin"] = self.margin
         if self.behind:
             record["behind"] = self.behind
+        if self.suspended:
+            record["suspended"] = dict(self.suspended)
         if self.refused:
             record["refused"] = True
         if self.changes:
@@ -509,7 +516,9 @@ class Plan(_Indexed):
             where = allocation_text(item.allocation or item.reserved)
             proved = yes_or_no(item.proved, item.proved_if)
             end = self._time_text(item.finish)
-            why = "; ".join(filter(None, (item.fallback or item.waits_for, item.exact_fit)))
+            is_own = item.fallback not in ("", NOT_PROVED)
+            waits = item.fallback if is_own else item.waits_for
+            why = "; ".join(filter(None, (waits, item.exact_fit)))
             rows.append((item.job, start, end, where, proved, why))
         rows += [(item.job, "none", None, "", "", item.reason) for item in self.unplaced]
         title = f"{self.method}, {self.objective}: {self.status}"
