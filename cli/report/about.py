@@ -10,7 +10,7 @@ from typing import Any
 from ...model.display import WrittenTimes, duration_text, smallest_difference
 from ...model.duration import expected_duration
 from ...model.job import Job
-from ...model.plan import PlannedJob, proof_text
+from ...model.plan import NOT_PROVED, PlannedJob, proof_text
 from ...model.slurm_words import change_text
 from ...solver.advice.comparison import METHOD_STARTS, ComparedJob
 from ...solver.advice.diagnosis.records import SpokenTimes, WaitingJob, advised
@@ -329,7 +329,7 @@ class About:
             yield "By the history " + (", ".join(known) or "not known")
         if row.needs_backfill:
             yield f"The possible start needs BACKFILL in queue {row.needs_backfill}"
-        yield from filter(None, (row.fallback, row.exact_fit))
+        yield from (text for text in (row.fallback, row.exact_fit) if text not in ("", NOT_PROVED))
 
     def _of_planned(self, item: PlannedJob, job: Job) -> JobText:
         start = self.time("start", item.job, item.start)
@@ -341,7 +341,7 @@ class About:
         proof = proof_text(item.proved, item.proved_if) if item.start is not None else ""
         notes = [f"On {hosts_text(item.allocation)}"] if item.allocation else []
         notes += [f"Holds {hosts_text(item.reserved)} now"] if item.reserved else []
-        notes += filter(None, (item.fallback, item.exact_fit))
+        notes += (text for text in (item.fallback, item.exact_fit) if text not in ("", NOT_PROVED))
         why = [("", item.waits_for)] if item.waits_for else []
         said = ("good", proof.replace("proved", "proved the earliest", 1)) if proof else None
         return self._text(job, starts, said, notes, why)

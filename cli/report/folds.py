@@ -7,7 +7,7 @@ from typing import Any
 
 from ...model.display import duration_text
 from ...model.escaping import html_text
-from ...model.plan import allocation_text, yes_or_no
+from ...model.plan import NOT_PROVED, allocation_text, yes_or_no
 from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.diagnosis.records import page_of
 from ...solver.advice.likely import times_of
@@ -99,7 +99,8 @@ def _number(value: float | None, text: str | None = None, kind: str = "") -> str
 
 
 def _why(*parts: str) -> str:
-    return f'<td class="why">{html_text("; ".join(part for part in parts if part))}</td>'
+    said = (part for part in parts if part not in ("", NOT_PROVED))
+    return f'<td class="why">{html_text("; ".join(said))}</td>'
 
 
 def _where(allocation: Mapping[str, int]) -> str:
