@@ -39,7 +39,7 @@ GUIDED_ROUNDS = 2
 EXACT_SHARE = 0.35
 MOVES_BEFORE_EXACT = 400
 #: Share of the remaining time that the exact model may take.
-PROOF_SHARE = 0.7
+PROOF_SHARE = 0.85
 #: Seconds within which a small exact model is solved; it precedes all bounds.
 SMALL = 2.0
 #: Moves of the search for each unit of a deterministic effort.
