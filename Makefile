@@ -96,6 +96,7 @@ PAIRS ?= 2000
 SEED ?= 1
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/hostile.py --inputs $(INPUTS) --seed $(SEED)
+	$(BIN)/python tests/fuzz/hostile.py --readers --inputs $(INPUTS) --seed $(SEED)
 	$(BIN)/python tests/fuzz/pairs.py --pairs $(PAIRS) --seed $(SEED)
 
 # Pages are brought up to date (tables, outputs of commands, man page, completions), then the site is built.

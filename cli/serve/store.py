@@ -287,7 +287,8 @@ class Store:
         same = (ESTIMATES.c.job_key == last.c.job_key) & (ESTIMATES.c.poll == last.c.poll)
         by_number = {item.number: item for item in self._alive.values()}
         for row in connection.execute(select(ESTIMATES).join(last, same)):
-            by_number[row.job_key].kept = _starts_of(row)
+            if row.job_key in by_number:  # of two attempts that wait, the last one counts
+                by_number[row.job_key].kept = _starts_of(row)
 
     # Polls.
 

@@ -12,17 +12,19 @@ import argparse
 import copy
 import json
 import random
+import re
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import slotwise as sw
 import yaml
@@ -30,6 +32,9 @@ from slotwise import InputError, dump, dump_json, from_document, loads
 from slotwise.cli.report.data import report_of_bare_plan, report_of_plan
 from slotwise.cli.report.page import page
 from slotwise.cli.selection import ViewOptions
+from slotwise.cli.serve.polled import JobEstimate, PolledState
+from slotwise.cli.serve.score import score_of
+from slotwise.cli.serve.store import Store, StoreError
 from slotwise.cli.views.hosts import bhosts
 from slotwise.cli.views.jobs import bjobs
 from slotwise.cli.views.queues import bqueues
@@ -40,6 +45,8 @@ from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.plan_file import bare_instance, read_plan
 from slotwise.model.formats.sealed import unseal_checkpoint
+from slotwise.model.formats.settings import changed, read_setting
+from slotwise.model.formats.submit import submitted_job
 from slotwise.model.resreq import parse, print_requirement
 from slotwise.model.resreq.partly import check_select
 from slotwise.model.sources.acct import parse_acct
@@ -51,6 +58,8 @@ from slotwise.model.sources.lsf_state.bqueues import read_bqueues
 from slotwise.model.sources.lsf_state.event_log import cut
 from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
+from slotwise.model.sources.slurm.assemble import assemble
+from slotwise.model.sources.slurm.folder import printed_at, read_texts
 from slotwise.model.sources.swf import parse_swf
 from slotwise.model.sources.trace import from_snapshot
 from slotwise.model.windows import parse_windows
@@ -382,7 +391,151 @@ def a_plan(rng: random.Random) -> None:
     page(report_of_bare_plan("plan", alone, read_plan(data, alone, "plan.json", bare=True)))
 
 
-TARGETS: tuple[tuple[Callable[[random.Random], None], float], ...] = (
+#: Kinds of inputs, each with its weight.
+Targets: TypeAlias = tuple[tuple[Callable[[random.Random], None], float], ...]
+#: Cells that a column does not expect.
+CELLS = (
+    *("Unknown", "N/A", "1k", "", "9" * 30, "UNLIMITED", "(null)", "cpu=x", "cpu=.5", "mem=1Q"),
+    *("=", "a=b=c", "n[1-", "n[3-1]", "99:99:99", "2026-02-30T99:00:00", "9999-12-31T23:59:59"),
+    *("0001-01-01T00:00:00", "1_[1-999999999]", "cpu=1e400", "|", "*", "1.2.3", "10-00:00:00"),
+    *PIECES,
+)
+
+
+def _cell_changed(rng: random.Random, text: str) -> str:
+    """A text of fields or cells with one of them changed."""
+    spots = list(re.finditer(r"(?<=[=|:\s,\"])[^=|\s,\"{}\[\]]+", text))
+    if not spots:
+        return text
+    found = rng.choice(spots)
+    return text[: found.start()] + rng.choice(CELLS) + text[found.end() :]
+
+
+def _lines_changed(rng: random.Random, text: str) -> str:
+    """A text with a line gone, doubled or cut, or a second head."""
+    lines = text.splitlines(keepends=True) or [""]
+    at = rng.randrange(len(lines))
+    put = rng.choice(([], [rng.choice(lines)], [lines[0]], [lines[at][: rng.randint(0, 40)]]))
+    return "".join([*lines[:at], *put, *lines[at + rng.randint(0, 1) :]])
+
+
+@cache
+def _slurm_folders() -> tuple[dict[str, str], ...]:
+    folders = sorted((_HERE.parent / "data" / "slurm").glob("*/"))
+    found = [{file.name: file.read_text("utf-8") for file in sorted(f.iterdir())} for f in folders]
+    assoc = "Cluster|Account|User|ParentName|GrpTRES|GrpJobs|MaxJobs\nlive|root|||cpu=4|2|1\n"
+    return tuple({**files, "assoc.txt": assoc} for files in found)
+
+
+def a_slurm_folder(rng: random.Random) -> None:
+    """What Slurm's commands print, with cells and lines changed."""
+    files = dict(rng.choice(_slurm_folders()))
+    for _ in range(rng.randint(1, 3)):
+        name = rng.choice(list(files))
+        change = rng.choice((_cell_changed, _cell_changed, _lines_changed, bent))
+        files[name] = _sound(change(rng, files[name]))
+    seen = read_texts([Text(text, name) for name, text in files.items()], "folder")
+    assemble(seen, datetime.fromtimestamp(printed_at(seen) or 0, UTC))
+
+
+_WORDS = (
+    *("-n", "-x", "-q", "-R", "-W", "-m", "-J", "-w", "-o", "-b", "-t", "-P", "-G", "-sp", "-app"),
+    *("-U", "-gpu", "-env", "-L", "-e", "-i", "-n2", "-W10", "-Is", "--", "-", "2", "1,4", "0"),
+    *("''", '""', "'x y'", "./run", "normal", "'select[mem>1]'", "1:00", "hostA", "J[1-3]"),
+    *("'done(1)'", "8:00", "$X", "`x`", "$(x)", ";", "|", "&&", "<", "#BSUB", "\n", "'", "\u2013n"),
+)
+
+
+@cache
+def _small() -> tuple[sw.Instance, ...]:
+    return tuple(sw.load(sw.example(n)) for n in ("headline", "slurm-live", "fairshare-groups"))
+
+
+def bsub_words(rng: random.Random) -> None:
+    """A bsub line of sensible words in no sensible order, empty ones among them."""
+    words = " ".join(rng.choices(_WORDS, k=rng.randint(1, 7)))
+    submitted_job(rng.choice(_small()), f"bsub {words}")
+
+
+def settings(rng: random.Random) -> None:
+    """Settings after one another, of which one may replace what the next one goes into."""
+    keys = ("hosts", "queues", "params", "limits", "resources", "user_groups", "pools", "config")
+    ends = (
+        "",
+        ".*.PRIORITY",
+        ".*.mem",
+        ".*.FAIRSHARE.a",
+        ".x.y",
+        ".hostA.slots",
+        ".MBD_SLEEP_TIME",
+    )
+    values = (
+        "9",
+        "ALL",
+        "[]",
+        "{}",
+        "",
+        "[1,2]",
+        "{a: 1}",
+        "[{}]",
+        "[null]",
+        "- a",
+        "[{name: [1]}]",
+    )
+    said = [f"{rng.choice(keys)}{rng.choice(ends)}={rng.choice(values)}" for _ in range(3)]
+    found, wrong = changed(rng.choice(_small()), [read_setting(text) for text in said])
+    if found is None:
+        raise InputError(wrong)
+
+
+@cache
+def _store() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "s.db")
+        with Store.open(path) as store:
+            for at in range(6):
+                jobs = [
+                    JobEstimate(str(n), 9, "u", "q", 1, likely=900 * n + at * 600, estimate=at,
+                                quantiles=tuple(range(at, at + 900, 100)))
+                    for n in range(at, 8)
+                ]  # fmt: skip
+                running = {(str(n), 9): 60 * n for n in range(at)}
+                store.record(PolledState(60 * at + 9, True, tuple(jobs), running))
+        with sqlite3.connect(path) as plain:
+            plain.execute("pragma wal_checkpoint(truncate)")
+        return path.read_bytes()
+
+
+def a_store(rng: random.Random) -> None:
+    """A store with bytes or a cell changed."""
+    data = bytearray(_store())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "s.db")
+        for _ in range(rng.randint(0, 3)):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as plain:
+            table = rng.choice(("meta", "jobs", "estimates"))
+            names = [row[1] for row in plain.execute(f"pragma table_info({table})")]
+            value = rng.choice(("x", None, -1, 2**62, 1.5, b"\xff\0", "1 2 x", "9" * 40, ""))
+            one = f"update {table} set {rng.choice(names)} = ? where rowid = {rng.randint(1, 9)}"
+            plain.execute(one, (value,))
+            plain.commit()
+        try:
+            with Store.open(path) as store:
+                store.history("1")
+                for by in ("queue", "horizon"):
+                    score_of(store, by)  # type: ignore[arg-type]
+                store.record(PolledState(600, True, (JobEstimate("3", 9, "u", "q", 1, likely=5),)))
+        except StoreError as error:
+            raise InputError(str(error)) from None
+
+
+#: Readers of whole folders, lines, settings and stores, each with its weight.
+READERS: Targets = (
+    (a_slurm_folder, 1), (bsub_words, 6), (settings, 2), (a_store, 0.5),
+)  # fmt: skip
+TARGETS: Targets = (
     (an_instance, 1),
     (a_configuration, 0.2),
     (an_instance_text, 1),
@@ -397,10 +550,10 @@ TARGETS: tuple[tuple[Callable[[random.Random], None], float], ...] = (
 )
 
 
-def one(seed: int, number: int) -> tuple[str, bool]:
+def one(seed: int, number: int, targets: Targets = TARGETS) -> tuple[str, bool]:
     """Try one input: its kind, and whether it was accepted. Raises what should not happen."""
     rng = random.Random(f"{seed}/{number}")
-    (target,) = rng.choices([t for t, _ in TARGETS], [weight for _, weight in TARGETS])
+    (target,) = rng.choices([t for t, _ in targets], [weight for _, weight in targets])
     begun = time.process_time()
     refusal: InputError | None = None
     try:
@@ -413,13 +566,15 @@ def one(seed: int, number: int) -> tuple[str, bool]:
     return target.__name__, refusal is None
 
 
-def run(seed: int, first: int, inputs: int) -> tuple[Counter[str], list[str]]:
+def run(
+    seed: int, first: int, inputs: int, targets: Targets = TARGETS
+) -> tuple[Counter[str], list[str]]:
     """Counts by kind and outcome, and every input that failed with what it raised."""
     counts: Counter[str] = Counter()
     failed: list[str] = []
     for number in range(first, first + inputs):
         try:
-            kind, accepted = one(seed, number)
+            kind, accepted = one(seed, number, targets)
         except Exception as error:
             failed.append(f"--seed {seed} --first {number}: {type(error).__name__}: {error}"[:300])
         else:
@@ -433,8 +588,10 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--readers", action="store_true", help="folders, lines and stores")
     asked = parser.parse_args()
-    counts, failed = run(asked.seed, asked.first, asked.inputs)
+    targets = READERS if asked.readers else TARGETS
+    counts, failed = run(asked.seed, asked.first, asked.inputs, targets)
     sys.stdout.write(json.dumps(dict(sorted(counts.items())), indent=1) + "\n")
     sys.stdout.write("".join(f"{line}\n" for line in failed))
     sys.exit(bool(failed))

@@ -41,6 +41,17 @@ def test_every_input_is_read_or_refused(part: int) -> None:
     assert counts["a_checkpoint refused"] > 50 * counts["a_checkpoint accepted"]
 
 
+def test_folders_lines_settings_and_stores_are_read_or_refused() -> None:
+    """No reader of them raises anything but its own error: exit 70 cannot come from an input."""
+    target = hostile()
+    counts, failed = target.run(SEED, 0, 300, target.READERS)
+    assert failed == []
+    assert {kind.partition(" ")[0] for kind in counts} == {
+        make.__name__ for make, _ in target.READERS
+    }
+    assert all(counts[f"{make.__name__} refused"] for make, _ in target.READERS)
+
+
 @pytest.mark.parametrize("part", some(range(4), 1))
 def test_what_a_command_writes_the_next_one_reads(part: int) -> None:
     """Forty pairs of commands, the same ones on every run."""
