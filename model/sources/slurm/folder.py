@@ -51,7 +51,11 @@ from .topology import SWITCHES, switches_of
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
-_LIMIT_TABLE = re.compile(r"^(?:Cluster\|)?[^\n]*\b(?:GrpTRES|MaxTRES|GrpJobs)\b", re.MULTILINE)
+_LIMIT_TABLE = re.compile(
+    r"^(?![^\n]*RawShares)[^\n]*\b(?:(?:Grp|Max|Min)(?:TRES|Jobs|Wall|Submit|Prio)\w*|Usage(?:Thres|Factor)|"
+    r"LimitFactor)\b",
+    re.MULTILINE,
+)
 _DIAGNOSIS = re.compile(r"sdiag output at (.*?) \((\d{9,11})\)")
 _CONFIGURED = re.compile(r"Configuration data as of (\S+)")
 _STAMP_OF_DIAGNOSIS = "%a %b %d %H:%M:%S %Y"
@@ -352,8 +356,11 @@ def _interpret(
         try:
             if kind == "licence":
                 name = values.text(record.get("name"))
-                amounts = [values.amount_of(record.get(what)) or 0.0 for what in ("total", "used")]
-                seen.licences[name] = (amounts[0], amounts[1])
+                amounts = [
+                    values.amount_of(record.get(what)) or 0.0
+                    for what in ("total", "used", "reserved")
+                ]
+                seen.licences[name] = (amounts[0], amounts[1], amounts[2])
                 continue
             made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _TIMELESS[kind](record)
             _check_names(record, made)

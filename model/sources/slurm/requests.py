@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...job import HostRequest
 from .matching_or import matching_or
@@ -61,6 +61,7 @@ class Requested:
 def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     """Return the request of a pending job."""
     found = Requested()
+    job = replace(job, size=_within_partitions(job, facts, found))
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
     _gres(job.size, found)
@@ -79,6 +80,19 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
             "started Slurm raises its limit to what fits"
         )
     return found
+
+
+def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> SlurmJobSize:
+    """Return the size of a job with no more nodes than MaxNodes of its partitions."""
+    size = job.size
+    listed = [facts.partitions[name] for name in job.partitions if name in facts.partitions]
+    most = min((item.max_nodes for item in listed if item.max_nodes), default=None)
+    if most is None or (size.max_nodes or size.tasks) <= most:
+        return size
+    if size.nodes > most:
+        found.omitted.append(f"at most {most} nodes in its partition: Slurm does not start it")
+        return size
+    return replace(size, max_nodes=most)
 
 
 def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
