@@ -51,9 +51,10 @@ from .topology import SWITCHES, switches_of
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
+#: The head of a table of sacctmgr with a column of limits.
 _LIMIT_TABLE = re.compile(
-    r"^(?![^\n]*RawShares)[^\n]*\b(?:(?:Grp|Max|Min)(?:TRES|Jobs|Wall|Submit|Prio)\w*|Usage(?:Thres|Factor)|"
-    r"LimitFactor)\b",
+    r"^(?![^\n]*(?:RawShares|=))(?=[^\n]*\|)[^\n]*"
+    r"\b(?:(?:Grp|Max|Min)(?:TRES|Jobs|Wall|Submit|Prio)\w*|Usage(?:Thres|Factor)|LimitFactor)\b",
     re.MULTILINE,
 )
 _DIAGNOSIS = re.compile(r"sdiag output at (.*?) \((\d{9,11})\)")
