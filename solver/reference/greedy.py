@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ...model.duration import granted_run_limit
 from ...model.instance import Instance
 from ...model.job import Job
-from .occupancy import FOREVER, Kind, Occupancy, Occupant, Row
+from .occupancy import FOREVER, Countable, Kind, Occupancy, Occupant
 from .placement import Slots, leading
 
 
@@ -90,7 +90,7 @@ def hold(occupancy: Occupancy, running: list[Occupant], job: Job, before: Slots)
     for use in sorted(running, key=lambda use: use.end):
         if still > 0:
             taken = occupancy.takes(use.job, use.slots)
-            still -= sum(int(taken.get(Row("slots", host), 0)) for host in group)
+            still -= sum(int(taken.get(Countable("slots", host), 0)) for host in group)
             estimate = use.end
     return Reserved(None if still > 0 or estimate == FOREVER else estimate, held)
 
@@ -99,7 +99,11 @@ def short_of_more(occupancy: Occupancy, job: Job) -> bool:
     """Return whether more than slots is short for a job, so that it reserves nothing (MEM-08)."""
     shared = {item.name for item in occupancy.instance.cluster.shared}
     for name, amount in occupancy.asks(job).amounts.items():
-        rows = [Row(name)] if name in shared else [Row(name, h) for h in occupancy.asks(job).hosts]
+        rows = (
+            [Countable(name)]
+            if name in shared
+            else [Countable(name, h) for h in occupancy.asks(job).hosts]
+        )
         held_too = name == "mem" and occupancy.instance.queue(job.queue).holds_memory
         if not held_too and all(occupancy.left(r, occupancy.now, FOREVER) < amount for r in rows):
             return True

@@ -11,7 +11,7 @@ from ...model.configuration import Scope
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.job import Job
-from .placement import Asked, Slots, allocations, asked_by
+from .placement import Slots, Wanted, allocations, asked_by
 
 #: Whether a job runs, or is pending and has reserved slots, or these may be backfilled.
 Kind = Literal["runs", "reserved", "backfilled"]
@@ -19,7 +19,7 @@ Kind = Literal["runs", "reserved", "backfilled"]
 FOREVER = 1 << 40
 
 
-class Row(NamedTuple):
+class Countable(NamedTuple):
     """A countable resource: of a host, of all hosts, or of a limit."""
 
     resource: str
@@ -46,7 +46,7 @@ class Occupancy:
         """started: pending jobs that start now, with their slots."""
         self.instance, self.now = instance, instance.now
         self.hosts = {host.name: host for host in instance.cluster.hosts}
-        self.asked: dict[str, Asked] = {}
+        self.asked: dict[str, Wanted] = {}
         self.uses: list[Occupant] = []
         for run in instance.running:
             end = expected_finish(instance, run)
@@ -71,19 +71,19 @@ class Occupancy:
 
         return sorted(self.instance.pending, key=key)
 
-    def asks(self, job: Job) -> Asked:
+    def asks(self, job: Job) -> Wanted:
         """Return what a job asks of hosts."""
         if job.id not in self.asked:
             self.asked[job.id] = asked_by(self.instance, job)
         return self.asked[job.id]
 
-    def takes(self, job: Job, slots: Slots, *, waits: bool = False) -> dict[Row, float]:
+    def takes(self, job: Job, slots: Slots, *, waits: bool = False) -> dict[Countable, float]:
         """Return the use of each resource by a job; a pending job uses slots only."""
-        queue, asked, found = job.queue, self.asks(job), dict[Row, float]()
+        queue, asked, found = job.queue, self.asks(job), dict[Countable, float]()
         shared = {item.name for item in self.instance.cluster.shared}
 
         def add(amount: float, resource: str, host: str = "", limit: str = "", *who: str) -> None:
-            row = Row(resource, host, limit, who)
+            row = Countable(resource, host, limit, who)
             found[row] = found.get(row, 0.0) + amount
 
         own = {host for host in slots if job.exclusive}
@@ -110,7 +110,7 @@ class Occupancy:
                 add(1, "jobs", "", limit.name, *who)
         return {row: n for row, n in found.items() if row.resource == "slots" or not waits}
 
-    def full(self, row: Row) -> float:
+    def full(self, row: Countable) -> float:
         """Return the capacity of a resource."""
         instance = self.instance
         most: float | None
@@ -131,7 +131,7 @@ class Occupancy:
             most = next(i.amount for i in instance.cluster.shared if i.name == row.resource)
         return float("inf") if most is None else most
 
-    def left(self, row: Row, start: int, end: int) -> float:
+    def left(self, row: Countable, start: int, end: int) -> float:
         """Return the amount of a resource that is free throughout [start, end).
 
         Reserved slots are not free for a start now, even if the reservation ends before `end`.

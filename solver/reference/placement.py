@@ -24,7 +24,7 @@ Slots = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Wanted:
     """What a job asks of hosts."""
 
     #: Names of the hosts that it may use, best first.
@@ -42,7 +42,7 @@ class Asked:
     units: tuple[ComputeUnit, ...]
 
 
-def asked_by(instance: Instance, job: Job) -> Asked:
+def asked_by(instance: Instance, job: Job) -> Wanted:
     """Read the requirement and the hosts of a job."""
     simple = effective_requirement(instance, job).requirement
     assert isinstance(simple, Simple)
@@ -68,7 +68,7 @@ def asked_by(instance: Instance, job: Job) -> Asked:
     span = simple.span
     if span is not None and span.hosts == 1:
         groups = [(host,) for host in hosts if not first or host in first]
-    return Asked(
+    return Wanted(
         tuple(hosts), tuple(groups), span.ptile if span else None, amounts, first, simple.cu, units
     )
 
@@ -82,7 +82,7 @@ def preferences(instance: Instance, requests: Sequence[HostRequest]) -> dict[str
     return found
 
 
-def allocations(asked: Asked, free: Slots, wanted: int, vacant: Slots) -> Iterator[Slots]:
+def allocations(asked: Wanted, free: Slots, wanted: int, vacant: Slots) -> Iterator[Slots]:
     """Yield the allocations of `wanted` slots, the preferred first; vacant: for pref of cu[]."""
     cu, place = asked.cu, {host: number for number, host in enumerate(asked.hosts)}
 
@@ -106,7 +106,7 @@ def allocations(asked: Asked, free: Slots, wanted: int, vacant: Slots) -> Iterat
 
 
 def in_order(
-    asked: Asked, group: Sequence[str], free: Slots, vacant: Slots
+    asked: Wanted, group: Sequence[str], free: Slots, vacant: Slots
 ) -> list[tuple[str, ...]]:
     """Return the hosts of each compute unit, the preferred unit first."""
     units = [tuple(host for host in group if host in unit.hosts) for unit in asked.units]
@@ -119,14 +119,15 @@ def in_order(
 
 
 def over_units(
-    asked: Asked, units: Sequence[Sequence[str]], free: Slots, wanted: int
+    asked: Wanted, units: Sequence[Sequence[str]], free: Slots, wanted: int
 ) -> Iterator[Slots]:
     """Yield the allocations over these compute units."""
     cu, tile = asked.cu, asked.tile or 1
     assert cu is not None
     if not cu.balance:
         least = cu.usablecuslots or 0
-        large = [unit for unit in units if sum(free[host] for host in unit) >= least]
+        most = {host: min(count, asked.tile or count) for host, count in free.items()}
+        large = [unit for unit in units if sum(most[host] for host in unit) >= least]
         others = [unit for unit in units if unit not in large]
         for order in (large, [*large, *others[:1]]):
             slots = filled(asked, [host for unit in order for host in unit], free, wanted)
@@ -149,7 +150,7 @@ def over_units(
                 yield shared
 
 
-def leading(asked: Asked, hosts: Sequence[str], free: Slots) -> list[str]:
+def leading(asked: Wanted, hosts: Sequence[str], free: Slots) -> list[str]:
     """Return the hosts with the first execution host before the others; [] if it has no slot."""
     first = [host for host in hosts if free[host] and host in asked.first][:1]
     if asked.first and not first:
@@ -157,7 +158,7 @@ def leading(asked: Asked, hosts: Sequence[str], free: Slots) -> list[str]:
     return [*first, *(host for host in hosts if host not in first)]
 
 
-def filled(asked: Asked, group: Sequence[str], free: Slots, wanted: int) -> dict[str, int]:
+def filled(asked: Wanted, group: Sequence[str], free: Slots, wanted: int) -> dict[str, int]:
     """Return `wanted` of the free slots, host by host; {} if there are too few.
 
     Under span[ptile] each host gives a whole tile, and one more what is still wanted.
