@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .declare import command, option
-from .import_snapshot import parse_now, print_notes
+from .import_snapshot import parse_now, print_notes, with_contradictions
 from .output import Written, keep_inputs
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
     from ..model.errors import InputError
     from ..model.sources.slurm.assemble import assemble
     from ..model.sources.slurm.folder import printed_at
+    from ..solver.plausibility.gate import of_slurm, unexplained
 
     if now is None:
         time = printed_at(seen)
@@ -66,4 +67,5 @@ def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
         now = datetime.fromtimestamp(time, UTC)
     made = assemble(seen, now)
     print_notes(made.notes)
-    return made.instance
+    said = of_slurm(made.instance, seen, int(now.timestamp()))
+    return with_contradictions(made.instance, list(unexplained(made.instance, said)))

@@ -14,6 +14,7 @@ from .output import Written, keep_inputs
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.omissions import Omission
     from ..model.sources.lsf_state.assemble import Assembled
     from ..model.sources.lsf_state.bjobs import SeenJob
     from ..model.sources.lsf_state.facts import SiteFacts
@@ -261,7 +262,7 @@ def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Asse
 
 def _counting(made: Assembled, family: str) -> str:
     """Return what rusage[] counts for, by the reserved amounts; "" if they leave it open."""
-    from ..solver.plausibility import counted_as_reserved
+    from ..solver.plausibility.consistency import counted_as_reserved
 
     counted, why = counted_as_reserved(made.instance, made.seen) if made.seen.jobs else ("", "")
     if why and (family or made.instance.params.reserve_per_slot != (counted == "slot")):
@@ -271,13 +272,18 @@ def _counting(made: Assembled, family: str) -> str:
 
 def _balanced(instance: Instance, seen: Seen) -> Instance:
     """Return the instance with the contradictions of the listings; print the balance on stderr."""
-    from ..solver.plausibility import check_consistency
+    from ..solver.plausibility.consistency import check_consistency
 
     balance = check_consistency(instance, seen)
     for line in balance.lines:
         print_note(f"{BALANCE}{line}")
-    print_notes([f"contradicts itself: {item.text()}" for item in balance.contradictions])
-    return replace(instance, omissions=(*instance.omissions, *balance.contradictions))
+    return with_contradictions(instance, balance.contradictions)
+
+
+def with_contradictions(instance: Instance, found: Sequence[Omission]) -> Instance:
+    """Return the instance with contradictions of its listings, each a note on stderr."""
+    print_notes([f"contradicts itself: {item.text()}" for item in found])
+    return replace(instance, omissions=(*instance.omissions, *found))
 
 
 def _seen(printed: Printed, reference: datetime) -> Seen:

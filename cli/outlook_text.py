@@ -90,10 +90,27 @@ def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
     return [*start_lines(clock, who, answer.outlook), *told]
 
 
+def could_start(outlook: JobOutlook, start: str, evidence: str = "") -> str:
+    """Return the start that a job could have, never one later than as configured.
+
+    start: the possible start as text, or the word for a missing one. evidence: marks of footnotes,
+    or the bound of a start that is not proved.
+    """
+    if outlook.possible is None or outlook.as_configured is None or outlook.earlier_by:
+        return " ".join(filter(None, (start, "proved" if outlook.proved else "", evidence)))
+    if outlook.ahead_of:
+        return f"ahead of {outlook.ahead_of}"
+    return f"no earlier{'' if outlook.proved else ' found'} {evidence}".strip()
+
+
 def short_reason(text: str) -> str:
     """Return the beginning of a reason, without its details."""
+    from ..solver.precedence import NOT_YET
+
+    text = text.replace(NOT_YET, "its start condition")
     ends = [at for sign in ("; ", " (", ": ") if (at := text.find(sign)) > 0]
-    return text[: min(ends, default=len(text))].removeprefix("needs ")
+    short = text[: min(ends, default=len(text))].removeprefix("needs ").removesuffix(" each")
+    return short.replace(" and no other job there", ", alone")
 
 
 def start_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import typer
@@ -27,9 +28,9 @@ PANELS: Final[dict[str, str]] = {
     ),
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
-        "method objective reservation reservations policy methods simulate explain "
-        "explore slots ptile limit cu queue set vary until cycle configuration schedule-after "
-        "replay.from"
+        "method objective reservation reservations policy methods compare.configured simulate "
+        "explain explore slots ptile limit cu queue set vary until cycle configuration "
+        "schedule-after replay.from"
     ),
     "Output": (
         "format brief output once wide w gantt png svg animate open jobs cycle-log shares table "
@@ -133,13 +134,15 @@ class PanelledCommand(TyperCommand):
     def _alone(self, words: list[str]) -> list[str]:
         """Return the words; an option without its value becomes the switch that it then is.
 
-        The switch of --X is the hidden --X-now.
+        The switch of --X is the hidden --X-now. A list is not the name of a file that follows.
         """
         switches = [name for each in self.params for name in each.opts if name.endswith(NOW)]
+        lists = [name for each in self.params if each.metavar == "LIST" for name in each.opts]
         end = words.index("--") if "--" in words else len(words)
         found = list(words)
         for at, (word, following) in enumerate(pairwise([*words[:end], "--"])):
             alone = following.startswith("-") and following != "-"
+            alone = alone or (word in lists and Path(following).exists())
             if alone and word.startswith("--") and word + NOW in switches:  # "-" is a file
                 found[at] = word + NOW
         return found

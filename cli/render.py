@@ -20,7 +20,7 @@ from ..model.plan import (
 )
 from .outlook_text import NO_START, NOTHING, Stated
 from .selection import Selection, Shown
-from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
+from .tables import TEXT_WIDTH, Column, ListingRow, State, csv_text, hosts_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -283,9 +283,9 @@ def _summary(plan: Plan, clock: WrittenTimes, states: Stated, notes: Iterable[st
     return paragraphs([first, *ended, *notes], clock.instance)
 
 
-def paragraphs(texts: Iterable[str], instance: Instance) -> str:
+def paragraphs(texts: Iterable[str], instance: Instance, width: int = TEXT_WIDTH) -> str:
     """Return paragraphs in the words of the instance's scheduler."""
-    return "".join(paragraph(text, instance=instance) for text in texts)
+    return "".join(paragraph(text, instance=instance, width=width) for text in texts)
 
 
 def may_prove_more(plan: Plan) -> bool:

@@ -12,7 +12,7 @@ from ..model.job import array_of
 from ..model.omissions import no_pending_job
 from .declare import option
 from .options import pending_jobs
-from .tables import TABLE_WIDTH, Column, ListingRow, listing_text, page_of, paragraph
+from .tables import LISTING, Column, ListingRow, TableStyle, listing_text, page_of, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -120,11 +120,11 @@ class Selection:
         columns: Sequence[Column],
         jobs: Sequence[Shown],
         clock: WrittenTimes | None = None,
-        table_width: int = TABLE_WIDTH,
+        style: TableStyle = LISTING,
     ) -> str:
         """Return the selected jobs as one page; if many start now, these are one line.
 
-        clock: how the times in it are written. table_width: as of a listing.
+        clock: how the times in it are written.
         """
         chosen = self.choose(jobs)
         now = [item for item in chosen if item.row.state == "now"]
@@ -133,11 +133,11 @@ class Selection:
         else:
             now, rows = [], chosen
         listed = [item.row for item in rows]
-        page = page_of(columns, listed, table_width)
+        page = page_of(columns, listed, style)
         shown = listed[:page] if self.top is None else listed
-        text = _now_line(instance, now) + "\n" if now else ""
+        text = _now_line(instance, now, style.max_width) + "\n" if now else ""
         if shown or not now:
-            text += listing_text(columns, shown, table_width, instance)
+            text += listing_text(columns, shown, style, instance)
         return text + _rest_line(clock or WrittenTimes(instance), rows[len(shown) :])
 
 
@@ -150,7 +150,7 @@ class PlanSelection(Selection):
     )
 
 
-def _now_line(instance: Instance, now: Sequence[Shown]) -> str:
+def _now_line(instance: Instance, now: Sequence[Shown], width: int) -> str:
     from ..solver.pending_reasons import counted
 
     names = [item.job for item in now]
@@ -159,7 +159,7 @@ def _now_line(instance: Instance, now: Sequence[Shown]) -> str:
     slots = sum(sum(item.allocation.values()) for item in now)
     where = f"{counted(slots, 'slot')} on {counted(len(hosts), 'host')}"
     text = f"{len(now)} jobs start now: {' '.join(shown)}; {where} (--wide lists them)"
-    return paragraph(text, "    ", instance)
+    return paragraph(text, "    ", instance, width)
 
 
 def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:

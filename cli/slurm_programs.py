@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.sources.lsf_state.values import Text
 
-#: The forms of each command, the best first. scontrol has JSON from 23.02 on, but not all fields.
+#: The forms of each command, the best first. scontrol has JSON from 23.02 on, but not all fields;
+#: v0.0.42 (24.11 to 26.05) has how jobs share their nodes, which v0.0.45 lacks.
 COMMANDS = {
-    "jobs": (("squeue", "--all", "--json"), ("scontrol", "show", "job", "-d", "-o")),
+    "jobs": (
+        ("squeue", "--all", "--json=v0.0.42"),
+        ("squeue", "--all", "--json"),
+        ("scontrol", "show", "job", "-d", "-o"),
+    ),
     "nodes": (("scontrol", "show", "node", "-o"),),
     "partitions": (("scontrol", "show", "partition", "-o"),),
     "config": (("scontrol", "show", "config"),),
@@ -31,7 +36,8 @@ COMMANDS = {
     "qos": (("sacctmgr", "-P", "show", "qos"),),
     "associations": (
         ("sacctmgr", "-P", "show", "assoc", "tree", "format=Cluster,Account,User,ParentName,"
-         "GrpTRES,GrpJobs,GrpTRESMins,GrpTRESRunMins,GrpWall,MaxJobs"),
+         "GrpTRES,GrpJobs,GrpTRESMins,GrpTRESRunMins,GrpWall,MaxJobs,MaxTRES,MaxTRESPerNode,"
+         "MaxTRESMins,MaxWall"),
     ),
     "shares": (("sshare", "-a", "-l", "-P"),),
     "priorities": (("sprio", "-l"),),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.errors import InputError
+from ..model.errors import InputError, nearest
 from ..model.plan import Method
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
@@ -196,18 +196,24 @@ def compare(
     search: Annotated[Search, taking(time_limit=OF_OPTIMAL)],
     likely: Annotated[LikelyOptions, taking("history samples seed calibration")],
     selection: Selection,
-    methods: bool = option(
-        False,
-        "Beside it the starts by greedy, time-based and optimal reservation, each as its plan "
-        "has it and as the scheduler reaches it.",
+    methods: str | None = option(
+        None,
+        "Compare the starts by these reservation methods: greedy, time-based, optimal; without a "
+        "list all three. Default for a file without a scheduler's settings: greedy,optimal.",
+        metavar="LIST",
+    ),
+    all_methods: bool = option(False, "", "--methods-now", hidden=True),
+    configured: bool = option(
+        False, "Compare the starts as configured with the earliest ones in priority order."
     ),
     format: Format = FORMAT,
     gantt: bool = GANTT,
 ) -> None:
-    """When each pending job starts as configured, when it could, and what it waits for.
+    """Greedy against optimal, or as configured against possible: each job's start, and its proof.
 
-    AS CONFIGURED is the start that the simulated scheduler reaches, POSSIBLE the earliest in
-    priority order; with --history LIKELY is when a job starts as often before as after.
+    GETS and AS CONFIGURED are starts that the simulated scheduler reaches, START and COULD START
+    the earliest in priority order, by constraint programming (CP-SAT); with --history LIKELY is
+    when a job starts as often before as after.
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge
     objects to a plan (a fault of slotwise, please report it).
     """
@@ -216,6 +222,7 @@ def compare(
     from .report.terminal import print_gantt
 
     _check_format(gantt, format)
+    compared = _compared(methods, everything=all_methods, configured=configured)
     settings = likely.settings(None if likely.history is None else search.workers)
     instance = source.read(search.time_limit)
     selection.check(instance)
@@ -224,7 +231,7 @@ def compare(
         options = values_of(search) | {"time_limit": left_of(search.time_limit)}
         found = compare_methods(
             instance,
-            methods=methods,
+            methods=compared,
             cancel=cancel,
             on_progress=report,
             history=past,
@@ -235,6 +242,25 @@ def compare(
     if gantt:
         print_gantt(instance, found.optimal)
     _leave_comparison(found, stopped=cancel.is_set() or found.cut)
+
+
+def _compared(
+    methods: str | None, *, everything: bool, configured: bool
+) -> bool | tuple[Method, ...] | None:
+    """Return the methods to compare as the comparison takes them; raise InputError for others."""
+    from ..solver.advice.comparison import COMPARED
+
+    if configured and (everything or methods is not None):
+        raise InputError("--configured and --methods are two tables: give one of them")
+    if methods is None:
+        return False if configured else everything or None
+    named = [name.strip() for name in methods.split(",")]
+    if wrong := [name for name in named if name not in COMPARED]:
+        raise InputError(
+            f"--methods {methods}: there is no method {wrong[0]!r}{nearest(wrong[0], COMPARED)}; "
+            f"there are {', '.join(COMPARED)}, one or several with commas between"
+        )
+    return tuple(name for name in COMPARED if name in named)
 
 
 def _leave_comparison(found: Comparison, *, stopped: bool) -> None:

@@ -7,8 +7,9 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..model.display import duration_text
@@ -31,12 +32,10 @@ COLOURS: Mapping[State, str] = {
     "unplaced": "red",
     "": "",
 }
-#: Minimum width of a listing, in characters, that is always a table.
-TABLE_WIDTH = 110
 #: Width and height where nothing tells: output into a file or a pipe.
 _USUAL = (160, 50)
 #: Text is read line by line: no wider than this, however wide the terminal is.
-_TEXT_WIDTH = 160
+TEXT_WIDTH = 160
 #: Hosts of an allocation that are shown one by one.
 _MAX_HOSTS = 4
 #: Lines of a page that are not rows: the titles, what stands below.
@@ -44,14 +43,15 @@ _FRAME = 10
 _LINES_OF_A_CARD = 2
 _MIN_ROWS = 5
 _BLANK = "\N{NO-BREAK SPACE}"
-#: Characters between two columns and at both ends.
-_BETWEEN, _EDGES = 3, 2
+#: Characters at both ends of a table.
+_EDGES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, of one line or more; in a card its line and its label."""
+    """A column: its title; in a card its line and its label."""
 
+    #: A title of two lines: the first one is over all neighbours that have it, too.
     title: str
     line: int = 0
     #: Title of the column, in lower case unless it is an option; None: title of the field.
@@ -62,6 +62,18 @@ class Column:
     whole: bool = False
     #: Texts that stand in a card without the label.
     bare: Collection[str] = ()
+    #: Whether its texts end below each other.
+    right: bool = False
+
+    @property
+    def group(self) -> str:
+        """Return the title over this column and its neighbours, "" if there is none."""
+        return self.title.rpartition("\n")[0]
+
+    @property
+    def name(self) -> str:
+        """Return the title of this column alone."""
+        return self.title.rpartition("\n")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +82,22 @@ class ListingRow:
 
     cells: tuple[str, ...]
     state: State = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableStyle:
+    """Layout of a listing as a table; widths in characters."""
+
+    #: Terminal width from which the listing is always a table.
+    min_width: int = 110
+    max_width: int = TEXT_WIDTH
+    #: Blanks between two columns.
+    between: int = 3
+    #: Row below the others and a rule, a text for each column; () if there is none.
+    foot: tuple[str, ...] = ()
+
+
+LISTING = TableStyle()
 
 
 def terminal_width() -> int:
@@ -95,16 +123,18 @@ def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
     return f"{slots} slots on {len(hosts)} hosts: {first} … {last}"
 
 
-def paragraph(text: str, indent: str = "", instance: Instance | None = None) -> str:
+def paragraph(
+    text: str, indent: str = "", instance: Instance | None = None, width: int = TEXT_WIDTH
+) -> str:
     """Return a text in lines that fit, with a final newline; indent: of lines 2 and later.
 
-    instance: the text is in the words of its scheduler.
+    instance: the text is in the words of its scheduler. width: maximum length of a line.
     """
     if instance is not None and instance.params.of_slurm:
         from ..model.slurm_words import family_text
 
         text = family_text(instance, text)
-    return filled(printable(text), min(terminal_width(), _TEXT_WIDTH), "", indent) + "\n"
+    return filled(printable(text), min(terminal_width(), width), "", indent) + "\n"
 
 
 def filled(text: str, width: int, first: str, later: str) -> str:
@@ -128,44 +158,60 @@ def as_cards(
     columns: Sequence[Column],
     rows: Sequence[ListingRow],
     width: int,
-    table_width: int = TABLE_WIDTH,
+    style: TableStyle = LISTING,
 ) -> bool:
     """Whether a line of `width` characters is too narrow for these rows side by side.
 
-    From `table_width` on texts of several words are broken; a word, so a number, never is.
+    From the minimum width of the style on texts of several words are broken; a word, so a number,
+    never is.
     """
-    least, natural = _needed_widths(columns, rows)
-    return sum(least if width >= table_width else natural) > _width_left(columns, width)
+    least, natural = _needed_widths(columns, rows, style)
+    needed = sum(least if width >= style.min_width else natural)
+    return needed > _width_left(columns, min(width, style.max_width), style)
 
 
-def _width_left(columns: Sequence[Column], width: int) -> int:
+def _width_left(columns: Sequence[Column], width: int, style: TableStyle) -> int:
     """Return the characters that a line has for the texts of these columns."""
-    return width - _BETWEEN * (len(columns) - 1) - _EDGES
+    return width - style.between * (len(columns) - 1) - _EDGES
 
 
 def _needed_widths(
-    columns: Sequence[Column], rows: Sequence[ListingRow]
+    columns: Sequence[Column], rows: Sequence[ListingRow], style: TableStyle
 ) -> tuple[list[int], list[int]]:
     """Return, for each column, the width at which no word and no unbreakable text is broken."""
     from rich.cells import cell_len
 
     least, natural = [], []
     for place, column in enumerate(columns):
-        lines = {line for row in rows for line in printable(row.cells[place]).split("\n")}
-        lines.update(column.title.split("\n"))
+        cells = [*(row.cells for row in rows), *([style.foot] if style.foot else [])]
+        lines = {line for row in cells for line in printable(row[place]).split("\n")}
+        lines.add(column.name)
         most = max(map(cell_len, lines))
         words = {word for line in lines for word in line.split()}
         least.append(most if column.whole else max(map(cell_len, words), default=0))
         natural.append(most)
+    for group, places in _groups(columns):
+        for widths in (least, natural):
+            have = sum(widths[place] for place in places) + style.between * (len(places) - 1)
+            widths[places[-1]] += max(0, cell_len(group) - have)
     return least, natural
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> list[int]:
+def _groups(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
+    """Yield the titles over several columns, each with the places of its columns."""
+    for group, members in groupby(enumerate(columns), key=lambda item: item[1].group):
+        if group:
+            yield group, [place for place, _ in members]
+
+
+def _widths(
+    columns: Sequence[Column], rows: Sequence[ListingRow], width: int, style: TableStyle
+) -> list[int]:
     """Return, for each column, the width it needs plus an equal share of the rest, or less if it
     suffices.
     """
-    widths, natural = _needed_widths(columns, rows)
-    rest = max(0, _width_left(columns, width) - sum(widths))
+    widths, natural = _needed_widths(columns, rows, style)
+    rest = max(0, _width_left(columns, width, style) - sum(widths))
     wanting = sorted(range(len(widths)), key=lambda place: natural[place] - widths[place])
     for done, place in enumerate(wanting):
         more = min(natural[place] - widths[place], rest // (len(wanting) - done))
@@ -175,10 +221,10 @@ def _widths(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -
 
 
 def page_of(
-    columns: Sequence[Column], rows: Sequence[ListingRow], table_width: int = TABLE_WIDTH
+    columns: Sequence[Column], rows: Sequence[ListingRow], style: TableStyle = LISTING
 ) -> int:
     """Return the number of rows that fit on one page of the terminal."""
-    cards = as_cards(columns, rows, terminal_width(), table_width)
+    cards = as_cards(columns, rows, terminal_width(), style)
     lines = _LINES_OF_A_CARD if cards else 1
     return max(_MIN_ROWS, (terminal_height() - _FRAME) // lines)
 
@@ -186,17 +232,16 @@ def page_of(
 def listing_text(
     columns: Sequence[Column],
     rows: Sequence[ListingRow],
-    table_width: int = TABLE_WIDTH,
+    style: TableStyle = LISTING,
     instance: Instance | None = None,
 ) -> str:
     """Return the rows as text as wide as the terminal; colours only on a terminal.
 
-    table_width: minimum width for a table that is not full. instance: the words are those of its
-    scheduler.
+    instance: the words are those of its scheduler.
     """
     if instance is not None and instance.params.of_slurm:
         columns, rows = _in_words(instance, columns, rows)
-    return rendered(columns, rows, terminal_width(), table_width)
+    return rendered(columns, rows, terminal_width(), style)
 
 
 def _in_words(
@@ -214,18 +259,35 @@ def rendered(
     columns: Sequence[Column],
     rows: Sequence[ListingRow],
     width: int,
-    table_width: int = TABLE_WIDTH,
+    style: TableStyle = LISTING,
 ) -> str:
     """Return `listing_text` for lines of `width` characters with every word whole."""
     shown: Iterable[RenderableType]
-    cards = as_cards(columns, rows, width, table_width)
-    shown = _cards(columns, rows, width) if cards else [_table(columns, rows, width)]
+    cards, above = as_cards(columns, rows, width, style), ""
+    if cards:
+        foot = [ListingRow(style.foot)] if style.foot else []
+        shown = _cards(columns, [*rows, *foot], width)
+    else:
+        widths = _widths(columns, rows, min(width, style.max_width), style)
+        above = _group_titles(columns, widths, style)
+        shown = [_table(columns, rows, widths, style)]
     buffer = io.StringIO()
     console = _console(buffer, width)
     for item in shown:
         console.print(item, soft_wrap=cards)  # cards have their lines already
     lines = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
-    return lines.strip("\n") + "\n\n"
+    return above + lines.strip("\n") + "\n\n"
+
+
+def _group_titles(columns: Sequence[Column], widths: Sequence[int], style: TableStyle) -> str:
+    """Return the titles over several columns with a newline, "" if there is none."""
+    line = ""
+    for group, places in _groups(columns):
+        begin = _EDGES // 2 + sum(width + style.between for width in widths[: places[0]])
+        span = sum(widths[place] for place in places) + style.between * (len(places) - 1)
+        title = f" {group} ".center(span, "─") if len(places) > 1 else group.rjust(span)
+        line = line.ljust(begin) + (title if len(title) <= span else group.center(span))
+    return f"{line}\n" if line else ""
 
 
 def _console(buffer: io.StringIO, width: int) -> Console:
@@ -242,14 +304,29 @@ def _console(buffer: io.StringIO, width: int) -> Console:
     )
 
 
-def _table(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> Table:
+def _table(
+    columns: Sequence[Column], rows: Sequence[ListingRow], widths: Sequence[int], style: TableStyle
+) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column, wide in zip(columns, _widths(columns, rows, width), strict=True):
-        table.add_column(column.title, overflow="fold", width=wide, no_wrap=column.whole)
+    table = Table(
+        box=box.SIMPLE if style.foot else box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, style.between - 2),
+        show_footer=bool(style.foot),
+    )
+    foot = style.foot or [""] * len(columns)
+    for column, wide, last in zip(columns, widths, foot, strict=True):
+        table.add_column(
+            column.name,
+            last,
+            overflow="fold",
+            width=wide,
+            no_wrap=column.whole,
+            justify="right" if column.right else "left",
+        )
     for row in rows:
         colour = COLOURS[row.state]
         cells = zip(columns, row.cells, strict=True)

@@ -36,6 +36,14 @@ def duration_text(seconds: int, beside: int = 0) -> str:
     return " ".join(shown) or "0s"
 
 
+def hours_text(seconds: int) -> str:
+    """Return a sum of waits as ``24h`` or ``1,204h 5m``; below an hour as a duration."""
+    if abs(seconds) < HOUR:
+        return duration_text(seconds)
+    hours, minutes = divmod(round(abs(seconds) / MINUTE), 60)
+    return f"{'-' * (seconds < 0)}{hours:,}h{f' {minutes}m' if minutes else ''}"
+
+
 def _finest(seconds: int) -> int:
     """Return the position of the smallest unit in the text of a duration."""
     largest = next((at for at, (length, _) in enumerate(_UNITS) if abs(seconds) >= length), 3)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .display import clock_text, duration_text
 from .instance import Instance
-from .job import Job, RunningJob
+from .job import NO_RUN_LIMIT, Job, RunningJob
 from .reserved_periods import end_of_reservation
 
 
@@ -57,7 +57,7 @@ def granted_run_limit(instance: Instance, job: Job) -> int | None:
     RUNLIMIT of the application replaces the queue's default, up to the queue's maximum.
     """
     if job.run_limit is not None:
-        return job.run_limit
+        return None if job.run_limit == NO_RUN_LIMIT else job.run_limit
     queue = instance.queue(job.queue)
     application = instance.application(job.application) if job.application else None
     own = application.run_limit if application else None
@@ -205,7 +205,19 @@ def undisturbed_finish(instance: Instance, running: RunningJob) -> int | None:
 
 def expected_span(instance: Instance, running: RunningJob) -> int | None:
     """Return the seconds that a running job is expected to run in all, None if unknown."""
-    job, start = running.job, running.start
-    told = running.finish
-    estimate = expected_duration(instance, job) if told is None else told - start
-    return expected_run_time(estimate, granted_run_limit(instance, job), instance.now - start)
+    spans = expected_duration(instance, running.job), granted_run_limit(instance, running.job)
+    return expected_run_time(*spans_of_running(running, spans), instance.now - running.start)
+
+
+def spans_of_running(
+    running: RunningJob, spans: tuple[int | None, int | None]
+) -> tuple[int | None, int | None]:
+    """Return expected duration and run limit of a running job from its start, in seconds.
+
+    spans: those of the job itself. A known finish replaces the duration; it may be later than the
+    run limit counted from the start, as the time of a suspension does not count.
+    """
+    if running.finish is None:
+        return spans
+    known, limit = running.finish - running.start, spans[1]
+    return known, None if limit is None else max(limit, known)

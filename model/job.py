@@ -15,6 +15,8 @@ from .input_limits import limits, take_names
 
 #: The keyword in a list of hosts for all hosts that the list does not name.
 OTHERS = "others"
+#: Run limit (seconds) of a job without one, to which no default applies: Slurm's UNLIMITED.
+NO_RUN_LIMIT = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,8 @@ class Job:
     queue: Annotated[str, Fact("name")] = "default"
     #: Requirements of -R, one string for each.
     res_req: Annotated[tuple[str, ...], Fact("requirements")] = ()
-    #: Run limit of -W in seconds.
-    run_limit: Annotated[int | None, Fact("seconds")] = None
+    #: Run limit of -W in seconds; NO_RUN_LIMIT: none, although its queue has a default.
+    run_limit: Annotated[int | None, Fact("own_run_limit")] = None
     #: CPU limit of -c in seconds.
     cpu_limit: Annotated[int | None, Fact("seconds")] = None
     #: Expected run time of -We in seconds; the run limit still ends the job (SUB-04).
@@ -418,10 +420,12 @@ def running_limits(jobs: Iterable[Job]) -> dict[str, int]:
 def elements(job: Job, spec: ArraySpec) -> tuple[Job, ...]:
     """Return the elements of an array: copies of `job` with ids such as ``101[3]``.
 
+    The limit of the elements counts, else that of the job.
+
     >>> [job.id for job in elements(Job("101"), parse_array("a[1-3]")[1])]
     ['101[1]', '101[2]', '101[3]']
     """
-    shared = _SHARED(replace(job, array_limit=spec.limit))
+    shared = _SHARED(replace(job, array_limit=spec.limit or job.array_limit))
     return tuple(Job(f"{job.id}[{index}]", *shared) for index in spec)
 
 

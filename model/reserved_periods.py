@@ -17,6 +17,9 @@ from .windows import open_periods
 
 #: Number of weeks from now for which the periods of a recurring reservation are computed.
 KNOWN_WEEKS = 10
+#: End (seconds) of the last part of a recurring reservation: behind the known periods its slots
+#: are reserved without an end, so that no start there is taken for possible.
+ALWAYS = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,14 @@ def _one_by_one(instance: Instance, item: AdvanceReservation) -> Iterator[Advanc
     since, until = instance.now - WEEK, instance.now + KNOWN_WEEKS * WEEK
     for start, end in open_periods(item.windows, instance.origin, since, until):
         yield replace(item, start=start, end=end, windows="")
+        until = max(until, end)
+    yield replace(item, start=until, end=ALWAYS, windows="", suspends=False)
+
+
+def recurring(instance: Instance) -> tuple[AdvanceReservation, ...]:
+    """Return the periods of recurring reservations, in an instance that has them one by one."""
+    names = {item.name for item in instance.advance_reservations if item.end == ALWAYS}
+    return tuple(item for item in instance.advance_reservations if item.name in names)
 
 
 def reserved_periods(instance: Instance, name: str) -> ReservedPeriods | None:
@@ -83,7 +94,7 @@ def reserved_periods(instance: Instance, name: str) -> ReservedPeriods | None:
     ]
     if not own:
         return None
-    periods = tuple(sorted((item.start, item.end) for item in own))
+    periods = tuple(sorted((item.start, item.end) for item in own if item.end < ALWAYS))
     return ReservedPeriods(name, periods, own[0].open)
 
 

@@ -14,6 +14,7 @@ from ..model.gpu_request import PHYSICAL
 from ..model.job import Job
 from ..model.pending import Moment, Pending, Reason, sentence
 from ..model.plan import PlannedJob
+from ..model.reserved_periods import KNOWN_WEEKS, recurring
 from ..model.resreq.vocabulary import UNITS
 from ..model.windows import open_periods
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
@@ -655,6 +656,8 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
             return NOT_IN_A_PARTITION
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
+        if earliest_start(Profile(problem.resolver.table, problem.instance.now), demand):
+            return _no_gap(problem, demand)
         why = beyond_capacity(problem, demand)
         return NOWHERE + (why or shortage(problem, demand, problem.empty, demand.earliest))
     if beyond_reported(problem, demand):
@@ -665,6 +668,11 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         shown = ", ".join(run.job.id for run in endless[:3]) + (" and more" * (len(endless) > 3))
         why = "suspended, or no run limit" if any(r.suspended for r in endless) else "no run limit"
         return f"waits for jobs whose end is unknown ({why}): {shown}"
+    if recurring(problem.instance) and problem.honours_windows:
+        return (
+            f"cannot be placed within {KNOWN_WEEKS} weeks; later periods of recurring advance "
+            "reservations are not known"
+        )
     return "the jobs before it hold its places indefinitely (they have no run limit, or no start)"
 
 
@@ -728,6 +736,15 @@ def _no_window(demand: Demand) -> str:
         if demand.duration > max(last - first for first, last in periods):
             return f"is longer than every run window ({text}) of its queue"
     return "the dispatch and run windows of its queue and hosts leave it no start"
+
+
+def _no_gap(problem: PlanningProblem, demand: Demand) -> str:
+    """Return the reason why recurring advance reservations leave a job no start."""
+    names = dict.fromkeys(item.name for item in recurring(problem.instance))
+    of = f"advance reservation{'s' * (len(names) > 1)} {_some(list(names))}"
+    if demand.duration is None:
+        return f"has no known end, so that it fits into no gap of {of}"
+    return f"is longer than every gap of {of}"
 
 
 # Reason of a job that does not fit even without running jobs: its request, and the maximum.

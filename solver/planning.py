@@ -44,6 +44,7 @@ from .placement.holding import may_grow
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .resolve import may_have_choices
 from .rules.omitted import remarks
+from .rules.rule_book import StartedNow
 from .scheduler.continuation import needing_backfill, started_now, with_relevant_omissions
 from .scheduler.next_cycle import NextCycle, plan_next_cycle, plan_of
 
@@ -71,7 +72,7 @@ def plan_exact(
     else:
         found = with_backfill_needs(problem, found, budget)
     unsure = problem.omitted_rules or any(map(may_grow, problem.demands))
-    begun = started_now(problem.instance, budget) if unsure else ()
+    begun = started_now(problem.instance, budget) if unsure else StartedNow()
     found = with_exact_fits(problem, with_justified_claims(problem, found, budget, begun), budget)
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm, budget)))
 
@@ -175,12 +176,12 @@ def plan(
     effort is given, of the others none); effort: of a search in deterministic units, which make the
     answer the same on any machine; workers: solver threads (default: one, and two processes for the
     time-only problem of a pool of processors). jobs: how many jobs get a time-based reservation
-    (None: all). first: plan only so many jobs, the first of the order, as if nobody waited behind
-    them. as_lsf: leave out windows and advance reservations in the exact methods, as LSF's own
-    estimate does (TBR-19), and keep what is held from jobs of queues without BACKFILL. margin:
-    seconds that nothing planned comes nearer to the end of a pending job. whole_nodes: plan as
-    Slurm does: a job that starts later has its hosts to itself (time-based). cancel: set it to stop
-    with the best so far. on_progress: called with what the search has as it goes.
+    (None: all). first: plan only so many jobs, the first of the order; estimates are then as if
+    nobody waited behind them. as_lsf: leave out windows and advance reservations in the exact
+    methods, as LSF's own estimate does (TBR-19), and keep what is held from jobs of queues without
+    BACKFILL. margin: seconds that nothing planned comes nearer to the end of a pending job.
+    whole_nodes: plan as Slurm does: a job that starts later has its hosts to itself (time-based).
+    cancel: set it to stop with the best so far. on_progress: called during the search.
     At a limit and when cancelled, jobs that are not reached get a lesser answer or are named as not
     looked at; the plan is then `cut` (`docs/limits.md`).
     Every plan is judged before it is returned (:mod:`.certify`).
@@ -205,8 +206,8 @@ def plan(
         solve = partial(_estimates, method=method, jobs=jobs, **shared)
     else:
         shared |= {"as_lsf": as_lsf, "on_progress": on_progress}
-        solve = partial(_exact, method=method, **shared)
-    found = _over_alternatives(part, solve, method, aim, budget)
+        solve = partial(_exact, method=method, first=first, **shared)
+    found = _over_alternatives(part if estimates else instance, part, solve, method, aim, budget)
     found = replace(found, margin=margin, origin=instance.origin)
     stop = partial(budget.late, TO_JUDGE)
     found = certified(part, found, as_lsf=as_lsf or estimates, should_stop=stop)
@@ -214,20 +215,24 @@ def plan(
 
 
 def _over_alternatives(
+    asked: Instance,
     part: Instance,
     solve: Callable[[Instance], Plan],
     method: Method,
     objective: Objective,
     budget: Budget,
 ) -> Plan:
-    """Return the plan of a method, the best over the alternatives in braces of the jobs."""
+    """Return the plan of a method, the best over the alternatives in braces of the jobs of a
+    part.
+    """
     try:
         if method == "slurm" or not may_have_choices(part):
-            return solve(part)
+            return solve(asked)
         from .optimal.alternatives import plan_alternatives
 
         by = "estimates" if method in ESTIMATES else "order" if objective.in_order else "value"
-        return plan_alternatives(part, solve, by=by, stopped=budget.stopped)
+        order = [job.id for job in priority_order(part)]
+        return plan_alternatives(asked, solve, by=by, stopped=budget.stopped, order=order)
     except OutOfTime:
         return nothing_looked_at(part, method, objective.name)
 
@@ -348,8 +353,8 @@ def _exact(
     objective: Objective,
     budget: Budget,
     on_progress: OnProgress | None,
+    first: int | None,
 ) -> Plan:
-
     problem = PlanningProblem.of(
         instance,
         as_lsf=as_lsf,
@@ -358,6 +363,7 @@ def _exact(
         partly=True,
         due_dates=objective.due_dates,
         loans=True,
+        first=first,
     )
     found = plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
     found = _with_unseen(found, problem.unseen, method) if problem.unseen else found
@@ -391,6 +397,12 @@ def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -
     if found.cut:
         return found
     timed = plan_next_cycle(instance, "time-based", budget=budget, margin=margin)
+    planned = {item.job for item in found} | {item.job for item in found.unplaced}
+    timed = replace(
+        timed,
+        reservations=tuple(item for item in timed if item.job in planned),
+        unplaced=tuple(item for item in timed.unplaced if item.job in planned),
+    )
     if timed.cut or _starts(instance, found) <= _starts(instance, timed):
         return found
     claims = {(item.job, item.start): item for item in found}

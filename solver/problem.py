@@ -15,7 +15,7 @@ from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
-from ..model.reserved_periods import of_jobs
+from ..model.reserved_periods import of_jobs, recurring
 from ..model.resreq.syntax import Compound
 from .availability.demand import Demand, TermPlacer, accepted_of, known_kills, with_eligible_time
 from .availability.profile import (
@@ -105,6 +105,7 @@ class PlanningProblem:
         partly: bool = False,
         due_dates: bool = False,
         loans: bool = False,
+        first: int | None = None,
     ) -> PlanningProblem:
         """Resolve the jobs of an instance to demands.
 
@@ -113,7 +114,8 @@ class PlanningProblem:
         are added under any budget. partly: jobs for which half of its grace period is too short are
         `unseen`, and the problem lacks them; else OutOfTime is raised. due_dates: -t may be missed,
         as the tardiness objective weighs it. loans: of guaranteed pools count if every pending job
-        may have one.
+        may have one. first: only this many jobs of the order have demands; what is decided by all
+        pending jobs is decided before.
         """
         budget = budget or Budget()
         instance = with_loaded_modules(instance)
@@ -145,12 +147,12 @@ class PlanningProblem:
                 yield resolver.demand(job)
 
         demands = rules.apply(resolved())
-        unseen = order[len(demands) :]
+        unseen = order[len(demands) : first]
         if unseen:
             gone = {job.id for job in unseen}
             pending = tuple(job for job in instance.pending if job.id not in gone)
             instance = replace(instance, pending=pending)
-        demands = _after_others(Precedence.of(instance), demands)
+        demands = _after_others(Precedence.of(instance), demands)[:first]
         left_out = rules.omitted_rules()
         return cls(instance, resolver, demands, base, left_out, as_lsf, unseen)
 
@@ -172,8 +174,14 @@ class PlanningProblem:
 
     @property
     def empty(self) -> Profile:
-        """Return the profile of the cluster without running jobs."""
-        return Profile(self.resolver.table, self.instance.now)
+        """Return the profile of the cluster without running jobs; windows and recurring advance
+        reservations stay.
+        """
+        found = Profile(self.resolver.table, self.instance.now)
+        if self.honours_windows:
+            recurs = recurring(self.instance)
+            block_advance_reservations(replace(self.instance, advance_reservations=recurs), found)
+        return found
 
     def placing_terms(self, together: TermPlacer) -> PlanningProblem:
         """Return the problem with the terms of compound requirements placed jointly."""

@@ -109,11 +109,14 @@ def validate(
         for check in _OF_SLURM:
             yield from check(facts)
 
+    def over_limit(other: Plan) -> bool:
+        return any(True for _ in capacity.limits(facts_of(other, as_in_a_cycle(instance, other))))
+
     with no_collection():
         if plan.method == "slurm":
             own = facts_of(plan)
             found = [*claims.entries(own), *claims.value(own), *claims.status(own)]
-            return [*found, *slurm_faults(instance, plan, of_few)]
+            return [*found, *slurm_faults(instance, plan, of_few, over_limit)]
         facts = facts_of(plan)
         found = [violation for check in (*_RULES, *_CLAIMS) for violation in check(facts)]
         if found:

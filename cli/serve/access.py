@@ -77,8 +77,8 @@ class Access:
             raise InputError(
                 [
                     Problem(
-                        f"{host} is reached from other machines, which needs --token-file FILE or "
-                        "--trust-user-header NAME; 127.0.0.1 needs neither",
+                        f"{host!r} is reached from other machines, which needs --token-file FILE "
+                        "or --trust-user-header NAME; 127.0.0.1 needs neither",
                         "--host",
                     )
                 ]

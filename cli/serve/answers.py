@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...model.display import clock_text, iso_time
 from ...model.duration import expected_finish
+from ...model.job import NO_RUN_LIMIT
 from ...solver.advice.likely import times_of
 from ..outlook_text import short_reason
 from .access import Viewer
@@ -76,16 +77,18 @@ def dumped(record: Any) -> bytes:
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
-def state_record(state: BoardState, source: str, *, stale: bool) -> dict[str, Any]:
+def state_record(state: BoardState, source: str, viewer: Viewer, *, stale: bool) -> dict[str, Any]:
     """Return the head of an answer; the fields of :class:`StateTime`."""
-    polled = state.polled
+    polled, problem = state.polled, state.problem or state.unplanned
+    if problem and viewer.user is not None:  # it may name jobs of others
+        problem = "the last state was not read, not planned, or not kept"
     return {
         "version": state.version,
         "source": source,
         "time": "" if polled is None else time_of_state(polled.instance),
         "read_at": None if polled is None else round(polled.read_at, 3),
         "stale": stale,
-        "problem": state.problem or state.unplanned,
+        "problem": problem,
         "planning": state.planning,
     }
 
@@ -114,15 +117,19 @@ def jobs_record(
         "cluster": {} if instance is None else cluster_record(instance),
         "jobs": rows,
         "cautions": cautions_record(state, names),
-        "warnings": warnings_of(state),
+        "warnings": warnings_of(state, viewer),
         "total": len(seen),
     }
 
 
-def warnings_of(state: BoardState) -> list[str]:
-    """Return remarks on the state, and why there is no forecast."""
+def warnings_of(state: BoardState, viewer: Viewer) -> list[str]:
+    """Return remarks on the state, and why there is no forecast; a named user gets their number."""
     found = [] if state.polled is None else list(state.polled.warnings)
-    return found + ([f"no forecast: {state.not_forecast}"] if state.not_forecast else [])
+    if state.not_forecast:
+        found.append(f"no forecast: {state.not_forecast}")
+    if found and viewer.user is not None:
+        return [f"remarks on this state, for those who see all jobs: {len(found)}"]
+    return found
 
 
 def cluster_record(instance: Instance) -> dict[str, int]:
@@ -213,7 +220,9 @@ def cautions_record(state: BoardState, names: set[str]) -> list[dict[str, Any]]:
     return [{"caution": name, "jobs": jobs} for name, (_, jobs) in found.items()]
 
 
-def job_record(state: BoardState, row: BoardRow, head: dict[str, Any]) -> dict[str, Any]:
+def job_record(
+    state: BoardState, row: BoardRow, head: dict[str, Any], viewer: Viewer
+) -> dict[str, Any]:
     """Return the answer for one pending job."""
     assert state.polled is not None
     instance, planned = state.polled.instance, row.planned
@@ -224,10 +233,10 @@ def job_record(state: BoardState, row: BoardRow, head: dict[str, Any]) -> dict[s
         "now": instance.now,
         "position": position,
         "of": len(state.rows),
-        "run_limit": row.job.run_limit,
+        "run_limit": None if row.job.run_limit == NO_RUN_LIMIT else row.job.run_limit,
         "lines": [] if planned is None else list(planned.listed.lines),
         "outlook": None if planned is None else planned.predicted.to_dict(planned.origin),
-        "place": [] if planned is None else place_record(state, planned, instance),
+        "place": [] if planned is None else place_record(state, planned, instance, viewer),
         "moves": [] if planned is None else moves_record(planned, instance),
     }
 
@@ -254,47 +263,41 @@ def moves_record(planned: PlannedRow, instance: Instance) -> list[dict[str, Any]
 
 
 def place_record(
-    state: BoardState, planned: PlannedRow, instance: Instance
+    state: BoardState, planned: PlannedRow, instance: Instance, viewer: Viewer
 ) -> list[dict[str, Any]]:
     """Return the hosts on which a job starts as configured, with the jobs there until it starts.
 
-    () if its start is of an earlier state than the last whole plan.
+    () if its start is of an earlier state than the last whole plan. Jobs that the viewer does not
+    see are listed apart, without their ids.
     """
     predicted, whole = planned.predicted, state.planned
     if predicted.as_configured is None or whole is None or whole.number != planned.number:
         return []
     shift = planned.zero - zero_of(instance)
-    found: dict[str, list[dict[str, Any]]] = {}
-    for name in list(predicted.as_configured_on)[:MAX_HOSTS]:
-        found[name] = []
-    for run in whole.instance.running:
-        here = found.keys() & run.allocation.keys()
-        end = expected_finish(whole.instance, run) if here else None
-        for name in here:
-            slots = run.allocation[name]
-            found[name].append(_stretch("running", run.job.id, slots, None, end, shift))
-    starts = {} if state.latest is None else state.latest.configured
-    for item in starts.values():
-        if item.start is None or item.start > predicted.as_configured:
-            continue
-        for name in found.keys() & item.allocation.keys():
-            times = item.start, item.finish, shift
-            found[name].append(_stretch("planned", item.job, item.allocation[name], *times))
     slots_of = {host.name: host.slots for host in whole.instance.cluster.hosts}
-    return [{"host": name, "slots": slots_of[name], "jobs": jobs} for name, jobs in found.items()]
-
-
-def _stretch(
-    kind: str, job: str, slots: int, start: int | None, end: int | None, shift: int
-) -> dict[str, Any]:
-    """Return a job on a host; shift: from its times to those of the answer, in seconds."""
-    return {
-        "kind": kind,
-        "job": job,
-        "slots": slots,
-        "start": None if start is None else start + shift,
-        "end": None if end is None else end + shift,
+    found: dict[str, dict[str, Any]] = {
+        name: {"host": name, "slots": slots_of[name], "jobs": [], "others": []}
+        for name in list(predicted.as_configured_on)[:MAX_HOSTS]
     }
+
+    def put(kind: str, job: str, on: Mapping[str, int], start: int | None, end: int | None) -> None:
+        times = {"start": start, "end": end}
+        shifted = {key: None if time is None else time + shift for key, time in times.items()}
+        for name in found.keys() & on.keys():
+            own = {"job": job} if viewer.sees(user_of[job]) else {}
+            stretch = {"kind": kind, **own, "slots": on[name], **shifted}
+            found[name]["jobs" if own else "others"].append(stretch)
+
+    user_of = {job.id: job.user for job in whole.instance.pending}
+    for run in whole.instance.running:
+        user_of[run.job.id] = run.job.user
+        if found.keys() & run.allocation.keys():
+            end = expected_finish(whole.instance, run)
+            put("running", run.job.id, run.allocation, None, end)
+    for item in () if state.latest is None else state.latest.configured.values():
+        if item.start is not None and item.start <= predicted.as_configured:
+            put("planned", item.job, item.allocation, item.start, item.finish)
+    return list(found.values())
 
 
 def plan_record(state: BoardState, head: dict[str, Any], viewer: Viewer) -> dict[str, Any]:

@@ -8,12 +8,13 @@ import zlib
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final, get_args
 from urllib.parse import parse_qs, quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException as FrameworkError
 
 from ... import __version__
@@ -32,6 +33,7 @@ from .answers import (
 from .board import BoardState
 from .guard import Guard, TooLarge, read_body
 from .metrics import CONTENT_TYPE, metrics_text
+from .others import shown
 from .pages import ASSETS, asset_bytes, page_bytes
 from .questions import TooManyQuestions
 from .service import AskedJob, Service
@@ -55,21 +57,26 @@ class Answers:
         self._scored: tuple[tuple[str, int] | None, Any] = None, None
         self._scoring = asyncio.Lock()
 
-    def head(self, state: BoardState) -> dict[str, Any]:
+    def head(self, state: BoardState, viewer: Viewer) -> dict[str, Any]:
         """Return the head of an answer."""
         service = self.service
-        return state_record(state, service.title, stale=service.is_stale(state))
+        return state_record(state, service.title, viewer, stale=service.is_stale(state))
 
     def of_state(
-        self, request: Request, name: str, make: Callable[[BoardState], dict[str, Any]]
+        self,
+        request: Request,
+        name: str,
+        make: Callable[[BoardState, dict[str, Any], Viewer], dict[str, Any]],
     ) -> Response:
         """Return an answer that depends on the state alone, with its ETag; 304 if it is known.
 
-        name: identifies the answer among those of one state.
+        name: identifies the answer among those of one state to one viewer. make: returns it from
+        the state and the head of the answer.
         """
+        viewer = viewer_of(request)
         state = self.service.board.state
         stale = self.service.is_stale(state)
-        key = f"{name} {stale}"
+        key = f"{name} {viewer.user!r} {stale}"
         tag = f'"{state.version}-{zlib.crc32(key.encode()):08x}"'
         vary = ", ".join(filter(None, ("authorization", "cookie", self.service.access.header)))
         headers = {"etag": tag, "cache-control": "private, no-cache", "vary": vary}
@@ -77,18 +84,16 @@ class Answers:
             return Response(status_code=304, headers=headers)
         body = state.answers.get(key)
         if body is None:
-            body = dumped(make(state))
+            body = dumped(shown(make(state, self.head(state, viewer), viewer), state, viewer))
             if len(state.answers) < 64:
                 state.answers[key] = body
         return Response(body, media_type=_JSON, headers=headers)
 
     def jobs(self, request: Request) -> Response:
         """Return the pending jobs."""
-        viewer = viewer_of(request)
         only = {key: value for key in FILTERED if (value := request.query_params.get(key))}
-        name = f"jobs {viewer.user!r} {sorted(only.items())!r}"
         return self.of_state(
-            request, name, lambda state: jobs_record(state, self.head(state), viewer, only)
+            request, f"jobs {sorted(only.items())!r}", partial(jobs_record, only=only)
         )
 
     async def job(self, request: Request, job: str, *, explain: bool) -> Response:
@@ -98,20 +103,21 @@ class Answers:
         if row is None or state.polled is None or not viewer.sees(row.job.user):
             history = await self.history(job, viewer)
             text = "this job is not pending: it has started, finished or never waited here"
-            return problem(404, text, state=self.head(state), history=history)
-        found = job_record(state, row, self.head(state))
+            return problem(404, text, state=self.head(state, viewer), history=history)
+        found = job_record(state, row, self.head(state, viewer), viewer)
         found["history"] = await self.history(job, viewer)
         if explain:
             polled = state.polled
+            client = client_of(request, viewer)
             answer = await self.answered(
-                lambda: self.service.explain(
-                    polled.instance, polled.number, job, client_of(request, viewer)
-                )
+                lambda: self.service.explain(polled.instance, polled.number, job, client),
+                state,
+                viewer,
             )
             if isinstance(answer, Response):
                 return answer
             found |= answer
-        return json_response(found)
+        return json_response(shown(found, state, viewer))
 
     async def history(self, job: str, viewer: Viewer) -> list[dict[str, Any]]:
         """Return how the estimates of a job moved; [] without a store."""
@@ -138,13 +144,18 @@ class Answers:
             return problem(503, "no state of the cluster has been read yet")
         instance = state.polled.instance
         client = client_of(request, viewer)
-        answer = await self.answered(lambda: self.service.ask(instance, asked, viewer, client))
+        answer = await self.answered(
+            lambda: self.service.ask(instance, asked, viewer, client), state, viewer
+        )
         if isinstance(answer, Response):
             return answer
-        return json_response({"state": self.head(state), **answer})
+        found = {"state": self.head(state, viewer), **answer}
+        return json_response(shown(found, state, viewer))
 
-    async def answered(self, put: Callable[[], Future[Any]]) -> Any:
-        """Return the answer to a question, or the response if there is none."""
+    async def answered(
+        self, put: Callable[[], Future[Any]], state: BoardState, viewer: Viewer
+    ) -> Any:
+        """Return the answer to a question of a state, or the response if there is none."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(put()), ANSWER_SECONDS)
         except TooManyQuestions as error:
@@ -152,15 +163,14 @@ class Answers:
         except TimeoutError:
             text = f"no answer within {ANSWER_SECONDS:g} s"
             return problem(503, text, headers={"retry-after": "30"})
-        except UnknownNameError as error:
-            return problem(404, str(error))
         except SlotwiseError as error:
-            return problem(400, str(error))
+            status = 404 if isinstance(error, UnknownNameError) else 400
+            return problem(status, shown(str(error), state, viewer))
 
     async def accuracy(self, request: Request) -> Response:
         """Return how right the estimates were."""
         store, state = self.service.store, self.service.board.state
-        head = self.head(state)
+        head = self.head(state, viewer_of(request))
         if store is None:
             return json_response({"state": head, "accuracy": None})
         asked = request.query_params.get("by", "method")
@@ -177,26 +187,28 @@ class Answers:
         return json_response({"state": head, "accuracy": self._scored[1]})
 
     def health(self) -> Response:
-        """Return whether the service works; 503 if one of its threads is dead."""
+        """Return whether the service works; 503 if not."""
         service = self.service
         state = service.board.state
-        alive = service.planner.is_alive and service.poller.is_alive
+        status = "ok"
+        if not (service.planner.is_alive and service.poller.is_alive):
+            status = "a thread is dead"
+        elif service.store is not None and service.store.is_failing:
+            status = "estimates are not kept: the store cannot be written"
         record = {
-            "status": "ok" if alive else "a thread is dead",
+            "status": status,
             "stale": service.is_stale(state),
             "version": __version__,
         }
-        return json_response(record, status=200 if alive else 503)
+        return json_response(record, status=200 if status == "ok" else 503)
 
     async def events(self, request: Request) -> Response:
         """Return the stream of events."""
-        if self.streams.is_full:
-            text = "too many open streams"
-            return problem(503, text, headers={"retry-after": "30"})
         last = request.headers.get("last-event-id", "")
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        stream = self.streams.events(last)
-        return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+        stream = self.streams.stream(last, viewer_of(request))
+        if stream is None:
+            return problem(503, "too many open streams", headers={"retry-after": "30"})
+        return stream
 
     async def login(self, request: Request) -> Response:
         """Take the token of the sign-in page and set the cookie."""
@@ -312,12 +324,7 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
     @app.get("/plan", response_class=Response, dependencies=[_only()])
     async def plan(request: Request) -> Response:
         """The plan of possible starts."""
-        viewer = viewer_of(request)
-        return answers.of_state(
-            request,
-            f"plan {viewer.user!r}",
-            lambda state: plan_record(state, answers.head(state), viewer),
-        )
+        return answers.of_state(request, "plan", plan_record)
 
     @app.post("/ask", response_class=Response)
     async def ask(request: Request) -> Response:

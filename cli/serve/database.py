@@ -32,7 +32,26 @@ _WANTED = "give the file that `slotwise serve --store FILE` wrote"
 def shown_name(target: str | Path) -> str:
     """Return the name of a store for messages, without a password."""
     text = str(target)
-    return make_url(text).render_as_string(hide_password=True) if "://" in text else text
+    return _url(text).render_as_string(hide_password=True) if "://" in text else text
+
+
+def _url(text: str) -> URL:
+    """Return a URL in parts; raise InputError if it is none."""
+    kind = text.partition("://")[0]
+    wrong = f"no store is kept in {kind!r}"
+    if kind.partition("+")[0] == "postgresql":
+        try:
+            url = make_url(text)
+            url.get_dialect()
+            if url.port is None or 0 < url.port < 1 << 16:
+                return url
+            wrong = f"there is no port {url.port}"
+        except (ArgumentError, NoSuchModuleError) as error:
+            wrong = str(error)
+        except ValueError:
+            wrong = "the word after its last colon is no port"
+    known = "give postgresql+psycopg://USER@HOST/NAME, or a file"
+    raise InputError(f"the URL of the store is invalid: {wrong}: {known}")
 
 
 def connected(target: str | Path, *, create: bool) -> Engine:
@@ -58,20 +77,14 @@ def connected(target: str | Path, *, create: bool) -> Engine:
 
 
 def _server(url: str) -> Engine:
-    known = "give postgresql+psycopg://USER@HOST/NAME, or a file"
-    if not url.startswith("postgresql"):
-        kind = url.partition("://")[0]
-        raise InputError(f"the URL of the store is invalid: no store is kept in {kind!r}: {known}")
     try:
-        engine = create_engine(url, pool_pre_ping=True)
+        engine = create_engine(_url(url), pool_pre_ping=True)
         with engine.connect():
             return engine
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise InputError(f"the URL of the store is invalid: {error}: {known}") from None
     except ModuleNotFoundError as error:
         wrong = f"needs the package {error.name}, which is not installed: pip install {error.name}"
         raise InputError([Problem(wrong, shown_name(url))]) from None
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, ValueError, TypeError) as error:
         wrong = f"cannot be opened: {_first_line(error)}"
         raise InputError([Problem(wrong, shown_name(url))]) from None
 
@@ -154,6 +167,6 @@ def _check_pages(engine: Engine, name: str) -> None:
         raise InputError([Problem(f"is damaged: {said}; {remedy}", name)])
 
 
-def _first_line(error: SQLAlchemyError) -> str:
+def _first_line(error: Exception) -> str:
     said = str(error.orig) if isinstance(error, DBAPIError) else str(error)
     return said.strip().splitlines()[0] if said.strip() else type(error).__name__

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ...model.display import iso_time
+from ...model.display import duration_text, iso_time
+from ..options import print_note
 from .access import Viewer
 from .polled import PolledState, PredictedStarts
 from .score import score_of
@@ -35,12 +36,20 @@ class StoreKeeper:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        #: Whether the last state was not kept.
+        self.is_failing = False
 
     def keep(
         self, polled: Polled, found: Iterable[PredictedStarts], forecasts: Forecasts | None
     ) -> None:
         """Keep the estimates of one state; raise StoreError if the store fails."""
-        self._store.record(PolledState.of(polled.instance, found, forecasts))
+        self.is_failing = True
+        before, state = self._store.last_poll, PolledState.of(polled.instance, found, forecasts)
+        self._store.record(state)
+        self.is_failing = False
+        if before is not None and state.at < before:
+            by = duration_text(before - state.at)
+            print_note(f"this state is {by} before the last one: one of their clocks is wrong")
 
     def calibration(self) -> Calibration:
         """Return the factors of the bounds by the forecasts whose starts are known."""

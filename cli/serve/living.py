@@ -106,7 +106,9 @@ class LivingCluster:
         """Return new jobs like those of the example, as many as the cluster has slots for."""
         numbers = random.Random(f"{self.seed} arrivals")
         slots = sum(host.slots for host in self.instance.cluster.hosts)
-        mean = sum(job.slots * _length(job) for job in self._models) / len(self._models)
+        lengths = (job.run_time or expected_duration(self.instance, job) for job in self._models)
+        work = zip(self._models, lengths, strict=True)
+        mean = sum(job.slots * (length or HOUR) for job, length in work) / len(self._models)
         at = float(self.instance.now)
         while True:
             at += numbers.expovariate(1.0 / max(_GAP, mean / (_LOAD * max(1, slots))))
@@ -114,10 +116,6 @@ class LivingCluster:
             job = replace(model, id=str(self._number), submit=int(at), begin=None, array_limit=None)
             yield _with_run_time(self.instance, job, numbers)
             self._number += 1
-
-
-def _length(job: Job) -> int:
-    return job.run_time or job.run_limit or HOUR
 
 
 def _with_run_time(

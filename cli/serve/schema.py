@@ -16,13 +16,19 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    column,
+    func,
+    insert,
+    select,
+    table,
+    text,
 )
 
 #: Marks a store: the value of "format" in META, and the application id of an SQLite file.
 FORMAT: Final = "slotwise-store"
 APPLICATION: Final = 0x534C5457
 #: Version of the tables.
-VERSION: Final = 1
+VERSION: Final = 2
 
 TABLES: Final = MetaData()
 #: Facts on the store by name: format, version, dated, first_poll, last_poll, polls.
@@ -54,12 +60,14 @@ JOBS: Final = Table(
     Column("known_by", Text, nullable=False),
     UniqueConstraint("job", "submit", "attempt"),
 )
-#: Estimates of a job; a row is kept if one of them has changed.
+#: Estimates of a job; a row is kept if one of them has changed. The clock of a cluster may be wrong
+#: for a time: polls are in the order of their numbers.
 ESTIMATES: Final = Table(
     "estimates",
     TABLES,
     Column("job_key", _SECONDS, ForeignKey("jobs.key"), primary_key=True, autoincrement=False),
-    Column("at", _SECONDS, primary_key=True, autoincrement=False),
+    Column("poll", _SECONDS, primary_key=True, autoincrement=False),
+    Column("at", _SECONDS, nullable=False),
     Column("as_configured", _SECONDS),
     Column("estimate", _SECONDS),
     Column("possible", _SECONDS),
@@ -73,5 +81,18 @@ ESTIMATES: Final = Table(
 Index("jobs_by_state", JOBS.c.state)
 Index("jobs_by_start", JOBS.c.started)
 
+
+def _by_poll(connection: Connection) -> None:
+    """Number the polls of each job, whose estimates had the time of the state alone."""
+    older = [item.name for item in ESTIMATES.c if item.name != "poll"]
+    connection.execute(text("ALTER TABLE estimates RENAME TO estimates_1"))
+    ESTIMATES.create(connection)
+    before = table("estimates_1", *map(column, older))
+    number = func.row_number().over(partition_by=before.c.job_key, order_by=before.c.at)
+    chosen = select(number, *before.c)
+    connection.execute(insert(ESTIMATES).from_select(["poll", *older], chosen))
+    connection.execute(text("DROP TABLE estimates_1"))
+
+
 #: Step from each older version to the next one; a step runs in the transaction of its version.
-STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {}
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {1: _by_poll}

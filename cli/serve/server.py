@@ -12,22 +12,72 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...model.errors import InputError, Problem
 from .api import application
 from .service import Service
 from .streams import Streams
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 #: Seconds for open requests to end.
 GRACEFUL = 2
-#: Connections at most; further requests get status 503.
+#: Connections at most; a further one takes the place of one without a request, or gets status 503.
 MAX_CONNECTIONS = 1_000
+#: Connections at most that one pass accepts.
+BACKLOG = 128
+#: Seconds after which a connection ends that sends no whole request, or reads no answer.
+IDLE_SECONDS = 15
 #: Bytes of the headers of a request.
 MAX_HEADERS = 16_384
 #: Seconds between two threads' turns: a request waits for no longer while a plan is computed.
 SWITCH_SECONDS = 0.001
 #: Thresholds of the garbage collector, as of `gc.set_threshold`.
 COLLECTED = (10_000, 20, 20)
+
+
+class BoundedConnection(H11Protocol):
+    """A connection that is closed if nothing comes of it, or if others need its place."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the place of the connection that has been idle longest if there are too many."""
+        super().connection_made(transport)
+        #: Time of the last progress, and bytes of the answer that were not read by then.
+        self.since, self._unread = self.loop.time(), 0
+        if len(self.connections) >= (self.limit_concurrency or MAX_CONNECTIONS):
+            others = (item for item in self.connections if isinstance(item, BoundedConnection))
+            idle = [item for item in others if item is not self and not item.is_answering]
+            if idle:
+                min(idle, key=lambda item: item.since).end()
+            elif len(self.connections) > (self.limit_concurrency or MAX_CONNECTIONS):
+                self.end()
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a request is being answered."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def on_response_complete(self) -> None:
+        """Take an answer as progress."""
+        self.since = self.loop.time()
+        super().on_response_complete()
+
+    def check(self) -> None:
+        """Close the connection if the client has made no progress for too long."""
+        unread, now = self.transport.get_write_buffer_size(), self.loop.time()
+        if unread != self._unread or (self.is_answering and not unread):
+            self.since, self._unread = now, unread
+        elif now - self.since > IDLE_SECONDS:
+            self.end()
+
+    def end(self) -> None:
+        """Close the connection, with what was not read."""
+        self.connections.discard(self)
+        self.transport.abort()
 
 
 class ServiceServer(uvicorn.Server):
@@ -51,6 +101,14 @@ class ServiceServer(uvicorn.Server):
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    async def on_tick(self, counter: int) -> bool:
+        """Check the connections about once a second."""
+        if counter % 10 == 0:
+            for connection in [*self.server_state.connections]:
+                if isinstance(connection, BoundedConnection):
+                    connection.check()
+        return await super().on_tick(counter)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the streams, then end the open requests."""
         self._streams.close()
@@ -67,11 +125,50 @@ def bound(host: str, port: int) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
         made.listen()  # the address is printed before the server accepts
+    except (UnicodeError, socket.gaierror):
+        raise InputError([Problem(f"is no name of a host: {host!r}", "--host")]) from None
     except OSError as error:
-        wrong = f"{host}:{port} cannot be listened on: {error.strerror or error}"
+        wrong = f"{host!r}, port {port}: cannot be listened on: {error.strerror or error}"
         raise InputError([Problem(wrong, "--port")]) from None
     made.set_inheritable(False)
     return made
+
+
+@contextmanager
+def files_for(connections: int) -> Iterator[int]:
+    """Let the process open twice as many files as there are connections; yield how many there are.
+
+    The other files are those of polls and of the store. Where the system allows fewer, half of
+    them are connections.
+    """
+    if resource is None:
+        yield connections
+        return
+    soft, hard = before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    endless, wanted = resource.RLIM_INFINITY, 2 * connections
+    if soft != endless:
+        soft = max(soft, wanted if hard == endless else min(wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    try:
+        yield connections if soft == endless else min(connections, soft // 2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@contextmanager
+def quick_turns() -> Iterator[None]:
+    """Let a request wait for no longer than it must while a plan is computed."""
+    before, rare = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    # A whole collection holds up all requests: what is there now need not be examined again.
+    gc.freeze()
+    gc.set_threshold(*COLLECTED)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+        gc.set_threshold(*rare)
+        gc.unfreeze()
 
 
 def run(service: Service, listening: socket.socket, lifetime: float | None = None) -> None:
@@ -80,39 +177,32 @@ def run(service: Service, listening: socket.socket, lifetime: float | None = Non
     lifetime: seconds after which it ends by itself, None: it does not.
     """
     app, streams = application(service)
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        lifespan="on",
-        loop="asyncio",
-        http="h11",
-        ws="none",
-        limit_concurrency=MAX_CONNECTIONS,
-        h11_max_incomplete_event_size=MAX_HEADERS,
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=GRACEFUL,
-        proxy_headers=False,
-    )
-    server = ServiceServer(config, streams)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)
 
-    async def serve() -> None:
+    async def serve(server: ServiceServer) -> None:
         if lifetime is not None:
             asyncio.get_running_loop().call_later(lifetime, server.handle_exit, 0, None)
         await server.serve(sockets=[listening])
 
-    # A whole collection holds up all requests: what is there now need not be examined again.
-    gc.freeze()
-    rare = gc.get_threshold()
-    gc.set_threshold(*COLLECTED)
-    service.start()
-    try:
-        asyncio.run(serve())
-    finally:
-        service.stop()
-        sys.setswitchinterval(before)
-        gc.set_threshold(*rare)
-        gc.unfreeze()
+    with quick_turns(), files_for(MAX_CONNECTIONS) as connections:
+        config = uvicorn.Config(
+            app,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            loop="asyncio",
+            http=BoundedConnection,
+            ws="none",
+            limit_concurrency=connections,
+            backlog=min(BACKLOG, connections // 4),
+            h11_max_incomplete_event_size=MAX_HEADERS,
+            timeout_keep_alive=IDLE_SECONDS,
+            timeout_graceful_shutdown=GRACEFUL,
+            proxy_headers=False,
+        )
+        server = ServiceServer(config, streams)
+        service.start()
+        try:
+            asyncio.run(serve(server))
+        finally:
+            service.stop()

@@ -7,6 +7,7 @@ one transaction, so that a killed process loses the poll in flight and no more.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -158,7 +159,10 @@ class Store:
         #: Running jobs that were never seen pending.
         self._unseen: set[JobKey] = set()
         self._next = 1
+        #: Time from which on old jobs are deleted: an hour after the clock was set.
         self._prune_at = 0
+        #: Seconds that the clock of the last state was ahead of this process's.
+        self._ahead: float | None = None
         #: Locked while this process writes the file.
         self._writing: BinaryIO | None = None
 
@@ -265,50 +269,55 @@ class Store:
             for row in connection.execute(chosen)
         }
         last = (
-            select(ESTIMATES.c.job_key, func.max(ESTIMATES.c.at).label("at"))
+            select(ESTIMATES.c.job_key, func.max(ESTIMATES.c.poll).label("poll"))
             .join(JOBS, JOBS.c.key == ESTIMATES.c.job_key)
             .where(alive)
             .group_by(ESTIMATES.c.job_key)
             .subquery()
         )
-        same = (ESTIMATES.c.job_key == last.c.job_key) & (ESTIMATES.c.at == last.c.at)
+        same = (ESTIMATES.c.job_key == last.c.job_key) & (ESTIMATES.c.poll == last.c.poll)
         by_number = {item.number: item for item in self._alive.values()}
         for row in connection.execute(select(ESTIMATES).join(last, same)):
             by_number[row.job_key].kept = _starts_of(row)
 
     # Polls.
 
+    @property
+    def last_poll(self) -> int | None:
+        """Return the time of the last state, None without one."""
+        last = self._meta.get("last_poll")
+        return None if last is None else int(last)
+
     def record(self, state: PolledState) -> Recorded:
         """Keep the estimates of a poll that changed, and derive the starts that it shows.
 
-        Raises InputError for a state of another clock, or before the last one; StoreError if the
-        database fails: then nothing of the poll is kept.
+        A state before the last one is kept too: no poll can tell which of their clocks is wrong.
+        Raises InputError for times without a date among dates, or the other way round; StoreError
+        if the database fails: then nothing of the poll is kept.
         """
         self._check_clock(state)
-        poll = _Poll.of(self._alive | self._returned(state), state, self._next)
-        last = int(self._meta.get("last_poll", state.at - 1))
+        number = int(self._meta.get("polls", 0)) + 1
+        poll = _Poll.of(self._alive | self._returned(state), state, self._next, number)
         facts: dict[str, int | str] = {
             "dated": int(state.dated),
             "first_poll": self._meta.get("first_poll", str(state.at)),
             "last_poll": state.at,
-            "polls": int(self._meta.get("polls", 0)) + 1,
+            "polls": number,
         }
         with self._transaction(writes=True) as connection:
             if poll.jobs:
                 connection.execute(insert(JOBS), poll.jobs)
             for number, values in poll.changes.items():
                 connection.execute(update(JOBS).where(JOBS.c.key == number).values(**values))
-            if poll.rows and last == state.at:
-                numbers = [row["job_key"] for row in poll.rows]
-                for part in _parts(numbers):
-                    chosen = ESTIMATES.c.job_key.in_(part) & (ESTIMATES.c.at == state.at)
-                    connection.execute(delete(ESTIMATES).where(chosen))
             if poll.rows:
                 connection.execute(insert(ESTIMATES), poll.rows)
             self._set(connection, **facts)
         self._alive, self._next = poll.alive, poll.next
         self._unseen = state.running.keys() - poll.alive.keys()
         self._meta.update({name: str(value) for name, value in facts.items()})
+        ahead, self._ahead = self._ahead, state.at - time.monotonic()
+        if ahead is None or abs(self._ahead - ahead) > HOUR:  # the clock may be wrong
+            self._prune_at = state.at + HOUR
         if self.keep is not None and state.at >= self._prune_at:
             self.prune(self.keep)
             self._prune_at = state.at + HOUR
@@ -330,18 +339,12 @@ class Store:
         return {key: job for key, job in found.items() if key in keys}
 
     def _check_clock(self, state: PolledState) -> None:
-        dated, last = self._meta.get("dated"), self._meta.get("last_poll")
+        dated = self._meta.get("dated")
         if dated is not None and bool(int(dated)) != state.dated:
             kinds = ("seconds without a date", "dates")
             wrong = (
                 f"the times of this state are {kinds[state.dated]}, those of the store are "
                 f"{kinds[not state.dated]}: use a store of its own for this cluster"
-            )
-            raise InputError([Problem(wrong, self.name)])
-        if last is not None and state.at < int(last):
-            wrong = (
-                f"the state is of second {state.at}, before the last poll at {last}: give later "
-                "states, or a store of its own for this cluster"
             )
             raise InputError([Problem(wrong, self.name)])
 
@@ -385,7 +388,7 @@ class Store:
             rows = connection.execute(chosen.order_by(JOBS.c.submit, JOBS.c.attempt)).all()
             kept: dict[int, list[KeptEstimate]] = {row.key: [] for row in rows}
             joined = _joined().where(JOBS.c.job == job)
-            for row in connection.execute(joined.order_by(ESTIMATES.c.at)):
+            for row in connection.execute(joined.order_by(ESTIMATES.c.poll)):
                 kept[row.key].append(_kept(row))
         return tuple(
             KeptJob(
@@ -409,6 +412,9 @@ class Store:
     ) -> list[KeptEstimate]:
         """Return the first estimate by one method of each job with a known start, by job.
 
+        Estimates of a clock that was wrong do not count: from before the submission, or after the
+        start.
+
         name: one of STARTS; for the median forecast also a forecast without a start counts. since:
         only those made at this second or later. horizons: bounds of classes of the estimated wait
         in seconds; the first estimate in each class is returned. last: only the jobs with the last
@@ -418,13 +424,15 @@ class Store:
         given: ColumnElement[bool] = column.is_not(None)
         if name == "likely":
             given |= ESTIMATES.c.quantiles != ""
+        given &= ESTIMATES.c.at > JOBS.c.submit - MINUTE  # some commands print no seconds
+        given &= ESTIMATES.c.at < JOBS.c.started + MINUTE
         groups: list[ColumnElement[Any]] = [ESTIMATES.c.job_key]
         if horizons:
             wait = column - ESTIMATES.c.at
             bounds = [(wait < bound, place) for place, bound in enumerate(horizons)]
             groups.append(case(*bounds, else_=len(horizons)))
             given &= column.is_not(None)
-        first = select(ESTIMATES.c.job_key, func.min(ESTIMATES.c.at).label("at"))
+        first = select(ESTIMATES.c.job_key, func.min(ESTIMATES.c.poll).label("poll"))
         first = first.join(JOBS, JOBS.c.key == ESTIMATES.c.job_key)
         first = first.where(given & JOBS.c.started.is_not(None))
         if since is not None:
@@ -435,9 +443,9 @@ class Store:
             latest = started.order_by(JOBS.c.started.desc(), JOBS.c.key.desc()).limit(last)
             first = first.where(ESTIMATES.c.job_key.in_(latest))
         chosen = first.group_by(*groups).subquery()
-        same = (ESTIMATES.c.job_key == chosen.c.job_key) & (ESTIMATES.c.at == chosen.c.at)
+        same = (ESTIMATES.c.job_key == chosen.c.job_key) & (ESTIMATES.c.poll == chosen.c.poll)
         with self._transaction(writes=False) as connection:
-            ordered = _joined().join(chosen, same).order_by(JOBS.c.key, ESTIMATES.c.at)
+            ordered = _joined().join(chosen, same).order_by(JOBS.c.key, ESTIMATES.c.poll)
             return [_kept(row) for row in connection.execute(ordered)]
 
     def calibration(self) -> Calibration:
@@ -479,11 +487,11 @@ class Store:
 
         Return their number.
         """
-        last = self._meta.get("last_poll")
+        last = self.last_poll
         if last is None:
             return 0
         left = func.coalesce(JOBS.c.finished, JOBS.c.started, JOBS.c.first_seen)
-        old = JOBS.c.state.in_(("finished", "gone")) & (left < int(last) - keep)
+        old = JOBS.c.state.in_(("finished", "gone")) & (left < last - keep)
         deleted = 0
         while True:
             with self._transaction(writes=True) as connection:
@@ -503,8 +511,9 @@ class _Poll:
     """Rows by which a poll changes the tables, and the state behind it."""
 
     alive: dict[JobKey, _Alive]
-    #: Number of the next job that is new.
+    #: Number of the next job that is new, and of the poll.
     next: int
+    number: int
     jobs: list[dict[str, Any]] = field(default_factory=list)
     changes: dict[int, dict[str, Any]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -512,9 +521,11 @@ class _Poll:
     vanished: tuple[JobKey, ...] = ()
 
     @classmethod
-    def of(cls, before: Mapping[JobKey, _Alive], state: PolledState, next_number: int) -> _Poll:
+    def of(
+        cls, before: Mapping[JobKey, _Alive], state: PolledState, next_job: int, number: int
+    ) -> _Poll:
         """Return the changes from the jobs of the last poll to a state."""
-        poll = cls({}, next_number)
+        poll = cls({}, next_job, number)
         for item in state.pending:
             poll._pend(before.get(item.key), item, state.at)
         for key, start in state.running.items():
@@ -551,7 +562,7 @@ class _Poll:
         values = tuple(getattr(item, name) for name in STARTS)
         changed = kept is None or any(map(_has_changed, kept, values, [at] * len(values)))
         if item.examined and changed:
-            self.rows.append(_estimate_row(before.number, item, at))
+            self.rows.append(_estimate_row(before.number, self.number, item, at))
             kept = values
         self.alive[item.key] = _Alive(before.number, before.attempt, running=False, kept=kept)
 
@@ -582,10 +593,10 @@ def _job_row(job: _Alive, item: JobEstimate, at: int) -> dict[str, Any]:
     }
 
 
-def _estimate_row(number: int, item: JobEstimate, at: int) -> dict[str, Any]:
+def _estimate_row(job: int, poll: int, item: JobEstimate, at: int) -> dict[str, Any]:
     quantiles = " ".join("-" if time is None else str(time) for time in item.quantiles)
     starts = {name: getattr(item, name) for name in STARTS}
-    return {"job_key": number, "at": at, **starts, "quantiles": quantiles}
+    return {"job_key": job, "poll": poll, "at": at, **starts, "quantiles": quantiles}
 
 
 def _attempt(rows: Sequence[Row[Any]], item: LoggedStart) -> Row[Any] | None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from fastapi.responses import StreamingResponse
+
+from .access import Viewer
 from .answers import dumped, state_record
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from .board import BoardState
     from .service import Service
 
@@ -41,11 +46,6 @@ class Streams:
         for event in self._waiting:
             event.set()
 
-    @property
-    def is_full(self) -> bool:
-        """Whether no further stream is taken."""
-        return len(self._waiting) >= MAX_STREAMS
-
     def _tell(self, _state: BoardState) -> None:
         loop = self._loop
         if loop is not None:
@@ -56,28 +56,54 @@ class Streams:
         for event in self._waiting:
             event.set()
 
-    async def events(self, last: str) -> AsyncIterator[bytes]:
-        """Return the events of one stream. last: the state that the client has, "": none."""
+    def stream(self, last: str, viewer: Viewer) -> EventStream | None:
+        """Return a stream that counts from now on, None if no further one is taken.
+
+        last: the state that the client has, "": none.
+        """
+        if len(self._waiting) >= MAX_STREAMS:
+            return None
         event = asyncio.Event()
         self._waiting.add(event)
-        self._service.requests.streams += 1
+        self._service.requests.streams = len(self._waiting)
+        return EventStream(self._events(event, last, viewer), lambda: self._finished(event))
+
+    def _finished(self, event: asyncio.Event) -> None:
+        self._waiting.discard(event)
+        self._service.requests.streams = len(self._waiting)
+
+    async def _events(
+        self, event: asyncio.Event, last: str, viewer: Viewer
+    ) -> AsyncIterator[bytes]:
+        sent: tuple[Any, ...] = (last, None)
+        yield b"retry: 3000\n\n"
+        while not self.closing:
+            event.clear()
+            state = self._service.board.state
+            stale = self._service.is_stale(state)
+            if (str(state.version), stale) != sent:
+                head = state_record(state, self._service.title, viewer, stale=stale)
+                sent = (str(state.version), stale)
+                data = dumped(head).decode()
+                yield f"id: {state.version}\nevent: state\ndata: {data}\n\n".encode()
+                await asyncio.sleep(MIN_GAP)
+            else:
+                yield b": alive\n\n"
+            with suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), HEARTBEAT)
+
+
+class EventStream(StreamingResponse):
+    """The response to one client; `finished` is called at its end, even if it never began."""
+
+    def __init__(self, events: AsyncIterator[bytes], finished: Callable[[], None]) -> None:
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(events, headers=headers, media_type="text/event-stream")
+        self._finished = finished
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
         try:
-            sent: tuple[Any, ...] = (last, None)
-            yield b"retry: 3000\n\n"
-            while not self.closing:
-                event.clear()
-                state = self._service.board.state
-                stale = self._service.is_stale(state)
-                if (str(state.version), stale) != sent:
-                    head = state_record(state, self._service.title, stale=stale)
-                    sent = (str(state.version), stale)
-                    data = dumped(head).decode()
-                    yield f"id: {state.version}\nevent: state\ndata: {data}\n\n".encode()
-                    await asyncio.sleep(MIN_GAP)
-                else:
-                    yield b": alive\n\n"
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(event.wait(), HEARTBEAT)
+            await super().__call__(scope, receive, send)
         finally:
-            self._waiting.discard(event)
-            self._service.requests.streams -= 1
+            self._finished()

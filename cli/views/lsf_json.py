@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...model.duration import ended_by_deadline, granted_run_limit
 from ...model.formats import text as written
-from ...model.job import Job
+from ...model.job import NO_RUN_LIMIT, Job
 from ...model.pending import bjobs_text
 from ...solver.scheduler.history import PendingJob
 from ..tables import dashed
@@ -144,7 +144,9 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "SPECIFIED_TERMINATE_TIME": time(job.deadline),
         "ESTIMATED_START_TIME": "",
         "RUN_TIME": "0 second(s)",
-        "RUNTIMELIMIT": "" if job.run_limit is None else _minutes(job.run_limit),
+        "RUNTIMELIMIT": ""
+        if job.run_limit is None or job.run_limit == NO_RUN_LIMIT
+        else _minutes(job.run_limit),
         "CPU_USED": "",
         "ALLOC_SLOT": "",
         "NALLOC_SLOT": "",

@@ -90,7 +90,7 @@ class ModifyEntry(Section):
     slots: f.Slots | None = None
     queue: f.Name | None = None
     res_req: f.Requirements | None = None
-    run_limit: f.Duration | None = None
+    run_limit: f.OwnRunLimit | None = None
     cpu_limit: f.Duration | None = None
     estimated_run_time: f.Duration | None = None
     begin: f.Instant | None = None

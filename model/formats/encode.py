@@ -392,7 +392,7 @@ def _document(instance: Instance) -> Plain:
 def _readable(entry: Plain) -> Plain:
     timed = (*_DURATIONS, *_INSTANTS)
     return {
-        name: format_duration(value) if name in timed and value else value
+        name: format_duration(value) if name in timed and value and value != "unlimited" else value
         for name, value in entry.items()
     }
 

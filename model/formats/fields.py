@@ -290,6 +290,9 @@ YesNo: TypeAlias = Annotated[
 Duration: TypeAlias = Annotated[
     int, PlainValidator(text.positive_duration), WithJsonSchema(_DURATION)
 ]
+OwnRunLimit: TypeAlias = Annotated[
+    int, PlainValidator(text.own_run_limit), WithJsonSchema(_DURATION)
+]
 #: Duration in seconds if the number has no unit; 0 is allowed.
 Elapsed: TypeAlias = Annotated[int, PlainValidator(_elapsed), WithJsonSchema(_DURATION)]
 #: Duration in minutes if the number has no unit, for LSF's own parameters.
@@ -514,6 +517,7 @@ KINDS: dict[str, FieldKind] = {
     "percent": FieldKind(Number, _shortest, number=True),
     "minutes": FieldKind(Minutes, text.minutes, checks=Duration),
     "seconds": FieldKind(Duration),
+    "own_run_limit": FieldKind(OwnRunLimit, text.own_run_limit_text, checks=Duration),
     "elapsed": FieldKind(Elapsed),
     "instant": FieldKind(Instant),
     "gpu_req": FieldKind(Line),

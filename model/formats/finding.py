@@ -116,13 +116,15 @@ def _message(detail: ErrorDetails, place: Location, root: type[BaseModel]) -> st
             return f"must be {context['ge']} or more, not {given}"
         case "less_than_equal":
             return f"must be {context['le']} or less, not {given}"
-        case "list_type":
+        case "list_type" | "tuple_type":
             return f"must be a list, not {given}{_as_list(place, detail['input'], root)}"
         case "too_short":
             return "must have at least one entry"
     wanted = {
         "int_type": "a whole number",
         "int_from_float": "a whole number",
+        "float_type": "a number",
+        "finite_number": "a number",
         "string_type": "a text",
         "bool_type": "true or false",
         "dict_type": "a mapping of keys to values",

@@ -112,6 +112,7 @@ def _columns(rows: Any, entry: type[d.JobEntry]) -> EntryColumns | None:
     needed = [name for name, info in fields.items() if info.is_required()]
     if (
         keys.keys() & {"bsub", "script"}
+        or ("array" in keys and entry is d.RunningEntry)
         or not keys.keys() <= fields.keys()
         or not keys.keys() >= set(needed)
     ):
@@ -151,6 +152,13 @@ def _read(given: Sequence[Any], read: Callable[[Any], list[Any]], shared: bool) 
         return read(given)
     found = iter(read([value for value in given if value is not NOT_GIVEN]))
     return [value if value is NOT_GIVEN else next(found) for value in given]
+
+
+def _two_limits(spec: ArraySpec, limit: int | None) -> str:
+    """Return what is wrong if an array has two different limits on running elements, else ""."""
+    if None in (limit, spec.limit) or limit == spec.limit:
+        return ""
+    return f"its limit is {spec.limit} (%{spec.limit}), and array_limit is {limit}: give one"
 
 
 class JobBuilder:
@@ -204,6 +212,8 @@ class JobBuilder:
                     wrong = too_large(spec.last, largest)
                 elif not spec.ranges[0][0] and not self._params.of_slurm:
                     wrong = "indices rise from 1 on (from 0 on with params: {family: Slurm})"
+                else:
+                    wrong = _two_limits(spec, job.array_limit)
                 if wrong:
                     self._findings.append(Finding((section, index, "array"), wrong))
                 else:
@@ -351,6 +361,8 @@ class JobBuilder:
         if "[" not in entry.id:
             message = f"what runs is one element: give its id, such as {entry.id}[{spec.last}]"
             self._findings.append(Finding((*place, "array"), message))
+        if wrong := _two_limits(spec, row.get("array_limit")):
+            self._findings.append(Finding((*place, "array"), wrong))
         return {} if spec.limit is None else {"array_limit": spec.limit}
 
     def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:

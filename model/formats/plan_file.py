@@ -7,42 +7,39 @@ against the instance either way.
 
 from __future__ import annotations
 
-import dataclasses
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
+from functools import cache, cached_property
 from itertools import accumulate
-from typing import Any, get_args
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+)
 
 from ..cluster import Cluster, Host
 from ..display import iso_time
 from ..errors import InputError, Problem, SlotwiseError, nearest
 from ..instance import Instance
 from ..job import Job
-from ..objective import ObjectiveName
-from ..omissions import SCOPE, Change, Omission
-from ..plan import MAX_MARGIN, PLANNED_TIMES, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
+from ..omissions import Omission
+from ..plan import MAX_MARGIN, PLANNED_TIMES, Plan, PlanChange, PlannedJob, Unplaced
 from ..resreq import effective_requirement
 from ..resreq.syntax import Compound, every
+from .finding import explain, path_text
 from .sealed import HEAD, PLAN, digest, refusal, sealed, unsealed
 
-_STATUSES = get_args(Status)
-_OBJECTIVES = get_args(ObjectiveName)
-_METHODS = get_args(Method)
+T = TypeVar("T")
 
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
-
-
-#: A saved plan also has the outlook of its instance; a reader of the plan recomputes it.
-_PLAN_KEYS = (*HEAD, "instance", "outlook", *_names(Plan))
-_ENTRY_KEYS = (*_names(PlannedJob), *(f"{name}_time" for name in PLANNED_TIMES))
-_CHANGE_KEYS = (*_names(PlanChange), "moved")
 #: Largest numbers of a plan; larger ones are typing errors.
 _MAX_SECONDS, _MAX_SLOTS = 10**15, 10**9
 
@@ -77,7 +74,15 @@ def read_plan(
             "(to judge it by this one take the lines `checksum` and `instance` out)",
             source,
         )
-    return _PlanReader(instance, source, bare).plan(data)
+    known = _Known(instance, bare)
+    try:
+        entry = _saved_plan().model_validate_json(json.dumps(dict(data)), context=known)
+    except ValidationError as error:
+        wrong = ((path_text(item.place), item.message) for item in explain(error, _saved_plan()))
+        raise InputError(Problem(said, source, path=at) for at, said in wrong) from None
+    if problems := [Problem(said, source, path=at) for at, said in known.contradictions(entry)]:
+        raise InputError(problems)
+    return _object(Plan, entry, known)
 
 
 def bare_instance(data: Mapping[str, Any]) -> Instance:
@@ -136,153 +141,84 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-class _PlanReader:
-    def __init__(self, instance: Instance, source: str, bare: bool) -> None:
-        self.source = source
-        self.instance = instance
-        self.bare = bare
-        self.now = instance.now
-        self.origin = instance.origin
-        self.hosts = {host.name for host in instance.cluster.hosts}
-        self.jobs = {job.id: job for job in instance.pending}
-        self.queues = {queue.name for queue in instance.queues}
-        self.problems: list[Problem] = []
+@dataclass(frozen=True)
+class _Known:
+    """The instance against which a plan is checked."""
 
-    def plan(self, data: Mapping[str, Any]) -> Plan:
-        self._known_keys(data, _PLAN_KEYS, "")
-        if not isinstance(data.get("outlook", {}), Mapping):
-            self._wrong(f"must be an object, not {data['outlook']!r:.40}", "outlook")
-        self._one_of(data, "method", _METHODS)
-        self._one_of(data, "objective", _OBJECTIVES)
-        self._one_of(data, "status", _STATUSES)
-        self._moment(data)
-        entries = self._entries(data, "reservations")
-        planned = [self._planned(entry, f"reservations[{n}]") for n, entry in enumerate(entries)]
-        unplaced = [
-            self._unplaced(entry, f"unplaced[{n}]")
-            for n, entry in enumerate(self._entries(data, "unplaced"))
-        ]
-        names = Counter([item.job for item in planned] + [item.job for item in unplaced])
-        for name in sorted(name for name, count in names.items() if name and count > 1):
-            self._wrong(f"job {name} is there more than once", "reservations")
-        notes = self._notes(data)
-        value, bound = (self._real(data, key) for key in ("value", "bound"))
-        rounded, cut, refused = (
-            self._flag(data, key, key) for key in ("rounded", "cut", "refused")
-        )
-        margin = self._number(data, "margin", "") or 0
-        if not 0 <= margin <= MAX_MARGIN:
-            self._wrong(f"must be seconds, 0 to {MAX_MARGIN}, not {margin}", "margin")
-        behind = self._number(data, "behind", "", "number") or 0
-        if behind < 0:
-            self._wrong(f"must be 0 or more, not {behind}", "behind")
-        told = [
-            self._change(entry, f"changes[{n}]")
-            for n, entry in enumerate(self._entries(data, "changes"))
-        ]
-        omitted = enumerate(self._entries(data, "omissions"))
-        omissions = [self._omission(entry, f"omissions[{n}]") for n, entry in omitted]
-        if self.problems:
-            raise InputError(self.problems)
-        return Plan(
-            method=data["method"],
-            objective=data["objective"],
-            status=data["status"],
-            now=self.now,
-            reservations=tuple(planned),
-            unplaced=tuple(unplaced),
-            value=value,
-            bound=bound,
-            notes=notes,
-            rounded=rounded,
-            origin=self.origin,
-            cut=cut,
-            margin=margin,
-            behind=behind,
-            changes=tuple(told),
-            refused=refused,
-            omissions=tuple(omissions),
-        )
+    instance: Instance
+    bare: bool
 
-    def _moment(self, data: Mapping[str, Any]) -> None:
-        """Check that now and origin of the plan equal those of the instance."""
-        now = self._number(data, "now", "")
-        if now is not None and now != self.now:
-            self._wrong(
-                f"is {now}, but the instance's is {self.now}: it is of another moment", "now"
-            )
-        elif data.get("now") is None:
-            self._wrong("is missing: the moment of the plan, seconds from the origin", "now")
-        origin = data.get("origin")
-        if not _is_stamp(origin):
-            self._wrong(f"must be a date and time (ISO 8601) or null, not {origin!r}", "origin")
-        elif origin is not None and origin != self.origin:
-            said = f"is {origin}, but the instance's is {self.origin or 'none'}"
-            self._wrong(f"{said}: its times count from elsewhere", "origin")
+    @cached_property
+    def hosts(self) -> dict[str, Any]:
+        return {host.name: host for host in self.instance.cluster.hosts}
 
-    def _planned(self, entry: Mapping[str, Any], place: str) -> PlannedJob:
-        self._known_keys(entry, _ENTRY_KEYS, place)
-        start, finish, bound, estimate = (self._time(entry, key, place) for key in PLANNED_TIMES)
-        if start is not None and start < self.now:
-            self._wrong(f"is {start}, before the plan's now ({self.now})", f"{place}.start")
+    @cached_property
+    def jobs(self) -> dict[str, Job]:
+        return {job.id: job for job in self.instance.pending}
+
+    @cached_property
+    def queues(self) -> dict[str, Any]:
+        return {} if self.bare else {queue.name: queue for queue in self.instance.queues}
+
+    def contradictions(self, plan: Any) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit together or into the instance: the place, and what is wrong."""
+        now, origin = self.instance.now, self.instance.origin
+        if plan.now is None:
+            yield "now", "is missing: the moment of the plan, seconds from the origin"
+        elif plan.now != now:
+            yield "now", f"is {plan.now}, but the instance's is {now}: it is of another moment"
+        if plan.origin not in (None, origin):
+            said = f"is {plan.origin}, but the instance's is {origin or 'none'}"
+            yield "origin", f"{said}: its times count from elsewhere"
+        names = Counter(item.job for item in (*plan.reservations, *plan.unplaced))
+        for name in sorted(name for name, count in names.items() if count > 1):
+            yield "reservations", f"job {name} is there more than once"
+        for number, item in enumerate(plan.reservations):
+            for key, said in self._of_job(item):
+                yield f"reservations[{number}].{key}", said
+        for number, item in enumerate(plan.changes):
+            moved = _object(PlanChange, item, self).moved
+            if "moved" in item.model_fields_set and item.moved != moved:
+                said = f"is {item.moved!r}, but from was to start it is {moved}"
+                yield f"changes[{number}].moved", said
+
+    def _of_job(self, item: Any) -> Iterator[tuple[str, str]]:
+        now, origin = self.instance.now, self.instance.origin
+        for key in PLANNED_TIMES:
+            stamp, value = f"{key}_time", getattr(item, key)
+            given, right = getattr(item, stamp), iso_time(origin, value)
+            if stamp in item.model_fields_set and given != right:
+                said = f"is {given!r}, but {key} is {value}: {right!r}"
+                yield stamp, f"{said}; of the two {stamp} may be left out"
+        start, finish = item.start, item.finish
+        if start is not None and start < now:
+            yield "start", f"is {start}, before the plan's now ({now})"
         if start is not None and finish is not None and finish < start:
-            self._wrong(f"is {finish}, before the start ({start})", f"{place}.finish")
-        if start is not None and estimate is not None:
-            self._wrong(
-                "is given beside a start: only a job without one has it", f"{place}.estimate"
-            )
-        found = PlannedJob(
-            job=self._job(entry, place),
-            start=start,
-            finish=finish,
-            allocation=self._allocation(entry.get("allocation", {}), f"{place}.allocation"),
-            method=self._text(entry, "method", place),
-            bound=bound,
-            proved=self._flag(entry, "proved", f"{place}.proved"),
-            waits_for=self._text(entry, "waits_for", place),
-            fallback=self._text(entry, "fallback", place),
-            estimate=estimate,
-            reserved=self._allocation(entry.get("reserved", {}), f"{place}.reserved"),
-            alternative=self._number(entry, "alternative", place, "number") or 0,
-            requirement_alternative=self._number(entry, "requirement_alternative", place, "number")
-            or 0,
-            needs_backfill=self._text(entry, "needs_backfill", place),
-            terms=self._terms(entry.get("terms", []), f"{place}.terms"),
-            exact_fit=self._text(entry, "exact_fit", place),
-            proved_if=self._conditions(entry, place),
-        )
-        queue = found.needs_backfill
-        if queue and not self.bare and queue not in self.queues:
-            said = f"the instance has no queue {queue!r}{nearest(queue, self.queues)}"
-            self._wrong(said, f"{place}.needs_backfill")
-        if found.job and not self.bare:
-            self._fits_requirement(found, self.jobs[found.job], place)
-        elif found.alternative < 0:
-            self._wrong(f"must be 0 or more, not {found.alternative}", f"{place}.alternative")
-        return found
+            yield "finish", f"is {finish}, before the start ({start})"
+        if start is not None and item.estimate is not None:
+            yield "estimate", "is given beside a start: only a job without one has it"
+        if item.proved and item.proved_if:
+            yield "proved_if", "is given beside proved: true, which needs no condition"
+        for number, term in enumerate(item.terms):
+            if not term:
+                said = "must have a host: a term without slots is left out"
+                yield f"terms[{number}]", said
+        if self.bare and item.alternative < 0:
+            yield "alternative", f"must be 0 or more, not {item.alternative}"
+        if not self.bare:
+            yield from self._of_requirement(item, self.jobs[item.job])
 
-    def _time(self, entry: Mapping[str, Any], key: str, place: str) -> int | None:
-        """Return a time; a stamp next to it must agree."""
-        value, stamp = self._number(entry, key, place), f"{key}_time"
-        if stamp in entry and _is_stamp(self.origin):
-            right = iso_time(self.origin, value)
-            if entry[stamp] != right:
-                said = f"is {entry[stamp]!r}, but {key} is {value}: {right!r}"
-                self._wrong(f"{said}; of the two {stamp} may be left out", f"{place}.{stamp}")
-        return value
-
-    def _fits_requirement(self, found: PlannedJob, job: Job, place: str) -> None:
-        """Check that terms and alternative exist in the requirement of the job."""
+    def _of_requirement(self, item: Any, job: Job) -> Iterator[tuple[str, str]]:
+        """Yield terms and alternatives that the requirement of the job does not have."""
         try:
-            requirement = effective_requirement(self.instance, job).requirement
+            choices = every(effective_requirement(self.instance, job).requirement)
         except SlotwiseError:
             return  # a job that is refused has no start: the judge says so
-        choices, chosen = every(requirement), found.requirement_alternative
-        if not 0 <= chosen < len(choices):
-            said = f"is {chosen}, but the requirement of job {job.id} has {len(choices)}"
-            self._wrong(f"{said}: 0 to {len(choices) - 1}", f"{place}.requirement_alternative")
+        if not 0 <= item.requirement_alternative < len(choices):
+            said = f"is {item.requirement_alternative}, but the requirement of job {job.id} has"
+            yield "requirement_alternative", f"{said} {len(choices)}: 0 to {len(choices) - 1}"
             return
-        requirement = choices[chosen]
+        requirement = choices[item.requirement_alternative]
         if isinstance(requirement, Compound):
             given = sum(term.count or 0 for term in requirement.terms)
             rest = max(0, job.slots - given)
@@ -291,170 +227,111 @@ class _PlanReader:
         else:
             terms = 1
             alternatives = len(requirement.rusage.alternatives) if requirement.rusage else 1
-        if not 0 <= found.alternative < alternatives:
-            said = f"is {found.alternative}, but the rusage of job {job.id} has {alternatives}"
-            self._wrong(f"{said}: 0 to {alternatives - 1}", f"{place}.alternative")
-        if found.start is None or (terms == 1 and not found.terms):
-            return
-        if len(found.terms) != terms:
-            said = f"has {len(found.terms)}, but the requirement of job {job.id} has {terms} with"
-            self._wrong(f"{said} slots: give each its hosts and slots", f"{place}.terms")
+        if not 0 <= item.alternative < alternatives:
+            said = f"is {item.alternative}, but the rusage of job {job.id} has {alternatives}"
+            yield "alternative", f"{said}: 0 to {alternatives - 1}"
+        elif item.start is not None and (terms > 1 or item.terms) and len(item.terms) != terms:
+            said = f"has {len(item.terms)}, but the requirement of job {job.id} has {terms} with"
+            yield "terms", f"{said} slots: give each its hosts and slots"
 
-    def _terms(self, value: object, place: str) -> tuple[Mapping[str, int], ...]:
-        if not isinstance(value, list):
-            self._wrong("must be a list, a mapping of hosts to slots for each term", place)
-            return ()
-        for number, term in enumerate(value):
-            if term == {}:
-                self._wrong(
-                    "must have a host: a term without slots is left out", f"{place}[{number}]"
-                )
-        return tuple(self._allocation(term, f"{place}[{n}]") for n, term in enumerate(value))
 
-    def _conditions(self, entry: Mapping[str, Any], place: str) -> tuple[str, ...]:
-        """Return the jobs whose planned starts a proof depends on."""
-        names, place = entry.get("proved_if", []), f"{place}.proved_if"
-        if not isinstance(names, list):
-            self._wrong("must be a list of job ids", place)
-            return ()
-        for name in names:
-            if not isinstance(name, str) or name not in self.jobs:
-                hint = nearest(str(name), self.jobs)
-                self._wrong(f"the instance has no pending job {name!r}{hint}", place)
-        if names and entry.get("proved") is True:
-            self._wrong("is given beside proved: true, which needs no condition", place)
-        return tuple(names)
+def _one_of(what: str, names: str) -> AfterValidator:
+    """Return the check that the instance has what is named."""
 
-    def _unplaced(self, entry: Mapping[str, Any], place: str) -> Unplaced:
-        self._known_keys(entry, _names(Unplaced), place)
-        return Unplaced(self._job(entry, place), self._text(entry, "reason", place))
-
-    def _change(self, entry: Mapping[str, Any], place: str) -> PlanChange:
-        """Read a change as a planner wrote it; the difference follows from the two starts."""
-        self._known_keys(entry, _CHANGE_KEYS, place)
-        found = PlanChange(
-            job=self._job(entry, place),
-            was=self._number(entry, "was", place),
-            start=self._number(entry, "start", place),
-            was_on=self._allocation(entry.get("was_on", {}), f"{place}.was_on"),
-            on=self._allocation(entry.get("on", {}), f"{place}.on"),
-            because=self._text(entry, "because", place),
-        )
-        if entry.get("moved", found.moved) != found.moved:
-            said = f"is {entry['moved']!r}, but from was to start it is {found.moved}"
-            self._wrong(said, f"{place}.moved")
-        return found
-
-    def _notes(self, data: Mapping[str, Any]) -> tuple[str, ...]:
-        notes = data.get("notes", [])
-        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-            self._wrong("must be a list of texts", "notes")
-            return ()
-        return tuple(notes)
-
-    def _omission(self, entry: Mapping[str, Any], place: str) -> Omission:
-        self._known_keys(entry, _names(Omission), place)
-        jobs = entry.get("jobs")
-        if jobs is not None and not _is_texts(jobs):
-            self._wrong("must be a list of job ids or null", f"{place}.jobs")
-            jobs = None
-        scope: dict[str, Any] = {}
-        for name in SCOPE:
-            if name in entry and not _is_texts(entry[name]):
-                self._wrong("must be a list of names", f"{place}.{name}")
-            else:
-                scope[name] = tuple(entry.get(name, ()))
-        changes = entry.get("changes", "starts")
-        if changes not in get_args(Change):
-            kinds = " or ".join(get_args(Change))
-            self._wrong(f"must be {kinds}, not {changes!r}", f"{place}.changes")
-            changes = "starts"
-        unplanned = entry.get("unplanned", [])
-        if not _is_texts(unplanned):
-            self._wrong("must be a list of job ids", f"{place}.unplanned")
-            unplanned = []
-        return Omission(
-            what=self._text(entry, "what", place),
-            where=self._text(entry, "where", place),
-            count=self._number(entry, "count", place, "number") or 1,
-            jobs=None if jobs is None else tuple(jobs),
-            effect=self._text(entry, "effect", place),
-            changes=changes,
-            unplanned=tuple(unplanned),
-            **scope,
-        )
-
-    def _job(self, entry: Mapping[str, Any], place: str) -> str:
-        name = entry.get("job")
-        if not isinstance(name, str) or name not in self.jobs:
-            hint = nearest(str(name), self.jobs)
-            self._wrong(f"the instance has no pending job {name!r}{hint}", f"{place}.job")
-            return ""
+    def check(name: str, info: ValidationInfo) -> str:
+        known = getattr(info.context, names)
+        if name and known and name not in known:
+            raise ValueError(f"the instance has no {what} {name!r}{nearest(name, known)}")
         return name
 
-    def _allocation(self, value: object, place: str) -> dict[str, int]:
-        if not isinstance(value, Mapping):
-            self._wrong("must map hosts to slots", place)
-            return {}
-        for host, slots in value.items():
-            if host not in self.hosts:
-                hint = nearest(str(host), self.hosts)
-                self._wrong(f"the instance has no host {host!r}{hint}", place)
-            if type(slots) is not int or not 1 <= slots <= _MAX_SLOTS:
-                self._wrong(f"the slots on {host} must be 1 or more, not {slots!r}", place)
-        return dict(value)
+    return AfterValidator(check)
 
-    def _entries(self, data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-        found = data.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
-            self._wrong("must be a list of mappings", key)
-            return []
-        return found
 
-    def _number(
-        self, entry: Mapping[str, Any], key: str, place: str, what: str = "seconds"
-    ) -> int | None:
-        value = entry.get(key)
-        if value is None:
-            return None
-        if type(value) is not int or abs(value) > _MAX_SECONDS:
-            wanted = "whole seconds" if what == "seconds" else "a whole number"
-            self._wrong(f"must be {wanted}, not {value!r}", f"{place}.{key}".strip("."))
-            return None
-        return value
+def _stamp(text: str | None) -> str | None:
+    if not _is_stamp(text):
+        raise ValueError(f"must be a date and time (ISO 8601) or null, not {text!r}")
+    return text
 
-    def _real(self, data: Mapping[str, Any], key: str) -> float | None:
-        value = data.get(key)
-        if value is None:
-            return None
-        if type(value) not in (int, float) or not abs(value) <= 1e300:
-            self._wrong(f"must be a number, not {value!r}", key)
-            return None
-        return float(value)
 
-    def _flag(self, entry: Mapping[str, Any], key: str, place: str) -> bool:
-        value = entry.get(key, False)
-        if not isinstance(value, bool):
-            self._wrong(f"must be true or false, not {value!r}", place)
-        return value is True
+_Id = Annotated[str, _one_of("pending job", "jobs")]
+_Seconds = Annotated[int, Field(ge=-_MAX_SECONDS, le=_MAX_SECONDS)]
+_Slots = dict[Annotated[str, _one_of("host", "hosts")], Annotated[int, Field(ge=1, le=_MAX_SLOTS)]]
 
-    def _text(self, entry: Mapping[str, Any], key: str, place: str) -> str:
-        value = entry.get(key, "")
-        if not isinstance(value, str):
-            self._wrong(f"must be a text, not {value!r}", f"{place}.{key}")
-            return ""
-        return value
 
-    def _one_of(self, data: Mapping[str, Any], key: str, known: tuple[str, ...]) -> None:
-        if data.get(key) not in known:
-            self._wrong(f"must be one of {', '.join(known)}, not {data.get(key)!r}", key)
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    def _known_keys(self, entry: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
-        """Reject unknown keys."""
-        for key in entry:
-            if key not in known:
-                said = f"unknown field {str(key)!r}{nearest(str(key), known)}"
-                self._wrong(said, f"{place}.{key}".strip("."))
 
-    def _wrong(self, message: str, place: str) -> None:
-        self.problems.append(Problem(message, self.source, path=place))
+def _record(kind: type, required: Iterable[str] = ("job",), /, **own: Any) -> type[_Record]:
+    """Return the form of a dataclass in a file.
+
+    own: stricter types of its fields, and keys that the class does not have.
+    """
+    hints = get_type_hints(kind)
+    keys: dict[str, Any] = {}
+    for field in fields(kind):
+        hint, default = hints[field.name], field.default
+        if default is MISSING:
+            default = None if type(None) in get_args(hint) else "" if hint is str else ()
+        if field.name in _MAPS:
+            default = {}
+        form = own.pop(field.name, hint)
+        keys[field.name] = (form, ... if field.name in required else default)
+    return create_model(kind.__name__, __base__=_Record, **keys, **own)
+
+
+def _several(form: Any) -> Any:
+    return tuple[form, ...]
+
+
+_MAPS = frozenset({"allocation", "reserved", "on", "was_on"})
+
+
+@cache
+def _saved_plan() -> type[_Record]:
+    """Return the form of a saved plan, which follows from the classes of :mod:`..plan`."""
+    job = _record(
+        PlannedJob,
+        job=_Id,
+        **dict.fromkeys(PLANNED_TIMES, _Seconds | None),
+        **{f"{name}_time": (str | None, None) for name in PLANNED_TIMES},
+        allocation=_Slots,
+        reserved=_Slots,
+        terms=_several(_Slots),
+        needs_backfill=Annotated[str, _one_of("queue", "queues")],
+        proved_if=_several(_Id),
+    )
+    change = _record(PlanChange, job=_Id, was_on=_Slots, on=_Slots, moved=(int | None, None))
+    return _record(
+        Plan,
+        ("method", "objective", "status"),
+        now=_Seconds | None,
+        origin=Annotated[str | None, AfterValidator(_stamp)],
+        reservations=_several(job),
+        unplaced=_several(_record(Unplaced, job=_Id)),
+        changes=_several(change),
+        omissions=_several(_record(Omission)),
+        margin=Annotated[int, Field(ge=0, le=MAX_MARGIN)],
+        behind=Annotated[int, Field(ge=0, le=_MAX_SECONDS)],
+        # A saved plan also has the outlook of its instance; a reader of the plan recomputes it.
+        outlook=(dict[str, Any], {}),
+        **dict.fromkeys((*HEAD, "instance"), (Any, None)),
+    )
+
+
+_PARTS = {
+    "reservations": PlannedJob,
+    "unplaced": Unplaced,
+    "changes": PlanChange,
+    "omissions": Omission,
+}
+
+
+def _object(kind: type[T], entry: Any, known: _Known) -> T:
+    """Return an object of a class from the form that was read."""
+    values = {field.name: getattr(entry, field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    for name, part in _PARTS.items() if kind is Plan else ():
+        values[name] = tuple(_object(part, item, known) for item in values[name])
+    if kind is Plan:
+        values["origin"] = known.instance.origin
+    return kind(**values)

@@ -31,6 +31,7 @@ from .finding import Finding, Location
 from .guarantee_rules import guarantee_findings
 from .names import unknown_host, unknown_unit_type
 from .requirements import check_requirements, of_jobs
+from .reservation_rules import reservation_findings
 from .text import SHARE_KEYWORDS
 from .units import LimitOnHost, format_duration
 
@@ -521,6 +522,11 @@ def _guarantees(instance: Instance) -> Iterator[Finding]:
         yield from guarantee_findings(instance)
 
 
+def _reservations(instance: Instance) -> Iterator[Finding]:
+    if instance.advance_reservations:
+        yield from reservation_findings(instance)
+
+
 def _group_limits(instance: Instance) -> Iterator[Finding]:
     """Check that no job group has a larger limit than its parents, as bgadd and bgmod do."""
     limits = {group.name: group.limit for group in instance.job_groups}
@@ -666,21 +672,6 @@ def _usage(instance: Instance) -> Iterator[Finding]:
         elif usage.resource not in known:
             message = f"unknown numeric resource {usage.resource!r}{nearest(usage.resource, known)}"
             yield Finding(place, message, undefined=True)
-
-
-def _reservations(instance: Instance) -> Iterator[Finding]:
-    slots = {host.name: host.slots for host in instance.cluster.hosts}
-    for index, item in enumerate(instance.advance_reservations):
-        place: Location = ("advance_reservations", index)
-        if item.end <= item.start and not item.windows:
-            yield Finding((*place, "end"), "must be later than start")
-        for host, count in item.slots.items():
-            if host not in slots:
-                message = f"unknown host {host!r}{nearest(host, slots)}"
-                yield Finding((*place, "allocation"), message, undefined=True)
-            elif count > slots[host]:
-                message = f"{host} has {slots[host]} slots, not {count}"
-                yield Finding((*place, "allocation"), message)
 
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")

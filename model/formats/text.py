@@ -16,7 +16,7 @@ from ..configuration import Scope
 from ..display import MINUTE
 from ..gpu_request import plain_model
 from ..input_limits import check_length
-from ..job import HostRequest
+from ..job import NO_RUN_LIMIT, HostRequest
 from .names import counted, expand_range, tokens
 from .units import (
     LONGEST,
@@ -65,6 +65,16 @@ def run_limit(value: object) -> tuple[int | None, int | None]:
     if limits[0] > limits[1]:
         raise ValueError(f"the default in {value!r} is more than the maximum")
     return limits[0], limits[1]
+
+
+def own_run_limit(value: object) -> int:
+    """Parse the run limit of a job to seconds; ``unlimited``: none, not even its queue's."""
+    return NO_RUN_LIMIT if value == "unlimited" else positive_duration(value)
+
+
+def own_run_limit_text(seconds: int | None) -> int | str | None:
+    """Return the run limit of a job as a file has it."""
+    return "unlimited" if seconds == NO_RUN_LIMIT else seconds
 
 
 def positive_duration(value: object, unit: int = 1) -> int:

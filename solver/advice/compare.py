@@ -5,9 +5,10 @@ method.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from ...model.errors import InputError, nearest
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName, objective_named
 from ...model.omissions import Omission
@@ -19,7 +20,7 @@ from ..outlook.outlook import configured_within, outlook_of
 from ..outlook.records import Outlook
 from ..planning import nothing_planned, plan
 from ..scheduler.continuation import rules_that_move, simulated_placements
-from .comparison import ComparedJob, Comparison
+from .comparison import COMPARED, ComparedJob, Comparison
 from .likely import USUAL, Drawing, Forecaster, StartQuantiles
 from .sentences import configuration_of
 
@@ -35,7 +36,7 @@ GREEDY_SHARE, TIME_BASED_SHARE = 0.2, 0.3
 def compare(
     instance: Instance,
     *,
-    methods: bool = False,
+    methods: bool | Collection[Method] | None = None,
     objective: ObjectiveName = "lexicographic",
     time_limit: float | None = None,
     effort: float | None = None,
@@ -49,42 +50,42 @@ def compare(
 ) -> Comparison:
     """Return the starts of every pending job as configured, estimated and possible.
 
-    methods: also compute starts by each reservation method: in its plan and, if at most
-    :data:`MAX_SIMULATED` jobs wait, in a simulation. objective, effort, workers, as_lsf: as in
-    `plan`. time_limit: wall seconds of the whole comparison; None: only the optimal plan has its
-    default limit. margin: of each plan, in seconds; simulations have none. cancel: set it to stop;
-    jobs not examined by then are marked. history: finished jobs, or a log of them, for forecast
-    starts. drawing: their settings. Raises InputError for an unreadable history.
+    methods: those to compare, by a plan and, if at most :data:`MAX_SIMULATED` jobs wait, a
+    simulation; True: all, False: none, None: :func:`default_methods`. objective, effort, workers,
+    as_lsf: as in `plan`. time_limit: wall seconds of the whole; None: only the optimal plan has its
+    limit. margin: of each plan, in seconds; simulations have none. cancel: set it to stop; jobs not
+    examined by then are marked. history: finished jobs, or a log of them, for forecast starts.
+    drawing: their settings. Raises InputError for a bad history or method.
     """
+    compared = _requested(instance, methods)
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
     cancel = cancel or threading.Event()
     whole = Budget(time_limit, cancel=cancel)
     configured = configured_within(instance, whole, CONFIGURED_SHARE)
     took = whole.elapsed()
-    greedy, time_based = _estimates(instance, margin, whole) if methods else (None, None)
+    plans = _estimates(instance, compared, margin, whole)
     likely = None if forecaster is None else forecaster.all(whole.time_share(FORECAST_SHARE))
-    simulated = _simulated(instance, objective) if methods else ()
     options = {"objective": objective, "effort": effort, "workers": workers, "as_lsf": as_lsf}
     optimal = (nothing_planned if _no_time(whole, took) else plan)(
         instance,
         "optimal",
         **options,  # type: ignore[arg-type]
-        time_limit=whole.time_share(OPTIMAL_SHARE if simulated else 1.0),
+        time_limit=whole.time_share(OPTIMAL_SHARE if compared else 1.0),
         margin=margin,
         cancel=cancel,
         on_progress=on_progress,
     )
-    loop, stopped = _run_on(instance, simulated, whole)
+    loop, stopped = _run_on(instance, _simulated(instance, compared, objective), whole)
     rest = Budget(whole.time_share(1.0), cancel=cancel)
     outlook = outlook_of(instance, configured, optimal, rest)
-    plans = [made for made in (greedy, time_based) if made is not None]
-    cut = stopped or outlook.cut or any(made.cut for made in plans)
+    cut = stopped or outlook.cut or any(made.cut for made in plans.values())
     return Comparison(
-        _rows(outlook, greedy, time_based, loop),
+        _rows(outlook, compared, plans, loop),
         outlook,
+        methods=compared,
         configuration=configuration_of(instance, configured.method),
-        greedy=greedy,
-        time_based=time_based,
+        greedy=plans.get("greedy"),
+        time_based=plans.get("time-based"),
         loop=loop,
         moving=_moving(instance, optimal, loop, whole),
         cut=cut or _is_short(likely, instance),
@@ -103,18 +104,51 @@ def _no_time(whole: Budget, took: float) -> bool:
     return whole.late() or (took > GRACE and whole.left() < took)
 
 
-def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Plan]:
-    """Return the plans by greedy and time-based reservation, each within its share of the time."""
+def default_methods(instance: Instance) -> tuple[Method, ...]:
+    """Return the methods that are compared if none are named: greedy and optimal.
 
-    def planned(method: Method, share: float, took: float = 0.0) -> Plan:
-        if _no_time(whole, took):
-            return nothing_planned(instance, method)
-        limit = whole.time_share(share)
-        return plan(instance, method, time_limit=limit, margin=margin, cancel=whole.cancel)
+    (): the instance has the settings of a scheduler, whose starts are of more interest.
+    """
+    reserves = any(queue.reserve_cycles is not None or queue.backfill for queue in instance.queues)
+    if reserves or instance.params.of_slurm or instance.lsf_says:
+        return ()
+    return ("greedy", "optimal")
 
+
+def _requested(instance: Instance, methods: bool | Collection[Method] | None) -> tuple[Method, ...]:
+    """Return the compared methods in the order of the columns; raise InputError for another one."""
+    if methods is None:
+        return default_methods(instance)
+    if isinstance(methods, bool):
+        return COMPARED if methods else ()
+    for name in methods:
+        if name not in COMPARED:
+            raise InputError(
+                f"methods: there is no method {name!r}{nearest(str(name), COMPARED)}; there are "
+                f"{', '.join(COMPARED)}"
+            )
+    return tuple(name for name in COMPARED if name in methods)
+
+
+def _estimates(
+    instance: Instance, methods: Sequence[Method], margin: int, whole: Budget
+) -> dict[Method, Plan]:
+    """Return the compared plans by greedy and time-based reservation, each within its share of the
+    time.
+    """
     begun = whole.elapsed()
-    greedy = planned("greedy", GREEDY_SHARE)
-    return greedy, planned("time-based", TIME_BASED_SHARE, whole.elapsed() - begun)
+    plans: dict[Method, Plan] = {}
+    shares: dict[Method, float] = {"greedy": GREEDY_SHARE, "time-based": TIME_BASED_SHARE}
+    for method in (each for each in methods if each in shares):
+        late = _no_time(whole, whole.elapsed() - begun)
+        plans[method] = (nothing_planned if late else plan)(
+            instance,
+            method,
+            time_limit=whole.time_share(shares[method]),
+            margin=margin,
+            cancel=whole.cancel,
+        )
+    return plans
 
 
 def _is_short(likely: Mapping[str, StartQuantiles] | None, instance: Instance) -> bool:
@@ -141,13 +175,17 @@ def _moving(
     return rules_that_move(instance, planned, "optimal", budget)
 
 
-def _simulated(instance: Instance, objective: ObjectiveName) -> tuple[str, ...]:
+def _simulated(
+    instance: Instance, methods: Sequence[Method], objective: ObjectiveName
+) -> tuple[Method, ...]:
     """Return the methods to simulate in addition to the configured one."""
+    wanted: tuple[Method, ...] = COMPARED
     if len(instance.pending) > MAX_SIMULATED:
-        return ("greedy",)
-    # A dispatch cycle plans in dispatch order, with any objective.
-    in_order = objective_named(objective).in_order
-    return ("greedy", "time-based", "optimal") if in_order else ("greedy", "time-based")
+        wanted = ("greedy",)
+    elif not objective_named(objective).in_order:
+        # A dispatch cycle plans in dispatch order, with any objective.
+        wanted = ("greedy", "time-based")
+    return tuple(method for method in methods if method in wanted)
 
 
 def _run_on(
@@ -167,8 +205,8 @@ def _run_on(
 
 def _rows(
     outlook: Outlook,
-    greedy: Plan | None,
-    time_based: Plan | None,
+    methods: Sequence[Method],
+    plans: Mapping[Method, Plan],
     loop: Mapping[str, Mapping[str, PlannedJob]],
 ) -> tuple[ComparedJob, ...]:
     """Return the compared jobs in dispatch order."""
@@ -176,13 +214,16 @@ def _rows(
     for base in outlook:
         best = None if outlook.plan is None else outlook.plan.get(base.job)
         starts: dict[str, int | None] = {}
-        if greedy is not None and time_based is not None:
-            starts = {
-                "greedy_estimate": _estimate(greedy.get(base.job)),
-                "time_based_estimate": _start(time_based.get(base.job)),
-                "time_based_no_sooner": _no_sooner(time_based.get(base.job)),
-                "optimal_estimate": base.possible,
+        if "greedy" in plans:
+            starts["greedy_estimate"] = _estimate(plans["greedy"].get(base.job))
+        if "time-based" in plans:
+            item = plans["time-based"].get(base.job)
+            starts |= {
+                "time_based_estimate": _start(item),
+                "time_based_no_sooner": _no_sooner(item),
             }
+        if "optimal" in methods:
+            starts["optimal_estimate"] = base.possible
         for method, placed in loop.items():
             starts[f"{method.replace('-', '_')}_simulated"] = _start(placed.get(base.job))
         rows.append(ComparedJob.of(base, best, **starts))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import HOUR, duration_text, html_table, with_stamps
 from ...model.errors import UnknownNameError
 from ...model.omissions import Omission, sentences
-from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
+from ...model.plan import Method, Plan, PlannedJob, allocation_text, proof_text, yes_or_no
 from ..outlook.outlook import words_of
 from ..outlook.records import TIMES as OUTLOOK_TIMES
 from ..outlook.records import JobOutlook, Outlook
 from ..scheduler.continuation import CONFIGURED
 from .likely import TIMES as LIKELY
 from .likely import StartQuantiles, times_of
-from .sentences import outlook_sentences
+from .sentences import outlook_sentences, savings_sentences
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,6 +34,20 @@ METHOD_STARTS = (
 )
 #: Fields of a compared job that are times.
 TIMES = (*OUTLOOK_TIMES, *METHOD_STARTS, "time_based_no_sooner")
+#: The methods that can be compared, in order.
+COMPARED: tuple[Method, ...] = ("greedy", "time-based", "optimal")
+
+
+@dataclass(frozen=True, slots=True)
+class MethodStart:
+    """A job's start by one reservation method, in seconds from the origin, None if unknown."""
+
+    #: The estimate of the method itself; that of greedy is a lower bound (GRD-04).
+    says: int | None
+    #: The start that the simulated scheduler reaches if it reserves by this method.
+    gets: int | None
+    #: No start before `says` is possible in priority order.
+    proved: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +86,39 @@ class ComparedJob(JobOutlook):
         return cls(*_OUTLOOK(base), **beside)
 
     @property
+    def greedy(self) -> MethodStart:
+        """Return the start by greedy reservation."""
+        return self.by("greedy")
+
+    @property
+    def time_based(self) -> MethodStart:
+        """Return the start by time-based reservation."""
+        return self.by("time-based")
+
+    @property
+    def optimal(self) -> MethodStart:
+        """Return the start by the optimal method."""
+        return self.by("optimal")
+
+    def by(self, method: Method) -> MethodStart:
+        """Return the start by one of the methods in `COMPARED`."""
+        name = method.replace("-", "_")
+        says, gets = (getattr(self, f"{name}_{kind}") for kind in ("estimate", "simulated"))
+        return MethodStart(says, gets, self.proved and method == "optimal" and says is not None)
+
+    def footnotes(self, *, explained: bool) -> Iterator[str]:
+        """Yield what the possible start depends on, and why it is not proved.
+
+        explained: a named omission already tells why.
+        """
+        if self.fallback and not explained:
+            yield self.fallback
+        if self.needs_backfill:
+            yield f"needs BACKFILL in queue {self.needs_backfill}"
+        if not self.proved and self.proved_if:
+            yield proof_text(self.proved, self.proved_if)
+
+    @property
     def allocation(self) -> Mapping[str, int]:
         """Return the slots by host of the possible start."""
         return self.possible_on
@@ -86,6 +133,7 @@ class ComparedJob(JobOutlook):
         record = JobOutlook.to_dict(self)
         record |= {name: getattr(self, name) for name in (*_OF_THE_PLAN, *_BY_METHOD)}
         record["slot_hours"] = self.slot_hours
+        record |= {name.replace("-", "_"): asdict(self.by(name)) for name in COMPARED}
         return with_stamps(record, origin, TIMES)
 
 
@@ -188,9 +236,11 @@ class Comparison:
     outlook: Outlook
     #: Reservation of the cluster as configured, in words.
     configuration: str = ""
-    #: Plan by greedy reservation, None if the methods were not requested.
+    #: The compared methods in the order of `COMPARED`; (): only the possible starts are known.
+    methods: tuple[Method, ...] = ()
+    #: Plan by greedy reservation, None if it is not compared.
     greedy: Plan | None = None
-    #: Plan by time-based reservation, None if the methods were not requested.
+    #: Plan by time-based reservation, None if it is not compared.
     time_based: Plan | None = None
     #: Start and hosts of each job by each simulated reservation method.
     loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
@@ -227,11 +277,6 @@ class Comparison:
         return tuple(p for p in (self.greedy, self.time_based, self.optimal) if p is not None)
 
     @property
-    def by_methods(self) -> bool:
-        """Return whether starts by the other methods were requested."""
-        return self.greedy is not None
-
-    @property
     def simulated(self) -> tuple[str, ...]:
         """Return the names of the simulated methods."""
         return tuple(self.loop)
@@ -263,7 +308,7 @@ class Comparison:
         """Return a JSON object for each job; with an origin also ISO stamps."""
         records = []
         for row in self.jobs:
-            record = self._shown(row.to_dict(self.origin))
+            record = row.to_dict(self.origin)
             if self.forecast is not None:
                 times = times_of(self.forecast.get(row.job))
                 record |= with_stamps(dict(times), self.origin, tuple(LIKELY))
@@ -274,14 +319,35 @@ class Comparison:
         """Return the keys of a record in order."""
         empty = ComparedJob("", 0, "not examined", None).to_dict(self.origin)
         likely = {} if self.forecast is None else dict.fromkeys(LIKELY)
-        return list(self._shown(empty) | with_stamps(likely, self.origin, tuple(LIKELY)))
+        return list(empty | with_stamps(likely, self.origin, tuple(LIKELY)))
 
-    def _shown(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Return the record without the starts of methods that were not requested."""
-        if self.by_methods:
-            return record
-        left = {f"{name}{end}" for name in _BY_METHOD for end in ("", "_time")}
-        return {key: value for key, value in record.items() if key not in left}
+    def start_by(self, row: ComparedJob, method: Method) -> int | None:
+        """Return the start that a job reaches by a method: simulated, else as in its plan.
+
+        A start of the optimal plan that the scheduler reaches later is the later one.
+        """
+        found = row.by(method)
+        if method not in self.loop:
+            return found.says
+        if method == "optimal":
+            return max(
+                (time for time in (found.says, found.gets) if time is not None), default=None
+            )
+        return found.gets
+
+    def waits_by(self) -> dict[Method, Mapping[str, int]]:
+        """Return for each compared method the seconds that each job waits from now on.
+
+        Only jobs with a start by every method.
+        """
+        starts = {
+            method: {row.job: self.start_by(row, method) for row in self} for method in self.methods
+        }
+        known = [row.job for row in self if None not in (each[row.job] for each in starts.values())]
+        return {
+            method: {job: (each[job] or 0) - self.now for job in known}
+            for method, each in starts.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as a JSON object."""
@@ -291,6 +357,7 @@ class Comparison:
             "status": self.optimal.status,
             "method_in_force": self.outlook.method,
             "configuration": self.configuration,
+            "methods": list(self.methods),
             "simulated": list(self.simulated),
             "summary": list(self.summary()),
             "jobs": self.to_records(),
@@ -301,11 +368,28 @@ class Comparison:
 
     def summary(self) -> tuple[str, ...]:
         """Return the result of the comparison in sentences."""
-        return outlook_sentences(self.jobs, self.optimal, self.configuration)
+        found = outlook_sentences(self.jobs, self.optimal, self.configuration)
+        return (*found, *self.savings())
 
-    def cautions(self) -> Cautions:
-        """Return the rules that the plans omit, with the jobs that they affect."""
-        return cautions_of(self.plans, self.moving, self.outlook.unheeded())
+    def savings(self) -> tuple[str, ...]:
+        """Return what the optimal method saves over the other compared methods, a sentence."""
+        return savings_sentences(self.waits_by(), {row.job: row.slots for row in self})
+
+    def cautions(self, *, footnotes: bool = False) -> Cautions:
+        """Return the rules that the plans omit, with the jobs that they affect.
+
+        footnotes: also what the possible start of a job depends on, and why it is not proved.
+        """
+        found = cautions_of(self.plans, self.moving, self.outlook.unheeded())
+        if not footnotes:
+            return found
+        marks, more = dict(found.marks), dict[str, str]()
+        for row in self:
+            for text in row.footnotes(explained=("optimal", row.job) in found.marks):
+                number = more.setdefault(text, f"[{len(found.lines) + len(more) + 1}]")
+                marks["optimal", row.job] = marks.get(("optimal", row.job), "") + number
+        lines = (f"{number} {text}" for text, number in more.items())
+        return Cautions(marks, (*found.lines, *lines), found.rest)
 
     def missing_starts(self, text: Callable[[int], str] = str) -> dict[str, dict[str, str]]:
         """Return, by field of a time, the jobs without this time, each with the word for it.
@@ -317,13 +401,12 @@ class Comparison:
             "estimate": {row.job: "none" for row in self if row.estimate is None},
             "possible": self._without_possible(),
         }
-        if not self.by_methods:
-            return found
-        planned = {"time_based_estimate": {}, "optimal_estimate": self._without_possible()}
+        planned = {"time_based_estimate": {}, "optimal_estimate": found["possible"]}
         if self.time_based is not None:
             planned["time_based_estimate"] = words_of(self.time_based, self._states())
         simulated = {f"{method.replace('-', '_')}_simulated" for method in self.loop}
-        for name in METHOD_STARTS:
+        named = {method.replace("-", "_") for method in self.methods}
+        for name in (each for each in METHOD_STARTS if each.rpartition("_")[0] in named):
             found[name] = {
                 row.job: f"no sooner than {text(row.time_based_no_sooner)}"
                 if name == "time_based_estimate" and row.time_based_no_sooner is not None

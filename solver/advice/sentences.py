@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...model.display import HOUR, duration_text
+from ...model.display import HOUR, duration_text, hours_text
 from ...model.instance import Instance
 from ...model.objective import objective_named
-from ...model.plan import Plan
+from ...model.plan import Method, Plan
 from ..outlook.records import JobOutlook, State
 from ..pending_reasons import counted
 
@@ -22,8 +22,8 @@ _VALUE_IN_ORDER = "sum of the seconds from now to each start"
 def outlook_sentences(
     rows: Sequence[JobOutlook], optimal: Plan, configuration: str
 ) -> tuple[str, ...]:
-    """Return sentences about an outlook: proofs, later starts than possible, and jobs without a
-    start.
+    """Return sentences about an outlook: proofs, jobs that could start earlier, what that costs
+    others, and jobs without a start.
 
     rows: in dispatch order. configuration: text of :func:`configuration_of`.
     """
@@ -32,8 +32,7 @@ def outlook_sentences(
     found = [proof_sentence(optimal)]
     known = [row for row in rows if row.sooner_by is not None]
     if known:
-        changes = _changes(known, in_order=objective_named(optimal.objective).in_order)
-        found += [f"As configured ({configuration}): {changes}.", *_totals(known)]
+        found += [f"As configured ({configuration}): {_changes(known)}.", *_totals(known)]
     return (*found, *state_sentences(rows))
 
 
@@ -145,21 +144,30 @@ def _unplaced(words: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _changes(rows: Sequence[JobOutlook], *, in_order: bool) -> str:
-    """Return a clause about the jobs that start later, or earlier, than in the optimal plan."""
-    later = [row for row in rows if (row.sooner_by or 0) > 0]
-    sooner = [row for row in rows if (row.sooner_by or 0) < 0]
+def _changes(rows: Sequence[JobOutlook]) -> str:
+    """Return a clause about the jobs that could start earlier, and those that pass others."""
+    earlier, ahead = _earlier(rows), [row for row in rows if row.ahead_of]
     parts = []
-    if later:
-        names = named([row.job for row in later])
-        parts.append(f"{names} {_verb(len(later), 'start')} {_range(later)} later than possible")
-    if sooner:
-        names = named([row.job for row in sooner])
-        text = f"{names} {_verb(len(sooner), 'start')} {_range(sooner)} sooner than in the plan"
-        if in_order and later and rows.index(later[0]) < rows.index(sooner[0]):
-            text += ", where priority comes first (`--objective total-start` minimises the sum)"
-        parts.append(text)
+    if earlier:
+        each = "each " if len(earlier) > 1 else ""
+        gain = _range([row.earlier_by or 0 for row in earlier])
+        parts.append(f"{named([row.job for row in earlier])} could {each}start {gain} earlier")
+    if ahead:
+        names, many = named([row.job for row in ahead]), len(ahead) > 1
+        whom = named(list(dict.fromkeys(row.ahead_of for row in ahead)))
+        verb = "start" if many else "starts"
+        parts.append(f"{names} {verb} ahead of {whom}, of higher priority")
     return "; ".join(parts) or "every job starts as early as the plan has it"
+
+
+def _earlier(rows: Sequence[JobOutlook]) -> list[JobOutlook]:
+    """Return the jobs that could start earlier than as configured."""
+    return [row for row in rows if row.earlier_by]
+
+
+def _later(rows: Sequence[JobOutlook]) -> list[JobOutlook]:
+    """Return the jobs that would start later in priority order than as configured."""
+    return [row for row in rows if (row.sooner_by or 0) < 0]
 
 
 def named(names: Sequence[str]) -> str:
@@ -194,27 +202,58 @@ def _follows(name: str, later: str) -> bool:
     return name.isdecimal() and later.isdecimal() and int(later) == int(name) + 1
 
 
-def _range(rows: Sequence[JobOutlook]) -> str:
-    changes = [abs(row.sooner_by or 0) for row in rows]
+def _range(changes: Sequence[int]) -> str:
     low, high = duration_text(min(changes)), duration_text(max(changes))
     return low if low == high else f"{low} to {high}"
 
 
 def _totals(rows: Sequence[JobOutlook]) -> list[str]:
-    """Return a sentence with the sum of the differences, also multiplied by slots; () if all are
-    0.
-    """
-    seconds = sum(row.sooner_by or 0 for row in rows)
-    slot_hours = sum((row.sooner_by or 0) * row.slots / HOUR for row in rows)
-    if not any(row.sooner_by for row in rows):
+    """Return a sentence on the waiting that priority order saves some jobs and costs others."""
+    parts = [
+        f"{counted(len(some), 'job')} would wait "
+        f"{hours_text(abs(sum(row.sooner_by or 0 for row in some)))} {less} "
+        f"({_slot_hours(abs(sum((row.sooner_by or 0) * row.slots for row in some)))} slot-hours)"
+        for some, less in ((_earlier(rows), "less"), (_later(rows), "more"))
+        if some
+    ]
+    if not parts:
         return []
-    waits = f"{duration_text(abs(seconds))} {_less(seconds)}"
-    weighed = f"{abs(slot_hours):.1f} slot-hours {_less(slot_hours)}"
-    return [f"Summed up the plan has {waits} waiting, and {weighed} (waiting times slots)."]
+    return [f"With every job at its earliest start in priority order, {' and '.join(parts)}."]
 
 
-def _less(saved: float) -> str:
-    return "less" if saved >= 0 else "more"
+def _slot_hours(slot_seconds: float) -> str:
+    return f"{slot_seconds / HOUR:,.1f}".removesuffix(".0")
+
+
+def savings_sentences(
+    waits: Mapping[Method, Mapping[str, int]], slots: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Return a sentence on the waiting that the optimal method saves over others; () without any.
+
+    waits: seconds by method and job, of the same jobs. slots: of all compared jobs.
+    """
+    best = waits.get("optimal", {})
+    others = [method for method in waits if method != "optimal"]
+    if not best or not others:
+        return ()
+    parts = []
+    for method in others:
+        wait = sum(waits[method].values())
+        saved, of = wait - sum(best.values()), hours_text(wait)
+        if method == others[0]:
+            whole = sum(waits[method][job] * slots[job] for job in best)
+            less = whole - sum(best[job] * slots[job] for job in best)
+            than = "of" if less >= 0 else "more than"
+            weighed = f"{_slot_hours(abs(less))} slot-hours {than} {_slot_hours(whole)}"
+            of += f" of waiting ({weighed})"
+        verb, over = ("saves", "of") if saved >= 0 else ("adds", "to")
+        amount = hours_text(abs(saved)) if saved else "nothing"
+        parts.append(f"{verb} {amount} {over} {of} over {method}")
+    text = ", ".join(parts).replace(", saves ", ", ")
+    if ", adds" in f", {text}":
+        text += ", as priority comes first (`--objective total-start` minimises the sum)"
+    known = "" if len(best) == len(slots) else f" ({len(best)} of {len(slots)} jobs)"
+    return (f"Optimal {text}{known}.",)
 
 
 def configuration_of(instance: Instance, method: str) -> str:

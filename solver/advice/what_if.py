@@ -47,7 +47,6 @@ from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver, may_have_choices
-from ..rules.omitted import with_jobs_named
 from ..rules.rule_book import unheeded_by_the_loop
 from ..scheduler import reservation_sequence as holding_back
 from ..scheduler.continuation import CONFIGURED, ConfiguredRun, omissions_of_job, run_as_configured
@@ -358,7 +357,7 @@ class WhatIfPlanner:
                 return replace(self._of_cycle(job, first=first)[0], job=job)
             except OutOfTime:
                 return StartAnswer.unexamined(job)
-        found = self._plan(self._before(job, self.prerequisites(job) if first else None))
+        found = self._plan(job, self._with_first(job) if first else self._with(job))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
         answer = _answer(job, item, finished=not found.may_improve, cut=found.cut)
@@ -417,9 +416,8 @@ class WhatIfPlanner:
         """
         run = self._run(job)
         world = replace(self.instance, pending=self._with(job))
-        part = self._before(job) if self._may_plan(world) else None
-        best = None if part is None else self._plan(part)
-        return outlook_of_job(world, job, run, best, part, self.budget())
+        best = self._plan(job, world.pending) if self._may_plan(world) else None
+        return outlook_of_job(world, job, run, best, self.budget())
 
     def stated(self, answer: StartAnswer) -> StartAnswer:
         """Return the answer, with its state and the reason if the job has no start."""
@@ -568,10 +566,12 @@ class WhatIfPlanner:
             # A cycle that contains the job has its reservation.
             cycle = self._next_cycle(replace(self.instance, pending=(*ahead, job)))
             return PlanView.of_cycle(cycle, guarded=guarded, without=job.id)
-        part = self._before(job, ahead)
-        found = self._plan(part)
-        chosen = as_chosen(part, found)
-        problem = PlanningProblem.of(chosen, as_lsf=False, margin=self.margin)
+        world = replace(self.instance, pending=self._with(job))
+        found = self._plan(job, world.pending)
+        chosen = as_chosen(world, found)
+        problem = PlanningProblem.of(
+            chosen, as_lsf=False, margin=self.margin, loans=True, first=len(ahead) + 1
+        )
         return PlanView.of(problem, found, without=job.id)
 
     def options(self, job: Job) -> tuple[Job, ...]:
@@ -633,18 +633,14 @@ class WhatIfPlanner:
         budget = Budget(self._left(), effort=self.effort, cancel=self.cancel)
         return replace(demand, joint_placer=TermsTogether(budget))
 
-    def _before(self, job: Job, ahead: tuple[Job, ...] | None = None) -> Instance:
-        """Return the instance with a job and the jobs before it only; ahead: jobs to use instead
-        of these.
-        """
-        world = replace(self.instance, pending=self._with(job))
-        jobs = (*(self.jobs_ahead(job) if ahead is None else ahead), job)
-        return with_jobs_named(world, Resolver.of(world), jobs)
-
-    def _plan(self, part: Instance) -> Plan:
+    def _plan(self, job: Job, pending: tuple[Job, ...]) -> Plan:
+        """Return the plan of a job and of those before it in the order of these pending jobs."""
+        world = replace(self.instance, pending=pending)
+        order = [other.id for other in priority_order(world)]
         return plan(
-            part,
+            world,
             "optimal",
+            first=order.index(job.id) + 1,
             time_limit=self._left(),
             effort=self.effort,
             margin=self.margin,

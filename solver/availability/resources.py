@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -68,6 +68,8 @@ class Use:
     #: Whether it counts once for each job (on each host, in a pool) even if several terms have the
     #: use: a limit on jobs, or a host that an exclusive job has whole.
     once: bool = False
+    #: Whether it is a count of a limit or guarantee: a job keeps its reservation while it is full.
+    is_limit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,8 +427,8 @@ class ResourceTable:
             limit_pools += self._guarantee_uses(job, span, held)
             limit_hosts += self._guarantee_slots_per_host(job)
         return Alternative(
-            (*host_uses, *limit_hosts),
-            (*pool_uses, *limit_pools),
+            (*host_uses, *(replace(use, is_limit=True) for use in limit_hosts)),
+            (*pool_uses, *(replace(use, is_limit=True) for use in limit_pools)),
             missing,
             self._access(asked),
         )

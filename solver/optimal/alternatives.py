@@ -19,7 +19,6 @@ from ...model.pending import sentence
 from ...model.plan import Plan, PlannedJob
 from ...model.resreq import RequirementMerging
 from ...model.resreq.syntax import openings
-from ..fairshare.priority_order import priority_order
 from ..pending_reasons import BEGIN_TIME
 from ..resolve import may_have_choices
 
@@ -216,18 +215,18 @@ def plan_alternatives(
     *,
     by: str,
     stopped: Callable[[], bool],
-    order: Sequence[str] | None = None,
+    order: Sequence[str],
 ) -> Plan:
     """Return the best plan over the alternatives of the jobs.
 
-    by: "estimates", "order" or "value": what makes a plan the best. order: ids of the jobs in
-    another order than that of their priorities.
+    by: "estimates", "order" or "value": what makes a plan the best. order: ids of the jobs that
+    are planned, in order.
     """
-    options = options_of(instance, instance.pending) if may_have_choices(instance) else {}
+    planned = set(order)
+    jobs = [job for job in instance.pending if job.id in planned]
+    options = options_of(instance, jobs) if may_have_choices(instance) else {}
     if not options:
         return solve(instance)
-    if order is None:
-        order = [job.id for job in priority_order(instance)]
     search = _ChoiceSearch(instance, options, solve, stopped, tuple(order))
     ways = {"estimates": search.by_estimates, "order": search.in_order, "value": search.by_value}
     return ways[by]()

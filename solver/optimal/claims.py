@@ -27,7 +27,7 @@ from ..placement.holding import (
     takes_memory,
 )
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.rule_book import OmittedRule
+from ..rules.rule_book import OmittedRule, StartedNow
 from .conditions import Conditions, conditions, earliest_alone
 from .costs import in_terms_of
 from .lexicographic import warm_starts
@@ -64,7 +64,7 @@ class TouchedJobs:
 
 
 def with_justified_claims(
-    problem: PlanningProblem, plan: Plan, budget: Budget, begun: Collection[str] = ()
+    problem: PlanningProblem, plan: Plan, budget: Budget, begun: StartedNow
 ) -> Plan:
     """Return the plan without the proofs and bounds that an omitted rule affects; notes name the
     rules.
@@ -73,13 +73,15 @@ def with_justified_claims(
     begun: jobs that the next cycle of the loop starts: what is planned for now of them is proved
     whatever rules there are.
     """
+    in_order = objective_named(plan.objective).in_order
+    order = [demand.job.id for demand in problem.demands] if in_order else []
     rules = (
-        *problem.omitted_rules,
+        *(rule for rule in problem.omitted_rules if rule.in_order in (None, in_order)),
         *_reported(problem, plan),
         *_ranges(problem, plan),
         *_overstaying(problem, plan, budget),
     )
-    own = [(rule, binding_of(rule, plan, begun)) for rule in rules]
+    own = [(rule, binding_of(rule, plan, begun, order)) for rule in rules]
     own = [(rule, item) for rule, item in own if item.jobs]
     hanging = _hanging(problem, plan, own, budget, begun)
     binding = [_told(rule, item, plan, hanging) for rule, item in own]
@@ -113,7 +115,7 @@ def _hanging(
     plan: Plan,
     own: Sequence[tuple[OmittedRule, TouchedJobs]],
     budget: Budget,
-    begun: Collection[str],
+    begun: StartedNow,
 ) -> Conditions:
     """Return the jobs whose starts depend on allocations that omitted rules may change.
 
@@ -121,7 +123,8 @@ def _hanging(
     """
     in_order = objective_named(plan.objective).in_order
     moved = {job for _, item in own for job, _ in item.jobs}
-    if all(item.job in moved for item in plan):
+    unproved = {job for rule, item in own if not rule.places_only for job, _ in item.jobs}
+    if all(item.job in unproved for item in plan):
         return {}
     nowhere = {
         job
@@ -239,18 +242,24 @@ def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
         yield OmittedRule("that hosts may report more", frozenset(short), can_only_advance=True)
 
 
-def binding_of(rule: OmittedRule, plan: Plan, begun: Collection[str]) -> TouchedJobs:
+def binding_of(
+    rule: OmittedRule, plan: Plan, begun: StartedNow, order: Sequence[str]
+) -> TouchedJobs:
     """Return the jobs that a rule may move; a job that starts now is excluded if this start is the
     earliest with and without the rule.
+
+    order: of the jobs of a plan in priority order, else (): what jobs behind another do in the plan
+    does not count for it, but only what the next cycle starts.
     """
     places = {item.job: item.start for item in plan} | {item.job: None for item in plan.unplaced}
     now = plan.now
-    if rule.unless_now and all(places.get(job) == now for job in rule.unless_now):
-        return TouchedJobs(rule.rule, ())
+    late = {job for job in rule.unless_now if places.get(job) != now}
+    free = _before_all(late, rule, begun, order)
     touched = [
         (job, start)
         for job, start in places.items()
         if job in rule.jobs
+        and job not in free
         and (
             rule.places_only
             or not (
@@ -259,6 +268,30 @@ def binding_of(rule: OmittedRule, plan: Plan, begun: Collection[str]) -> Touched
         )
     ]
     return TouchedJobs(rule.rule, touched)
+
+
+def _before_all(
+    late: Collection[str], rule: OmittedRule, begun: StartedNow, order: Sequence[str]
+) -> frozenset[str]:
+    """Return the jobs for which no job of a rule has to wait, by which the rule would apply.
+
+    late: the jobs of the rule that do not start now in the plan.
+    """
+    if not rule.unless_now:
+        return frozenset()
+    if not order:
+        return frozenset() if late else rule.jobs
+    behind = (
+        set[str]() if rule.in_order else set(rule.unless_now) - (set() if begun.suspends else begun)
+    )
+    free = set[str]()
+    for job in order:
+        behind.discard(job)
+        if job in late:
+            break
+        if not behind:
+            free.add(job)
+    return frozenset(free)
 
 
 def _without_proof(item: PlannedJob, rule: str) -> PlannedJob:

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ...model.errors import InputError
 from ...model.plan import Plan
 from ..availability.demand import Demand, TermDemand, with_eligible_time
 from ..availability.profile import Profile
 from ..availability.resources import Alternative, Per, Use, flat
 from ..budget import Budget
-from ..placement.earliest import Start, allocate_start, earliest_start, still_free
+from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free
+from ..placement.holding import may_grow
 from ..precedence import jobs_of
 from ..problem import PlanningProblem
 from ..rules.rule_book import candidate_hosts, pools_used
@@ -99,26 +102,27 @@ def _found(
         for demand in problem.demands
         if not demand.impossible or (demand.job.id in unsure and _has_alternatives(problem, demand))
     ]
-    others = [d for d in demands if d.job.id not in unsure and d.job.id not in found]
     if before:
         for demand in demands:
             name = demand.job.id
             if name in unsure or name in found:
                 move(demand, (name,) if name in unsure else found[name])
     new: dict[str, tuple[str, ...]] = {}
-    for demand in others if before else demands:
+    for demand in demands:
         name = demand.job.id
+        if before and name in found:
+            continue
         start = starts.get(name)
-        if name in unsure:
-            move(demand, (name,))
-        elif start is not None:
-            met = _met(moving, demand)
-            stands = not met or name in firm
-            if stands or _stands(problem, profile, demand, start, moving, times, budget):
-                allocate_start(profile, with_eligible_time(demand, times), start)
-            else:
+        because: tuple[str, ...] = (name,) if name in unsure else ()
+        if start is not None:
+            met = () if name in firm else _met(moving, demand)
+            if met and not _stands(problem, profile, demand, start, moving, times, budget):
                 new[name] = met
-                move(demand, met)
+                because = because or met
+            elif not because:
+                allocate_start(profile, with_eligible_time(demand, times), start)
+        if because and not (before and name in unsure):
+            move(demand, because)
     return new
 
 
@@ -142,7 +146,8 @@ def _met(moving: Collection[_Moving], demand: Demand) -> tuple[str, ...]:
     """Return the unsure jobs behind all moving jobs that may meet this job."""
     hosts, pools = candidate_hosts(demand), pools_used(demand)
     near = (item for item in moving if item.may_meet(demand, hosts, pools))
-    return tuple(dict.fromkeys(job for item in near for job in item.because))
+    jobs = (job for item in near for job in item.because)
+    return tuple(dict.fromkeys(job for job in jobs if job != demand.job.id))
 
 
 def _stands(
@@ -154,7 +159,9 @@ def _stands(
     times: Mapping[str, int],
     budget: Budget,
 ) -> bool:
-    """Whether a start is feasible and the earliest one wherever the moving jobs are placed."""
+    """Whether a start is feasible and the earliest one wherever the moving jobs are placed,
+    on its hosts, of a range of slots with the fewest.
+    """
     if demand.interval is not None or budget.late():
         return False
     if demand.after is not None:
@@ -164,7 +171,14 @@ def _stands(
         demand = with_eligible_time(demand, times)
     if start.time > demand.earliest and earliest_alone(problem, demand) != start.time:
         return False
-    return still_free(profile, demand, start)
+    if not may_grow(demand):
+        return still_free(profile, demand, start)
+    (term,) = demand.terms
+    own = term.candidates[np.isin(term.candidates, list(start.allocation))]
+    return (
+        start_at(profile, replace(demand, terms=(replace(term, candidates=own),)), start.time)
+        is not None
+    )
 
 
 def earliest_alone(problem: PlanningProblem, demand: Demand) -> int | None:

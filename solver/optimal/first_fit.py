@@ -294,6 +294,7 @@ def moved_by_windows(
             budget=budget,
             margin=problem.margin,
             due_dates=problem.resolver.due_dates,
+            first=len(problem.demands),
         )
         literal = plan_first_fit(without, budget)
     except OutOfTime:

@@ -8,8 +8,10 @@ jobs.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,11 +22,12 @@ from ..availability.demand import Demand
 from ..availability.resources import FloatArray, Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start, counts_once
-from ..precedence import After, Event, Known, Several
+from ..precedence import After, Event, Known, Several, afters_of, known_times
 from ..problem import PlanningProblem
 from .backends import ModelSizeLimit, PairWeight, run
 from .costs import Costs, UnitCost, coarser
 from .joint_placement import TermShape, amounts_of, down, scale_of, up
+from .pool_bounds import Pieces
 
 #: Size of a model that one second suffices for: pairs of job and host, multiplied by the number of
 #: jobs. Measured: 5 jobs on 1,000 hosts are solved in seconds, 10 jobs on 100 hosts not in ten.
@@ -37,10 +40,76 @@ MAX_TOTAL = 1 << 60
 Blocks = tuple[list[cp_model.IntervalVar], list[cp_model.LinearExprT]]
 
 
+@dataclass(frozen=True, slots=True)
+class TimeGrid:
+    """Instants as numbers: the n-th is a multiple of the unit plus one of the residues.
+
+    If no job of a plan can start earlier, each one starts at a change of the base profile or some
+    lengths of other jobs later, so that few instants suffice. With fewer residues, or with a unit
+    that does not divide all lengths, a model that rounds everything down is a relaxation: jobs
+    that run in the same step of it run together in the last second of that step.
+    """
+
+    #: Seconds after which the residues repeat.
+    unit: int = 1
+    #: Remainders of the instants by the unit, ascending.
+    residues: tuple[int, ...] = (0,)
+
+    @classmethod
+    def of(cls, times: Iterable[int], lengths: Iterable[int]) -> TimeGrid:
+        """Return the grid of changes and lengths (seconds); all seconds if that is no coarser."""
+        times, lengths = sorted(set(times)), set(lengths)
+        unit = math.gcd(*lengths)
+        step = math.gcd(unit, *(time - times[0] for time in times))
+        residues = tuple(sorted({time % unit for time in times})) if unit else ()
+        if step and len(residues) == unit // step:
+            return cls(step, (times[0] % step,))
+        return cls(unit, residues) if len(residues) < unit else cls()
+
+    def coarser(self, times: Sequence[int]) -> Iterator[TimeGrid]:
+        """Yield grids with more and more of the residues, those first that bring these seconds
+        nearest to the grid, and this grid at last.
+        """
+        own = [time % self.unit for time in times]
+        kept: tuple[int, ...] = ()
+        while len(kept) + 1 < len(self.residues):
+            grids = [
+                TimeGrid(self.unit, tuple(sorted({*kept, residue})))
+                for residue in self.residues
+                if residue not in kept
+            ]
+            lost = [sum(time - grid.time(grid.number(time)) for time in own) for grid in grids]
+            kept = grids[lost.index(min(lost))].residues
+            yield TimeGrid(self.unit, kept)
+            if not min(lost):
+                break
+        yield self
+
+    def number(self, time: int) -> int:
+        """Return the number of the last instant up to a second."""
+        whole, rest = divmod(time, self.unit)
+        return whole * len(self.residues) + bisect_right(self.residues, rest) - 1
+
+    def time(self, number: int) -> int:
+        """Return the second of an instant."""
+        whole, place = divmod(number, len(self.residues))
+        return whole * self.unit + self.residues[place]
+
+    def length(self, seconds: int) -> int:
+        """Return the number of instants that these seconds certainly last."""
+        return seconds // self.unit * len(self.residues)
+
+
+SECONDS = TimeGrid()
+
+
 @dataclass(slots=True)
 class _JobModel:
     demand: Demand
+    #: Start in seconds.
     start: cp_model.IntVar
+    #: Number of the instant of the grid at which it starts.
+    instant: cp_model.IntVar
     choices: list[tuple[int, cp_model.IntVar, list[TermShape]]]
 
 
@@ -68,20 +137,24 @@ class IntervalModel:
         horizon: int,
         total: int,
         check: Callable[[], None] = lambda: None,
+        grid: TimeGrid = SECONDS,
+        pools: Sequence[Pieces] = (),
     ) -> None:
         """Build the model.
 
         alone: earliest start of each job given running jobs only. horizon: latest allowed start.
         total: cost of a known plan, in the units of the costs; worse plans are excluded. check:
-        called before each job; an exception from it ends the building.
+        called before each job; an exception from it ends the building. grid: of the starts. pools:
+        that these jobs share, with their positions in `demands`.
 
         The attribute `faithful` tells whether the objective keeps nine digits of every weight.
         """
         self.problem = problem
         self._scale = scale_of(amounts_of(demands))
-        least = {demand.job.id: alone[demand.job.id] for demand in demands}
+        least = {d.job.id: grid.time(grid.number(alone[d.job.id])) for d in demands}
         self.costs = costs.within(least, total).beyond(least)
         self.horizon = horizon
+        self._grid = grid
         latest = self.costs.latest(total)
         self._last = {
             job: horizon if last is None else min(horizon, last) for job, last in latest.items()
@@ -92,9 +165,11 @@ class IntervalModel:
         self.jobs: list[_JobModel] = []
         for demand in demands:
             check()
-            self.jobs.append(self._add_job(demand, alone[demand.job.id]))
+            self.jobs.append(self._add_job(demand, least[demand.job.id]))
         self._add_order()
         self._add_cumulatives()
+        self._add_pools(pools)
+        self._order_equal_jobs()
         self._fixed = 0
         self._bits = 0
         self.faithful = self._add_objective()
@@ -126,12 +201,13 @@ class IntervalModel:
         for job in self.jobs:
             number, _, shapes = next(c for c in job.choices if solver.boolean_value(c[1]))
             terms = tuple(shape.allocation(solver) for shape in shapes)
-            found[job.demand.job.id] = Start(solver.value(job.start), terms, number)
+            found[job.demand.job.id] = Start(
+                self._grid.time(solver.value(job.instant)), terms, number
+            )
         return ModelAnswer(status, found, bound)
 
     def _add_job(self, demand: Demand, alone: int) -> _JobModel:
-        start = self.model.new_int_var(alone, self._last[demand.job.id], f"start {demand.job.id}")
-        job = _JobModel(demand, start, [])
+        job = _JobModel(demand, *self._add_start(alone, self._last[demand.job.id]), [])
         empty = self.problem.empty
         for number, alternative in enumerate(demand.terms[0].alternatives):
             if alternative.missing:
@@ -149,18 +225,34 @@ class IntervalModel:
             job.choices.append((number, chosen, shapes))
             for shape in shapes:
                 for use in shape.term.alternatives[number].host_uses:
-                    self._use_hosts(demand, start, shape, use)
+                    self._use_hosts(demand, job.instant, shape, use)
                 for use in shape.term.alternatives[number].pool_uses:
-                    self._use_pool(demand, start, shape, use)
+                    self._use_pool(demand, job.instant, shape, use)
         self.model.add_exactly_one([chosen for _, chosen, _ in job.choices])
         return job
 
+    def _add_start(self, first: int, last: int) -> tuple[cp_model.IntVar, cp_model.IntVar]:
+        """Return the variables of a start between two seconds: in seconds, and on the grid."""
+        grid, model = self._grid, self.model
+        start = model.new_int_var(first, last, "")
+        if grid.unit == 1:
+            return start, start
+        instant = model.new_int_var(grid.number(first), grid.number(last), "")
+        whole = model.new_int_var(first // grid.unit - 1, last // grid.unit, "")
+        rests = [model.new_bool_var("") for _ in grid.residues]
+        model.add_exactly_one(rests)
+        place = cp_model.LinearExpr.weighted_sum(rests, range(len(rests)))
+        model.add(instant == len(rests) * whole + place)
+        rest = cp_model.LinearExpr.weighted_sum(rests, grid.residues)
+        model.add(start == grid.unit * whole + rest)
+        return start, instant
+
     def _add_order(self) -> None:
         """Add the constraint that no job starts before its dependency condition can hold."""
-        starts = {job.demand.job.id: job.start for job in self.jobs}
+        starts = {job.demand.job.id: job.instant for job in self.jobs}
         for job in self.jobs:
             if job.demand.after is not None:
-                self._wait(job.start, job.demand.after, starts, [])
+                self._wait(job.instant, job.demand.after, starts, [])
 
     def _wait(
         self,
@@ -173,10 +265,12 @@ class IntervalModel:
         match event:
             case Known(None):
                 self.model.add_bool_or([literal.negated() for literal in when])
-            case Known(time):
-                self.model.add(start >= time).only_enforce_if(*when)
+            case Known(int(time)):
+                self.model.add(start >= self._grid.number(time)).only_enforce_if(*when)
             case After(other, _, lag) if other in starts:
-                self.model.add(start >= starts[other] + lag).only_enforce_if(*when)
+                self.model.add(start >= starts[other] + self._grid.length(lag)).only_enforce_if(
+                    *when
+                )
             case After():
                 self.model.add_bool_or([literal.negated() for literal in when])
             case Several(parts, count) if count >= len(parts):
@@ -189,16 +283,21 @@ class IntervalModel:
                     self._wait(start, part, starts, [*when, literal])
 
     def _pieces(
-        self, demand: Demand, start: cp_model.IntVar, use: Use
+        self, demand: Demand, start: cp_model.IntVar, use: Use, there: cp_model.IntVar
     ) -> list[tuple[cp_model.IntervalVar, int]]:
-        """Return the intervals after the start with constant use, each with its scaled amount."""
+        """Return the intervals after the start with constant use, each with its scaled amount,
+        present if `there`.
+        """
         assert demand.duration is not None
         drops = [drop for drop in use.reservation.drops() if drop < demand.duration]
         pieces = []
         for begin, end in pairwise([0, *drops, demand.duration]):
             amount = up(use.reservation.planned_at(begin), self._scale)
             if amount > 0:
-                interval = self.model.new_fixed_size_interval_var(start + begin, end - begin, "")
+                offset, until = self._grid.length(begin), self._grid.length(end)
+                interval = self.model.new_optional_fixed_size_interval_var(
+                    start + offset, until - offset, there, ""
+                )
                 pieces.append((interval, amount))
         return pieces
 
@@ -207,26 +306,24 @@ class IntervalModel:
     ) -> None:
         table = self.problem.resolver.table
         capacity = table.host_resources[use.index].capacity
-        pieces = self._pieces(demand, start, use)
         unit = shape.term.unit
         if use.index in table.slot_indices and unit is not None and unit.excl:
-            for host, number in enumerate(unit.unit_of):
-                if int(number) in shape.unit:
-                    whole = int(capacity[host]) * self._scale * shape.unit[int(number)]
-                    self._put((use.index, host), pieces[0][0], whole)
+            for host, number in enumerate(unit.unit_of.tolist()):
+                if number in shape.unit:
+                    for interval, _ in self._pieces(demand, start, use, shape.unit[number]):
+                        self._put((use.index, host), interval, int(capacity[host]) * self._scale)
             return
-        for host, used in shape.used.items():
-            for interval, amount in pieces:
-                held: cp_model.LinearExprT = amount * used
+        held = shape.first if use.per is Per.JOB else shape.used
+        for host, used in held.items():
+            for interval, amount in self._pieces(demand, start, use, used):
                 if use.per is Per.SLOT:
-                    held = amount * shape.slot_variable(host)
-                elif use.per is Per.WHOLE:
-                    held = int(capacity[host]) * self._scale * used
-                elif use.per is Per.JOB:
-                    if host not in shape.first:
-                        continue
-                    held = amount * shape.first[host]
-                self._put((use.index, host), interval, held)
+                    parts = shape.parts[host]
+                    one = len(parts) == 1 and parts[0].most == 1
+                    each = parts[0].weight if one else shape.slot_variable(host)
+                    self._put((use.index, host), interval, amount * each)
+                else:
+                    whole = int(capacity[host]) * self._scale if use.per is Per.WHOLE else amount
+                    self._put((use.index, host), interval, whole)
 
     def _put(
         self, key: tuple[int, int], interval: cp_model.IntervalVar, held: cp_model.LinearExprT
@@ -240,15 +337,21 @@ class IntervalModel:
         inside = [host for host in shape.used if mask[host]]
         if not inside:
             return
-        count = self.model.new_int_var(0, shape.term.largest if use.per is not Per.JOB else 1, "")
-        if use.per is Per.SLOT:
-            self.model.add(count == sum(shape.slots[host] for host in inside))
-        elif use.per is Per.HOST:
-            self.model.add(count == sum(shape.used[host] for host in inside))
+        term = shape.term
+        if len(inside) == len(shape.used) and use.per is Per.SLOT and term.largest == term.slots:
+            count: cp_model.LinearExprT = term.slots
+        elif use.per is Per.JOB and len(inside) == len(shape.used):
+            count = 1
         else:
-            self.model.add_max_equality(count, [shape.used[host] for host in inside])
+            count = self.model.new_int_var(0, term.largest if use.per is not Per.JOB else 1, "")
+            if use.per is Per.SLOT:
+                self.model.add(count == sum(shape.slots[host] for host in inside))
+            elif use.per is Per.HOST:
+                self.model.add(count == sum(shape.used[host] for host in inside))
+            else:
+                self.model.add_max_equality(count, [shape.used[host] for host in inside])
         intervals, amounts = self._pools[use.index]
-        for interval, amount in self._pieces(demand, start, use):
+        for interval, amount in self._pieces(demand, start, use, shape.chosen):
             intervals.append(interval)
             amounts.append(amount * count)
 
@@ -265,6 +368,31 @@ class IntervalModel:
             left = np.array([base.free_in_pool(index, t) for t in times])
             self._cumulative(blocks, times, left, table.pools[index].capacity)
 
+    def _order_equal_jobs(self) -> None:
+        """Order the starts of interchangeable jobs, for which no other job waits."""
+        if any(job.demand.after is not None for job in self.jobs):
+            return
+        last: dict[Hashable, _JobModel] = {}
+        for job in self.jobs:
+            kind = job.demand.kind, self.costs.jobs[job.demand.job.id]
+            if kind in last:
+                self.model.add(last[kind].instant <= job.instant)
+            last[kind] = job
+
+    def _add_pools(self, pools: Sequence[Pieces]) -> None:
+        """Add the pools as constraints that follow from those of hosts, and refute earlier."""
+        times = self.problem.base.changes()
+        whole = [
+            self.model.new_fixed_size_interval_var(
+                job.instant, self._grid.length(job.demand.duration or 0), ""
+            )
+            for job in self.jobs
+        ]
+        for pool in pools:
+            amounts = [down(amount, self._scale) for amount in pool.taken.values()]
+            blocks: Blocks = ([whole[number] for number in pool.taken], [*amounts])
+            self._cumulative(blocks, times, pool.there, float(pool.there.max()))
+
     def _cumulative(
         self, blocks: Blocks, times: Sequence[int], left: FloatArray, capacity: float
     ) -> None:
@@ -278,10 +406,11 @@ class IntervalModel:
         intervals, amounts = list(blocks[0]), list(blocks[1])
         limit = down(capacity, self._scale)
         end = self.horizon + max(job.demand.duration or 0 for job in self.jobs) + 1
+        number = self._grid.number
         steps = [0, *(np.flatnonzero(np.diff(left)) + 1).tolist()]
         for begin, until, step in zip(
-            [times[step] for step in steps],
-            [*(times[step] for step in steps[1:]), end],
+            [number(times[step]) for step in steps],
+            [*(number(times[step]) for step in steps[1:]), number(end) + 1],
             steps,
             strict=True,
         ):
@@ -340,3 +469,19 @@ class IntervalModel:
                 for shape, allocation in zip(shapes, start.terms, strict=True):
                     for host, used in shape.used.items():
                         self.model.add_hint(used, taken and host in allocation)
+
+
+def grid_of(
+    problem: PlanningProblem, demands: Sequence[Demand], alone: Mapping[str, int]
+) -> TimeGrid:
+    """Return the grid of all starts that a best plan of `demands` may need."""
+    events = [demand.after for demand in demands if demand.after is not None]
+    lengths = {demand.duration or 0 for demand in demands}
+    for demand in demands:
+        for term in demand.terms:
+            for alternative in term.alternatives:
+                for use in (*alternative.host_uses, *alternative.pool_uses):
+                    lengths.update(d for d in use.reservation.drops() if d < (demand.duration or 0))
+    lengths.update(after.lag for event in events for after in afters_of(event))
+    times = {*problem.base.changes(), *(alone[demand.job.id] for demand in demands)}
+    return TimeGrid.of(times.union(*map(known_times, events)), lengths)

@@ -22,7 +22,7 @@ from ..budget import Budget
 from ..placement.earliest import Start, allocate_start, earliest_start
 from ..problem import PlanningProblem
 from .costs import Allowance, Costs
-from .pool_bounds import tiles_of
+from .pool_bounds import tiles_anywhere
 
 Starts = dict[str, Start]
 
@@ -338,4 +338,4 @@ def _block_sizes(demands: Sequence[Demand]) -> list[int]:
 
 def _block(demand: Demand) -> int:
     """Return the largest number of slots that a job needs on a single host."""
-    return max((size for term in demand.terms for size, _ in tiles_of(term)), default=1)
+    return max((size for term in demand.terms for size, _ in tiles_anywhere(term)), default=1)

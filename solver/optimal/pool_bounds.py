@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def pool_of(
         return None
     now, times = problem.instance.now, problem.base.changes()
     free = [int(problem.base.free(SLOTS, time).clip(0).sum()) for time in times]
-    sizes = [demand.slots for demand in demands]
+    sizes = [_certain_slots(problem.base, demand) for demand in demands]
     if free[-1] < max(sizes):
         return None
     if costs.largest and not _are_ends(demands, costs, now):
@@ -98,6 +99,14 @@ def pool_of(
     # The pool ignores the margin, so its last end is later than that of the jobs by the margin.
     constant = -problem.margin if costs.largest else sum(cost.base for cost in own)
     return AggregatedProblem(pool, weights.bits, constant, weights.faithful)
+
+
+def _certain_slots(base: Profile, demand: Demand) -> int:
+    """Return the slots that a job certainly takes, with the rest of hosts and units that it has to
+    itself.
+    """
+    blocks = _blocks(base, demand).get(SLOTS, []) if len(demand.terms) == 1 else []
+    return max(demand.slots, int(_total(blocks)))
 
 
 def _are_ends(demands: Sequence[Demand], costs: Costs, now: int) -> bool:
@@ -238,7 +247,7 @@ def bound_of_pools(
     alone: earliest start of each job given running jobs only (seconds). instants: starts and ends
     of a known plan; the time grid is fine around them, and pools have no price after the last one.
     """
-    if costs.largest or any(len(demand.terms) != 1 for demand in demands):
+    if costs.largest:
         return None
     jobs = [demand for demand in demands if demand.duration]
     try:
@@ -260,6 +269,8 @@ def bound_of_pools(
 def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Pieces]:
     """Return the pools that may be scarce, at the instants at which the base profile changes.
 
+    Jobs with several terms take nothing from them.
+
     Raises OutOfTime if the budget and its grace period end, or if memory is insufficient.
     """
     times = base.changes()
@@ -270,9 +281,10 @@ def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Piec
         raise OutOfTime
     blocks: dict[int, dict[int, list[tuple[float, int]]]] = {}
     limits: dict[int, dict[int, float]] = {}
-    for number, demand in enumerate(jobs):
+    single = {number: job for number, job in enumerate(jobs) if len(job.terms) == 1}
+    for number, demand in single.items():
         budget.check()
-        for index, found in _blocks(demand).items():
+        for index, found in _blocks(base, demand).items():
             blocks.setdefault(index, {})[number] = found
         for index, amount in _limited(base, demand).items():
             limits.setdefault(index, {})[number] = amount
@@ -292,12 +304,12 @@ def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Piec
             }
             pools.append(Pieces(np.floor((free + SLACK) / piece).sum(axis=1), taken))
     for more in (_on_able_hosts, _in_one_unit, _idle_units):
-        pools += more(base, times, jobs, budget)
+        pools += more(base, times, single, budget)
     return [pool for pool in pools if pool.scarce]
 
 
 def _on_able_hosts(
-    base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
+    base: Profile, times: Sequence[int], jobs: Mapping[int, Demand], budget: Budget
 ) -> list[Pieces]:
     """Return pools of slots on hosts with enough of another resource, for jobs that need it
     there.
@@ -305,8 +317,8 @@ def _on_able_hosts(
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     tiles = {
         number: certain
-        for number, job in enumerate(jobs)
-        if SLOTS in _blocks(job) and (certain := tiles_of(job.terms[0]))
+        for number, job in jobs.items()
+        if SLOTS in _blocks(base, job) and (certain := tiles_anywhere(job.terms[0]))
     }
     pieces = [1.0, *_piece_sizes({n: [(float(s), c) for s, c in t] for n, t in tiles.items()})]
     needs: dict[int, dict[int, list[float]]] = {}
@@ -341,14 +353,14 @@ def _on_able_hosts(
 
 
 def _in_one_unit(
-    base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
+    base: Profile, times: Sequence[int], jobs: Mapping[int, Demand], budget: Budget
 ) -> list[Pieces]:
     """Return pools of slots of compute units in large pieces, for jobs confined to one unit."""
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     groups: dict[int, tuple[IntArray, dict[int, int]]] = {}
-    for number, job in enumerate(jobs):
+    for number, job in jobs.items():
         (term,) = job.terms
-        if term.unit is not None and term.unit.maxcus == 1 and SLOTS in _blocks(job):
+        if term.unit is not None and term.unit.maxcus == 1 and SLOTS in _blocks(base, job):
             unit_of = term.unit.unit_of
             groups.setdefault(id(unit_of), (unit_of, {}))[1][number] = term.slots
     found = []
@@ -366,12 +378,12 @@ def _in_one_unit(
 
 
 def _idle_units(
-    base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
+    base: Profile, times: Sequence[int], jobs: Mapping[int, Demand], budget: Budget
 ) -> list[Pieces]:
     """Return pools of idle compute units, for jobs with exclusive units (cu[excl])."""
     groups: dict[int, tuple[IntArray, dict[int, float]]] = {}
     capacity = base.table.host_resources[SLOTS].capacity
-    for number, job in enumerate(jobs):
+    for number, job in jobs.items():
         (term,) = job.terms
         if term.unit is not None and term.unit.excl:
             unit_of = term.unit.unit_of
@@ -405,7 +417,7 @@ def _piece_sizes(by_job: Mapping[int, Sequence[tuple[float, int]]]) -> list[floa
     return sorted(sizes, key=lambda size: -weight[size])[:MAX_PIECES]
 
 
-def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
+def _blocks(base: Profile, demand: Demand) -> dict[int, list[tuple[float, int]]]:
     """Return the blocks that the job certainly reserves on hosts, by resource: (size, count).
 
     For a resource that is released in phases, the last phase counts.
@@ -413,41 +425,65 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
     (term,) = demand.terms
     if len(term.alternatives) != 1:
         return {}
-    tiles = tiles_of(term)
+    tiles = tiles_anywhere(term)
+    fewest = _fewest_hosts(term, base.table.host_resources[SLOTS].capacity)
     found: dict[int, list[tuple[float, int]]] = {}
     for use in term.alternatives[0].host_uses:
+        capacity = base.table.host_resources[use.index].capacity
         last = use.reservation.planned_at(max(0, (demand.duration or 1) - 1))
-        if last <= 0:
+        if use.index in base.table.slot_indices and term.unit is not None and term.unit.excl:
+            found[use.index] = _whole_units(term, capacity)
+        elif last <= 0:
             continue
-        if use.per is Per.SLOT:
+        elif use.per is Per.SLOT:
             found[use.index] = [(last * size, count) for size, count in tiles]
         elif use.per is Per.HOST:
-            found[use.index] = [(last, _fewest_hosts(term))]
+            found[use.index] = [(last, fewest)]
+        elif use.per is Per.WHOLE:
+            found[use.index] = [(float(capacity[term.candidates].min()), fewest)]
     return found
 
 
-def _fewest_hosts(term: TermDemand) -> int:
-    """Return the minimum number of hosts of a term: the largest ptile limits a host, else one
-    host.
+def _fewest_hosts(term: TermDemand, slots: FloatArray) -> int:
+    """Return the minimum number of hosts of a term; slots: of each host, [H]."""
+    largest = slots[term.candidates]
+    if term.ptile is not None and not term.one_host:
+        largest = np.minimum(largest, term.ptile[term.candidates])
+    return max(1, math.ceil(term.slots / float(largest.max(initial=1.0))))
+
+
+def _whole_units(term: TermDemand, capacity: FloatArray) -> list[tuple[float, int]]:
+    """Return the blocks that a job with exclusive units takes in any units: (size, count)."""
+    assert term.unit is not None
+    unit_of = term.unit.unit_of
+    numbers = np.unique(unit_of[term.candidates])
+    units = [np.sort(capacity[unit_of == number])[::-1] for number in numbers if number >= 0]
+    if not units:
+        return []
+    count = max(1, math.ceil(term.slots / max(1.0, *(float(unit.sum()) for unit in units))))
+    sizes = [min(column) for column in zip(*units, strict=False)]
+    return [(float(size), count * len(list(run))) for size, run in groupby(sizes) if size > 0]
+
+
+def tiles_of(term: TermDemand, hosts: IntArray, block: int) -> list[tuple[int, int]]:
+    """Return the numbers of slots that are certainly together on one host: (size, count); none if
+    they differ from host to host.
+
+    hosts: hosts that the term may use. block: size if the term has no ptile and no hosts=1.
     """
-    if term.one_host or term.ptile is None:
-        return 1
-    return max(1, -(-term.slots // max(1, int(term.ptile[term.candidates].max(initial=1)))))
-
-
-def tiles_of(term: TermDemand) -> list[tuple[int, int]]:
-    """Return the numbers of slots that are certainly together on one host: (size, count)."""
-    known = term.largest == term.slots
     if term.one_host:
         return [(term.slots, 1)]
-    size = term.block
-    if term.ptile is not None:
-        tiles = np.unique(term.ptile[term.candidates])
-        size = int(tiles[0]) if len(tiles) == 1 else 1
-    whole = [(size, term.slots // size)]
-    if term.slots % size and known:
-        whole.append((term.slots % size, 1))
-    return [(size, count) for size, count in whole if count]
+    sizes = [block] if term.ptile is None else np.unique(term.ptile[hosts]).tolist()
+    if len(sizes) != 1:
+        return []
+    rest = term.slots % sizes[0] if term.largest == term.slots else 0
+    tiles = [(sizes[0], term.slots // sizes[0]), (rest, 1)]
+    return [(size, count) for size, count in tiles if size and count]
+
+
+def tiles_anywhere(term: TermDemand) -> list[tuple[int, int]]:
+    """Return the tiles of a term on any of its hosts; single slots where they differ."""
+    return tiles_of(term, term.candidates, term.block) or [(1, term.slots)]
 
 
 def _limited(base: Profile, demand: Demand) -> dict[int, float]:

@@ -15,6 +15,7 @@ from ..availability.usage import FOREVER
 from ..budget import Budget
 from ..placement.earliest import Start, allocate_start, start_at
 from .backends import run
+from .pool_bounds import tiles_of
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -66,35 +67,12 @@ def blocks_of(base: Availability, demand: Demand, time: int) -> tuple[Blocks, ..
         if len(capacity) != 1:
             return ()
         whole = int(capacity[0])
-        count = sum(number for _, number in _sizes(term, able, whole))
+        count = sum(number for _, number in tiles_of(term, able, whole))
         return (Blocks(whole, count, caps > 0, time, end),) if count else ()
     if slots[0].per is not Per.SLOT or slots[0].reservation.planned_at(0) != 1.0:
         return ()
-    sizes = _sizes(term, able, term.block)
+    sizes = tiles_of(term, able, term.block)
     return tuple(Blocks(size, count, caps >= size, time, end) for size, count in sizes)
-
-
-def _sizes(term: TermDemand, able: IntArray, block: int) -> list[tuple[int, int]]:
-    """Return the block sizes of a term and their certain numbers: (size, count).
-
-    able: hosts that the term may use. block: size of a block if the term has no ptile and no
-    hosts=1.
-    """
-    known = term.largest == term.slots
-    if term.one_host:
-        return [(term.slots, 1)]
-    if term.ptile is None:
-        return _tiles(term.slots, block, known=known)
-    tiles = np.unique(term.ptile[able])
-    return _tiles(term.slots, int(tiles[0]), known=known) if len(tiles) == 1 else []
-
-
-def _tiles(slots: int, tile: int, *, known: bool) -> list[tuple[int, int]]:
-    """Return the full tiles and the remainder; known: whether the number of slots is fixed."""
-    sizes = [(tile, slots // tile)]
-    if known and slots % tile:
-        sizes.append((slots % tile, 1))
-    return [(size, count) for size, count in sizes if count]
 
 
 # Refutation by counts at two instants. Jobs that run at both instants use the same slots of the

@@ -254,7 +254,7 @@ def bound_of_starts(
     alone: earliest start of each job given running jobs only (seconds). between: known lower bound
     and cost of the known plan, in units; plans with a higher cost are ignored.
     """
-    if costs.largest or any(len(demand.terms) != 1 for demand in demands):
+    if costs.largest:
         return None
     jobs = [demand for demand in demands if demand.duration and costs.jobs[demand.job.id].weight]
     least = costs.total({demand.job.id: alone[demand.job.id] for demand in demands})
@@ -403,7 +403,7 @@ def likely_starts(
 
     alone: earliest start of each job given running jobs only (seconds). Empty if there is no guide.
     """
-    if costs.largest or any(len(demand.terms) != 1 for demand in demands):
+    if costs.largest:
         return []
     jobs = [demand for demand in demands if demand.duration and costs.jobs[demand.job.id].weight]
     capacity = most - costs.total({demand.job.id: alone[demand.job.id] for demand in demands})

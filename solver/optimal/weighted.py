@@ -12,20 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
 from ..availability.demand import Demand, keeps_order, with_eligible_time
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import allocate_start, earliest_start
+from ..placement.earliest import Start, allocate_start, earliest_start
 from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .lexicographic import warm_starts
-from .order_search import Extent, Starts, guided_plan, improve, times_of
-from .pool_bounds import bound_of_pools, solve_as_pool
+from .order_search import Extent, Starts, decode_within, guided_plan, improve, times_of
+from .pool_bounds import bound_of_pools, is_whole_pool, pools_of, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
 #: Share of the remaining time for decoding plans in the order of pool starts, and the number of
@@ -120,14 +122,19 @@ def _search_and_prove(
 ) -> _Found:
     """Improve and prove the incumbent within the budget.
 
-    The steps are: the pool of all slots, bounds with plans in their order, a search, the exact
-    model, and another search.
+    The steps are: the exact model if it is small; the pool of all slots, bounds with plans in their
+    order, a search, the exact model if it was not taken yet, and another search.
     """
     placed = [demand for demand in problem.demands if demand.job.id in found.starts]
     if any(demand.latest is not None for demand in placed):
         # These models support no latest start and no job that is killed early (-t).
         return _search(problem, costs, budget, alone, found, False, tell)
     least = {job: alone[job] for job in found.starts}
+    small = _exact_model_fits(placed, Budget(effort=1.0)) and not is_whole_pool(problem, placed)
+    if small:
+        found = _search_and_solve(problem, costs, budget, alone, found, tell)
+        if found.proved or budget.exhausted():
+            return found
     within = costs.within(least, found.total)
     pooled = solve_as_pool(problem, placed, within, alone, budget, tell)
     found = found.above(pooled.bound)
@@ -143,14 +150,27 @@ def _search_and_prove(
         found = found.above(bound_of_pools(problem, placed, costs, alone, [*begun, *ended], budget))
         found = _by_whole_jobs(problem, costs, budget, least, found)
         found = _by_likely_starts(problem, costs, budget, least, found)
-    exact = _exact_model_fits(placed, budget)
-    found = _search(problem, costs, budget, alone, found, exact, tell)
+    if not small and _exact_model_fits(placed, budget):
+        found = _search_and_solve(problem, costs, budget, alone, found, tell)
+    if not found.proved and not budget.exhausted():
+        found = _search(problem, costs, budget, alone, found, found.coarse, tell)
+    return found
+
+
+def _search_and_solve(
+    problem: PlanningProblem,
+    costs: Costs,
+    budget: Budget,
+    alone: dict[str, int],
+    found: _Found,
+    tell: Tell,
+) -> _Found:
+    """Return the incumbent after a short search and the exact model."""
+    found = _search(problem, costs, budget, alone, found, True, tell)
     tell(found.total, found.low)
-    if exact and not found.proved and not budget.exhausted():
+    if not found.proved and not budget.exhausted():
         found = _prove(problem, costs, budget, alone, found)
         tell(found.total, found.low)
-        if not found.proved and not budget.exhausted():
-            found = _search(problem, costs, budget, alone, found, found.coarse, tell)
     return found
 
 
@@ -267,25 +287,69 @@ def _prove(
     alone: dict[str, int],
     found: _Found,
 ) -> _Found:
-    """Run the exact model from the incumbent; return the better plan with the better bound."""
-    from .interval_model import IntervalModel
+    """Run the exact model from the incumbent, on coarse grids first, which give bounds and orders;
+    return the better plan with the better bound.
+    """
+    from .interval_model import IntervalModel, grid_of
 
     demands = [demand for demand in problem.demands if demand.job.id in found.starts]
     horizon = max(problem.base.changes()[-1], *(start.time for start in found.starts.values()))
     horizon += sum(demand.duration or 0 for demand in demands)
-    try:
-        model = IntervalModel(
-            problem, demands, costs, alone, horizon, found.total, budget.check_search
-        )
-    except OutOfTime:
-        return found
-    answer = model.solve(budget, found.starts, seconds=PROOF_SHARE * budget.left())
-    found = found.above(answer.bound)
-    if answer.starts:
-        found = found.better(answer.starts, _total(costs, answer.starts))
-    if answer.status == "OPTIMAL":
-        found = replace(found, settled=model.faithful, coarse=True)
+    finest = grid_of(problem, demands, alone)
+    until = budget.elapsed() + PROOF_SHARE * min(budget.left(), 3600.0)
+    for grid in finest.coarser([start.time for start in found.starts.values()]):
+        try:
+            pools = pools_of(problem.base, demands, budget)
+            model = IntervalModel(
+                problem,
+                demands,
+                costs,
+                alone,
+                horizon,
+                found.total,
+                budget.check_search,
+                grid,
+                pools,
+            )
+        except OutOfTime:
+            return found
+        answer = model.solve(budget, found.starts, seconds=until - budget.elapsed())
+        found = found.above(answer.bound)
+        if grid != finest:
+            again = _left_shifted(problem, costs, alone, answer.starts, found.total - 1)
+            found = found.better(again, _total(costs, again)) if again else found
+        elif answer.starts:
+            found = found.better(answer.starts, _total(costs, answer.starts))
+        if found.proved or answer.status != "OPTIMAL":
+            break
+        if grid == finest:
+            found = replace(found, settled=model.faithful, coarse=True)
     return found
+
+
+def _left_shifted(
+    problem: PlanningProblem,
+    costs: Costs,
+    alone: Mapping[str, int],
+    starts: Mapping[str, Start],
+    most: int,
+) -> Starts | None:
+    """Return the earliest plan of jobs in the order of these starts, on their hosts; None if it
+    costs more than `most` units.
+    """
+    fixed = [
+        replace(
+            demand,
+            terms=tuple(
+                replace(term, candidates=np.array(list(hosts)))
+                for term, hosts in zip(demand.terms, starts[demand.job.id].terms, strict=True)
+            ),
+        )
+        for demand in problem.demands
+        if demand.job.id in starts
+    ]
+    order = sorted(fixed, key=lambda demand: starts[demand.job.id].time)
+    return decode_within(problem, costs, order, alone, most) if order else None
 
 
 #: Notes on plans that the models could not prove, or could prove to nine digits only, because of

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -152,7 +154,7 @@ def outlook_of(
         for job in order
     )
     return Outlook(
-        entries,
+        tuple(_with_overtaken(entries, instance.params.mbd_sleep_time)),
         now=instance.now,
         origin=instance.origin,
         method=configured.method,
@@ -162,31 +164,43 @@ def outlook_of(
     )
 
 
+def _with_overtaken(entries: Iterable[JobOutlook], cycle: int) -> Iterator[JobOutlook]:
+    """Yield the entries in priority order, each with the first job before it that starts later.
+
+    cycle: seconds between two dispatch cycles.
+    """
+    names: list[str] = []
+    latest: list[float] = []  # starts of these jobs, each later than all before it
+    for item in entries:
+        start, passed = item.as_configured, ""
+        if start is not None and item.possible is not None and start < item.possible:
+            passed = next(iter(names[bisect_right(latest, start) :]), "")
+        yield replace(item, ahead_of=passed, cycle=cycle)
+        waits = start is not None or (item.possible is not None and item.state != "not examined")
+        when = math.inf if start is None else start
+        if waits and (not latest or when > latest[-1]):
+            names.append(item.job)
+            latest.append(when)
+
+
 def outlook_of_job(
     instance: Instance,
     job: Job,
     configured: ConfiguredRun,
     found: Plan | None,
-    planned: Instance | None = None,
     budget: Budget | None = None,
 ) -> JobOutlook:
     """Return the answer for one pending job, as :func:`outlook_of` does for all.
 
-    found: an optimal plan of it and the jobs before it, None if none was made; planned: the
-    instance with these alone. What waits behind it is in no such plan, and may still touch it: then
-    nothing is proved.
+    found: an optimal plan of it and the jobs before it, None if none was made.
     """
+    found = None if found is None else without_idle_needs(found, configured)
     states = _states(instance, (job,), configured, budget or Budget())
     nowhere = _unheeded(instance, (job,))
     left_out = {} if found is None else by_job(found.omissions, (job,))
     state = states.get(job.id)
     row = _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
-    if planned is None or not row.cautions:
-        return row
-    seen = _unheeded(planned, (job,)).get(job.id, [])
-    if {item.name for item in row.cautions} <= {item.name for item in seen}:
-        return row
-    return replace(row, bound=None, proved=False, proved_if=())
+    return replace(row, cycle=instance.params.mbd_sleep_time)
 
 
 def unheeded(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:

@@ -34,6 +34,7 @@ from ..precedence import (
 )
 from ..problem import PlanningProblem
 from ..rules.guarantees import on_loans
+from ..rules.rule_book import unsupported_rules
 
 #: What is known of the start of a job as the cluster is configured:
 #: it starts at a known time; it starts once something happens that nobody can date (`condition`
@@ -94,6 +95,20 @@ class JobOutlook:
     #: Indices of the alternatives in braces of its requirement, as configured and of the possible
     #: start.
     alternatives: tuple[int, int] = (0, 0)
+    #: The first job of higher priority that starts later as configured, "" if there is none or if
+    #: the possible start is no later than the one as configured.
+    ahead_of: str = ""
+    #: Seconds between two dispatch cycles.
+    cycle: int = 0
+
+    @property
+    def earlier_by(self) -> int | None:
+        """Return the seconds by which the job could start earlier than as configured.
+
+        A gain of less than two dispatch cycles is 0; None if one of the starts is not known.
+        """
+        gain = self.sooner_by
+        return gain if gain is None or gain >= max(1, 2 * self.cycle) else 0
 
     @property
     def sooner_by(self) -> int | None:
@@ -122,6 +137,8 @@ class JobOutlook:
             "possible": self.possible,
             "possible_on": dict(self.possible_on),
             "sooner_by": self.sooner_by,
+            "earlier_by": self.earlier_by,
+            "ahead_of": self.ahead_of,
             "bound": self.bound,
             "proved": self.proved,
             "proved_if": list(self.proved_if),
@@ -253,6 +270,8 @@ class Reasons:
     def _found(self, job: Job, awaited: Stated) -> Stated:
         """Return the state of a job. awaited: the state of its start condition."""
         if why := self._why_nowhere(job):
+            if lifted := self._may_be_lifted(job):
+                return Stated("starts if", f"{lifted}; otherwise: {why}")
             return Stated("impossible", why)
         if awaited.state == "impossible":
             return awaited
@@ -310,6 +329,27 @@ class Reasons:
             return refused
         why = [self._why_nowhere_under(item) for item in self._at_best.resolver.under_each(job)]
         return why[0] if all(why) else ""
+
+    def _may_be_lifted(self, job: Job) -> str:
+        """Return the omission without which a job that fits nowhere may be feasible, "" if
+        none.
+        """
+        if omitted := self._omitted.get(job.id):
+            return f"the omission allows it ({omitted})"
+        demand = self._at_best.demand_of(job)
+        short = replace(demand, duration=1)
+        if demand.duration is None and not demand.impossible and self._fits(self._at_best, short):
+            return "it has a run limit, or is suspended and resumed"
+        return ""
+
+    @cached_property
+    def _omitted(self) -> Mapping[str, str]:
+        """Return the omissions of the input that name or describe jobs, by job."""
+        of_jobs = [item for item in self.instance.omissions if item.jobs or item.narrowed]
+        seen = replace(self.instance, omissions=tuple(o for o in of_jobs if o.changes == "starts"))
+        known = {item.name for item in seen.omissions}
+        found = unsupported_rules(seen, self.problem.resolver) if known else ()
+        return {job: o.name for o in reversed(found) if o.name in known for job in o.jobs or ()}
 
     def _as_it_fits(self, job: Job) -> Job:
         """Return a job with the first of its alternatives in braces that fits on the open hosts, or

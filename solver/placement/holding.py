@@ -183,6 +183,14 @@ def counts_slots(use: Use) -> bool:
     return use.reservation.resource == "slots" and use.per in (Per.SLOT, Per.WHOLE)
 
 
+def must_be_free(use: Use, *, memory_may: bool) -> bool:
+    """Return whether a job reserves nothing while it lacks an amount (MEM-08): none of its slots,
+    of a limit, or of memory that it may reserve with its slots.
+    """
+    name = use.reservation.resource
+    return not (use.is_limit or name == "slots" or (memory_may and name == "mem"))
+
+
 def with_slots(candidates: IntArray, table: ResourceTable) -> IntArray:
     """Return the candidates that have slots."""
     return candidates[table.host_resources[SLOTS].capacity[candidates] >= 1]

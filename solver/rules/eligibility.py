@@ -14,6 +14,7 @@ from ...model.display import WEEK
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
+from ...model.reserved_periods import ALWAYS
 from ..availability.demand import Accepted, Windows, last_starts
 from ..availability.resources import (
     Allocation,
@@ -424,7 +425,7 @@ class Eligibility:
             else:
                 found += windows.openings(now)[:1]
         for item in self.situation.instance.advance_reservations:
-            found += [at for at in (item.start, item.end) if at > now]
+            found += [at for at in (item.start, item.end) if now < at < ALWAYS]
         return min(found, default=None)
 
     def next_accept(self, now: int) -> int | None:
@@ -442,7 +443,8 @@ class Eligibility:
     @property
     def stall(self) -> int:
         """Return seconds after which windows and advance reservations only repeat."""
-        ends = [item.end for item in self.situation.instance.advance_reservations]
+        every = self.situation.instance.advance_reservations
+        ends = [item.start if item.end == ALWAYS else item.end for item in every]
         ahead = max(ends, default=0) - self.situation.instance.now
         return max(WEEK if self.any_windows else 0, ahead)
 

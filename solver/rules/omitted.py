@@ -20,7 +20,7 @@ from ...model.configuration import Queue
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job, classes
-from ...model.omissions import AFFINITY, GPUS, PTILE, SCOPE, Omission
+from ...model.omissions import AFFINITY, GPUS, PTILE, Omission
 from ...model.reserved_periods import of_jobs, with_periods
 from ...model.resreq.evaluate import named
 from ...model.resreq.syntax import Compound, Requirement, simples
@@ -525,26 +525,6 @@ class Scopes:
                 if lacks := names - given.get(host, {}).keys():
                     found.setdefault(host, set()).update(lacks)
         return found
-
-
-def with_jobs_named(instance: Instance, resolver: Resolver, jobs: Sequence[Job]) -> Instance:
-    """Return the instance with only these pending jobs and the omissions that move them.
-
-    Omissions take the removed jobs into account.
-    """
-    part = replace(instance, pending=tuple(jobs))
-    if not instance.omissions:
-        return part
-    scopes = Scopes(instance, resolver)
-    bare = dict.fromkeys(SCOPE, ())
-    omissions = []
-    for item in instance.omissions:
-        ids = scopes.moved(item, jobs)
-        if ids is None or item.changes == "sooner ends":
-            omissions.append(item)
-        elif ids:
-            omissions.append(replace(item, jobs=ids, changes="starts", **bare))  # type: ignore[arg-type]
-    return replace(part, omissions=tuple(omissions))
 
 
 def _watched(limits: Thresholds) -> set[str]:

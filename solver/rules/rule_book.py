@@ -121,6 +121,8 @@ def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]
 
     No other job changes its start if one of these does.
     """
+    if not moved:
+        return frozenset()
     hosts: set[int] = set()
     pools: set[int] = set()
     found: set[str] = set()
@@ -323,6 +325,16 @@ class OmittedRule:
     #: Whether it changes only the start times of its jobs, not their hosts; other jobs that start
     #: now are not affected.
     times_only: bool = False
+    #: Whether it is for objectives in priority order alone (no job behind counts), or for the
+    #: others alone; None: for all.
+    in_order: bool | None = None
+
+
+class StartedNow(frozenset[str]):
+    """The pending jobs that a cycle starts."""
+
+    #: Whether it suspends running jobs.
+    suspends = False
 
 
 #: Omission in queues with IGNORE_DEADLINE: a plan keeps a run inside one window.
@@ -564,11 +576,33 @@ class RuleBook:
             if item.what != SHARED_GPUS:
                 when = item.what in conditions
                 yield OmittedRule(item.name, jobs, applied_by_loop=False, times_only=when)
-        those = (demand.job for demand in possible)
-        running = (run.job for run in self.instance.running)
-        moved = frozenset(GpuSharing(self.resolver).see(those).moved(running))
-        near = all_near(demands, moved)
-        yield OmittedRule(SHARED_GPUS, near, unless_now=moved, applied_by_loop=False)
+        yield from self._of_shared_gpus(possible)
+
+    def _of_shared_gpus(self, possible: Sequence[Demand]) -> Iterator[OmittedRule]:
+        """Yield the rule for objectives with and without an order of the jobs.
+
+        In order it touches a job by those that run or come before it alone.
+        """
+        running = [run.job for run in self.instance.running]
+        seen = GpuSharing(self.resolver)
+        moved = frozenset[str]()
+        near = set[str]()
+        hosts, pools = set[int](), set[int]()
+        for demand in possible:
+            name = demand.job.id
+            moved = frozenset(seen.see((demand.job,)).moved(running))
+            own = (candidate_hosts(demand), pools_used(demand)) if moved else (set(), set())
+            if name in moved or own[0] & hosts or own[1] & pools:
+                near.add(name)
+                hosts |= own[0]
+                pools |= own[1]
+        for jobs, in_order in ((frozenset(near), True), (all_near(possible, moved), False)):
+            yield OmittedRule(
+                *(SHARED_GPUS, jobs),
+                unless_now=moved,
+                applied_by_loop=False,
+                in_order=in_order,
+            )
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:

@@ -35,6 +35,7 @@ from ..rules.omitted import (
     setting_of,
 )
 from ..rules.reservations import SUSPENDED
+from ..rules.rule_book import StartedNow
 from .events import EFFORT
 from .job_state import JobState, ShapeTable
 from .methods import looking_ahead, settings_for
@@ -117,22 +118,24 @@ def simulated_starts_within(
     return {state.job.id: state.start for state in states if state.start is not None}
 
 
-def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
+def started_now(instance: Instance, budget: Budget) -> StartedNow:
     """Return the pending jobs that the next cycle starts, with all rules and greedy reservation.
 
     None of them where the budget does not last for it.
     """
     if budget.late():
-        return frozenset()
+        return StartedNow()
     session = loop_session(instance, Greedy.name, None, EFFORT, budget.with_grace())
     try:
         session.begin(pending_only=True)
         advanced = session.advance()
     except OutOfTime:
-        return frozenset()
+        return StartedNow()
     if not advanced or session.world.now > instance.now or session.budget.stopped():
-        return frozenset()
-    return frozenset(session.cycle.record.started)
+        return StartedNow()
+    found = StartedNow(session.cycle.record.started)
+    found.suspends = bool(session.cycle.record.preempted)
+    return found
 
 
 def loop_session(

@@ -32,6 +32,7 @@ from ..placement.holding import (
     counts_slots,
     free_slots_of,
     full_allocation,
+    must_be_free,
     takes_memory,
     with_slots,
 )
@@ -290,16 +291,15 @@ def _short(
     now: int,
     memory_may: bool,
 ) -> bool:
-    ignored = {"slots", "mem"} if memory_may else {"slots"}
     for use in alternative.host_uses:
-        if use.reservation.resource in ignored:
+        if not must_be_free(use, memory_may=memory_may):
             continue
         there = with_slots(candidates, availability.table)
         free = availability.free(use.index, now)[there]
         if not (free + SLACK >= use.reservation.initial).any():
             return True
     for use in alternative.pool_uses:
-        if use.reservation.resource in ignored:
+        if not must_be_free(use, memory_may=memory_may):
             continue
         if availability.free_in_pool(use.index, now) + SLACK < use.reservation.initial:
             return True

@@ -19,7 +19,7 @@ from ..availability.profile import FixedProfiles, Profile, ReservationView
 from ..availability.resources import SLOTS, FloatArray
 from ..availability.usage import FOREVER
 from ..placement.earliest import Start
-from ..placement.holding import ReservationRows, free_over_run, full_allocation
+from ..placement.holding import ReservationRows, free_over_run, full_allocation, must_be_free
 from .cycle_reservations import (
     JobReservation,
     estimate_of,
@@ -278,7 +278,7 @@ def _has_more(demand: Demand) -> bool:
     """Return whether a job needs more of some host than slots and memory, or has a choice."""
     uses = [use for term in demand.terms for item in term.alternatives for use in item.host_uses]
     return any(len(term.alternatives) > 1 for term in demand.terms) or any(
-        use.reservation.resource not in ("slots", "mem") for use in uses
+        must_be_free(use, memory_may=True) for use in uses
     )
 
 

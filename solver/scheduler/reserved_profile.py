@@ -37,7 +37,13 @@ from ..availability.resources import (
 )
 from ..availability.usage import FOREVER, RowList
 from ..placement.earliest import Start, allocate_start, earliest_start
-from ..placement.holding import ReservationRows, counts_slots, full_allocation, with_slots
+from ..placement.holding import (
+    ReservationRows,
+    counts_slots,
+    full_allocation,
+    must_be_free,
+    with_slots,
+)
 from ..rules.eligibility import Eligibility
 from .cycle_reservations import (
     CycleReservations,
@@ -565,10 +571,9 @@ def _limits_leave_it(
 
 def _never_short(found: FixedReservation, demand: Demand, base: Profile, now: int) -> bool:
     """Whether the job's other resources are free at every instant until its start (MEM-08)."""
-    ignored = {"slots", "mem"} if found.held.includes_memory else {"slots"}
     return all(
         any(
-            _has_enough(found, alternative, term.candidates, ignored, base, now)
+            _has_enough(found, alternative, term.candidates, base, now)
             for alternative in term.alternatives
         )
         for term in demand.terms
@@ -579,14 +584,13 @@ def _has_enough(
     found: FixedReservation,
     alternative: Alternative,
     candidates: IntArray,
-    ignored: set[str],
     base: Profile,
     now: int,
 ) -> bool:
     witnesses: list[Witness] = []
     pools: dict[int, float] = {}
     for use in alternative.host_uses:
-        if use.reservation.resource not in ignored:
+        if must_be_free(use, memory_may=found.held.includes_memory):
             least = use.reservation.initial
             there = with_slots(candidates, base.table)
             host = _witness(base, use.index, least, there, now, found.until)
@@ -594,7 +598,7 @@ def _has_enough(
                 return False
             witnesses.append(Witness(host, use.index, least, there))
     for use in alternative.pool_uses:
-        if use.reservation.resource not in ignored:
+        if must_be_free(use, memory_may=found.held.includes_memory):
             least = use.reservation.initial
             if base.min_free_in_pool(use.index, _instants(base, now, found.until)) < least:
                 return False

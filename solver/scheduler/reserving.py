@@ -19,7 +19,7 @@ from ..availability.running_profile import Residual, RunningProfile
 from ..availability.usage import FOREVER
 from ..pending_reasons import hosts_concerned, reason_and_shortage
 from ..placement.earliest import Start, can_start, earliest_start, still_free
-from ..placement.holding import slot_capacity, spare_slots
+from ..placement.holding import must_be_free, slot_capacity, spare_slots
 from .cycle_reservations import (
     BackfilledSlots,
     JobReservation,
@@ -301,9 +301,7 @@ def _has_the_rest(demand: Demand, residual: Residual, now: int, *, memory_may: b
     for alternative in demand.terms[0].alternatives:
         fits = np.ones(residual.hosts, dtype=bool)
         for use in alternative.host_uses:
-            if use.reservation.resource != "slots" and not (
-                memory_may and use.reservation.resource == "mem"
-            ):
+            if must_be_free(use, memory_may=memory_may):
                 fits &= residual.free(use.index, now) + SLACK >= use.reservation.initial
         found |= fits
     return found
@@ -566,7 +564,9 @@ class TimeBased:
     def reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
-        """Return a future allocation, else a greedy reservation marked with the reason (TBR-04)."""
+        """Return a future allocation, else a greedy reservation marked with the reason (TBR-04);
+        with Slurm none.
+        """
         fallback = ""
         if cycle.budget.stopped():
             cycle.progress.search_cut = True
@@ -582,6 +582,8 @@ class TimeBased:
                 return found
             cycle.progress.without_future_allocation.add(state.number)
             fallback = "no place for it in the future was found"
+        if cycle.instance.params.of_slurm:  # a job without a planned start holds no nodes
+            return None
         reservation = Greedy().reserve(cycle, state, closed)
         if reservation is not None and reservation.method == Greedy.name:
             reservation.fallback = fallback

@@ -47,7 +47,7 @@ from .job_state import FUTURE, PREEMPTED, JobState
 _NO_LOAD = ("unavail", "down", "unlicensed", "closed_lim")
 _LOCKED = ("locku", "lockw", "closed_lock")
 #: Message for a job of which a part still fits under a limit of the queue or user.
-_PARALLEL = {
+PARALLEL = {
     Pending.QUEUE_SLOTS: Pending.QUEUE_SLOTS_PARALLEL,
     Pending.QUEUE_USER_SLOTS: Pending.QUEUE_USER_SLOTS_PARALLEL,
     Pending.USER_SLOTS: Pending.USER_SLOTS_PARALLEL,
@@ -220,7 +220,7 @@ class _Hosts:
             left, wanted = self._left(use, term)
             if left < max(wanted, slots[use.index]):
                 started = left >= 1 and use.per is Per.SLOT
-                kind = _PARALLEL.get(pool.short, pool.short) if started else pool.short
+                kind = PARALLEL.get(pool.short, pool.short) if started else pool.short
                 yield Reason(kind, resource=pool.subject)
 
     def _left(self, use: Use, term: TermDemand) -> tuple[int, int]:

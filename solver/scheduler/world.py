@@ -14,6 +14,7 @@ import numpy as np
 from ...model.duration import (
     killed_by_clock,
     last_start,
+    spans_of_running,
     undisturbed_finish,
     within_queue_limit,
 )
@@ -66,7 +67,7 @@ def ends_of_running(
     Jobs beyond their limits are expected to end in the next second. Suspended jobs count as
     running.
     """
-    spans = [requests.spans(item.job) for item in running]
+    spans = [spans_of_running(item, requests.spans(item.job)) for item in running]
     starts = np.fromiter((item.start for item in running), np.int64, len(running))
     durations, limits, works = (
         _or_forever(column)
@@ -76,13 +77,12 @@ def ends_of_running(
             [item.job.run_time for item in running],
         )
     )
-    known = _or_forever([item.finish for item in running])
     killed = np.full(len(running), FOREVER, dtype=np.int64)
     for at, item in enumerate(running):
         if item.job.deadline is not None or item.job.reservation:
             end = killed_by_clock(requests.instance, item.job, item.start)
             killed[at] = FOREVER if end is None else end
-    before = np.where(known < FOREVER, known, _after(starts, durations))
+    before = _after(starts, durations)
     # A job beyond its estimate is expected to end at its run limit.
     expected = np.where(before > now, before, _after(starts, limits))
     told = np.where(expected < FOREVER, np.maximum(expected, now + 1), FOREVER)
@@ -310,8 +310,7 @@ class World:
             finish = undisturbed_finish(self.instance, replace(running, suspended=False))
             soonest = self.instance.now + 1
             state.real_run_time = None if finish is None else max(finish, soonest) - running.start
-        if running.finish is not None:
-            state.duration = running.finish - running.start
+        state.duration, state.limit = spans_of_running(running, (state.duration, state.limit))
         state.start = state.since = state.allocated_at = running.start
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative

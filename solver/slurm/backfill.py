@@ -18,7 +18,14 @@ from ...model.display import clock_text, duration_text
 from ...model.duration import expected_finish
 from ...model.instance import AdvanceReservation, Instance
 from ...model.job import Job
+from ...model.pending import Pending
 from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
+from ...model.slurm_version import (
+    ARRAY_LIMIT_IN_CYCLE,
+    BOUNDED_BY_RECORDS,
+    BY_CHOSEN_NODES,
+    FIRST_SHORT_RECORD,
+)
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, Alternative, BoolArray, IntArray, Per, Use
@@ -76,8 +83,11 @@ class _BackfillCycle:
     running: list[_Occupied]
     weights: list[float]
     reservations: tuple[AdvanceReservation, ...] = ()
+    #: Number of jobs examined, and of each user.
+    tested: int = 0
     per_user: Counter[str] = field(default_factory=Counter)
-    per_array: Counter[str] = field(default_factory=Counter)
+    #: Number of tasks with a planned start, by array.
+    planned_tasks: Counter[str] = field(default_factory=Counter)
     #: Nodes of the running jobs, [jobs, H]; None if they have changed.
     _nodes: BoolArray | None = None
 
@@ -110,6 +120,8 @@ class _JobAnswer:
 
     start: Start | None = None
     why: str = ""
+    #: Whether the job is over a limit, so that the start reserves nothing.
+    is_over: bool = False
 
 
 def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
@@ -175,8 +187,8 @@ def _is_settled(cycle: _BackfillCycle, found: _JobAnswer) -> bool:
 
 
 def _earlier(one: _JobAnswer | None, other: _JobAnswer) -> _JobAnswer:
-    """Return the earlier start of a job, of equal ones the first."""
-    if one is None or one.start is None:
+    """Return the earlier start of a job, of equal ones the first; over a limit the last counts."""
+    if one is None or one.start is None or (other.is_over and other.start is not None):
         return other if one is None or other.start is not None else one
     return other if other.start is not None and other.start.time < one.start.time else one
 
@@ -273,11 +285,13 @@ def _plan_job(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
         return _JobAnswer(why=NOT_OPEN)
     if len(demand.terms) != 1:
         return _JobAnswer(why=MANY_TERMS)
-    if _is_too_deep(cycle, demand.job):
+    if _is_too_deep(cycle, demand):
         return _JobAnswer(why=BEYOND)
-    if short := _short_pool(cycle, demand):
-        return _JobAnswer(why=short)
-    return _try_times(cycle, attempt)
+    short = _short_pools(cycle, demand)
+    passed_over = next((reason for use, reason in short if not _is_tested_late(cycle, use)), "")
+    if passed_over:
+        return _JobAnswer(why=f"Slurm passes over it: {passed_over}")
+    return _try_times(cycle, attempt, short[0][1] if short else "")
 
 
 def _reservation_of(cycle: _BackfillCycle, job: Job) -> AdvanceReservation | None:
@@ -286,30 +300,44 @@ def _reservation_of(cycle: _BackfillCycle, job: Job) -> AdvanceReservation | Non
     return next(own, None) if job.reservation else None
 
 
-def _is_too_deep(cycle: _BackfillCycle, job: Job) -> bool:
+def _is_too_deep(cycle: _BackfillCycle, demand: Demand) -> bool:
     """Whether a cycle does not come to this job; counts it."""
-    settings = cycle.settings
-    if sum(cycle.per_array.values()) >= settings.max_jobs:
+    settings, job = cycle.settings, demand.job
+    if cycle.tested >= settings.max_jobs:
         return True
     cycle.per_user[job.user] += 1
     if settings.max_user_jobs and cycle.per_user[job.user] > settings.max_user_jobs:
         return True
-    array = job.array_id or job.id
-    cycle.per_array[array] += 1
-    return cycle.per_array[array] > settings.max_tasks and job.array_id is not None
+    cycle.tested += 1
+    planned = 0 if job.array_id is None else cycle.planned_tasks[job.array_id]
+    most = float(settings.max_tasks)
+    if planned and settings.version in ARRAY_LIMIT_IN_CYCLE:
+        pools = cycle.profile.table.pools
+        for use in _alternative(demand).pool_uses:
+            if pools[use.index].short is Pending.ARRAY_ELEMENTS:
+                most = min(most, cycle.profile.free_in_pool(use.index, cycle.now))
+    return planned >= most
 
 
-def _short_pool(cycle: _BackfillCycle, demand: Demand) -> str:
-    """Return a limit or licence that has too little left now; the cycle skips such jobs."""
+def _short_pools(cycle: _BackfillCycle, demand: Demand) -> list[tuple[Use, str]]:
+    """Return the limits and licences that have too little left now, with their reasons."""
     slots = demand.terms[0].slots
+    found = []
     for use in _alternative(demand).pool_uses:
-        pool = cycle.profile.table.pools[use.index]
         if cycle.settings.licences and _is_licence(cycle, use):
             continue
         needed = use.reservation.initial * (slots if use.per is Per.SLOT else 1)
         if cycle.profile.free_in_pool(use.index, cycle.now) < needed - 1e-6:
-            return f"Slurm passes over it: {pool.reason}"
-    return ""
+            found.append((use, cycle.profile.table.pools[use.index].reason))
+    return found
+
+
+def _is_tested_late(cycle: _BackfillCycle, use: Use) -> bool:
+    """Whether a pool is a limit of resources, which Slurm tests after it has found a start; it
+    tests limits of numbers of jobs, and licences, before.
+    """
+    rows = cycle.profile.table.limit_rows
+    return any(row.index == use.index and not row.on_hosts and not use.once for row in rows)
 
 
 def _is_licence(cycle: _BackfillCycle, use: Use) -> bool:
@@ -339,7 +367,8 @@ def _short_until(
     pools = cycle.profile.table.pools
     capacity = {index: pools[index].capacity for index in licences}
     short = cycle.map.short_until(cycle.zero + time, cycle.zero + end, licences, capacity)
-    return None if short is None else short - cycle.zero
+    ends = short[:1] if cycle.settings.version in FIRST_SHORT_RECORD else short[-1:]
+    return ends[0] - cycle.zero if ends else None
 
 
 def _alternative(demand: Demand) -> Alternative:
@@ -347,7 +376,8 @@ def _alternative(demand: Demand) -> Alternative:
     return demand.terms[0].alternatives[0] if found is None else found
 
 
-def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
+def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer:
+    """Return the first start that a job can have; over: the limit that it is over, in words."""
     demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
     term = demand.terms[0]
@@ -355,7 +385,7 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
     candidates[term.candidates] = True
     if attempt.nodes is not None:
         candidates &= attempt.nodes
-    shape = JobShape.of(demand, parts_of_tasks=settings.counts_parts_of_tasks)
+    shape = JobShape.of(demand, settings.version)
     licences = _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
     last = math.inf if own is None else own.end - duration
@@ -377,6 +407,8 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
         start = max(start, time)
         if start > last:
             return _JobAnswer(why=CLOSED)
+        if start <= now and over:
+            return _JobAnswer(why=f"Slurm passes over it: {over}")
         if start <= now:
             return _JobAnswer(_begin(cycle, demand, Start(now, (allocation,)), duration))
         if later is not None and start > later:
@@ -393,7 +425,11 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt) -> _JobAnswer:
         if cycle.map.overlaps(begin, end, nodes):
             time = start if start > time else time + settings.resolution
             continue
+        if over:
+            why = f"Slurm shows the start and reserves nothing: {over}"
+            return _JobAnswer(answer, why, is_over=True)
         cycle.map.take(begin, end, nodes, licences)
+        cycle.planned_tasks[demand.job.array_id or ""] += 1
         if unseen := _unseen(cycle, answer, duration, own):
             return _JobAnswer(answer, unseen)
         alike = next((part for part in _classes(demand, usable) if part[nodes].all()), usable)
@@ -470,7 +506,10 @@ def _usable(
                 reserved = [index[name] for name in item.slots]
                 overlaps = overlaps or bool(nodes[reserved].any())
                 nodes[reserved] = False
-    usable, later = cycle.map.usable(zero + time, zero + time + duration, nodes)
+    past = cycle.settings.version in BOUNDED_BY_RECORDS
+    usable, later = cycle.map.usable(
+        zero + time, zero + time + duration, nodes, looks_past_end=past
+    )
     following = None if later is None else later - zero
     if overlaps:  # rounded up, and one second more
         resolution = cycle.settings.resolution
@@ -533,17 +572,16 @@ def _will_run(
     """Return when and where the select plugin would start a job on these nodes, by running jobs
     alone.
     """
-    first = time if cycle.settings.bounded_by_records else cycle.now
+    is_bounded = cycle.settings.version in BOUNDED_BY_RECORDS
+    first = time if is_bounded else cycle.now
     found = choose_nodes(_caps(cycle, demand, first), usable, cycle.weights, shape)
     if found is not None:
         return first, found
-    stop = later if cycle.settings.bounded_by_records else None
-    for end, kept in _groups(cycle, usable, first):
-        if stop is not None and end > stop:
-            return None
+    stop = later if is_bounded else None
+    for end, kept in _groups(cycle, usable, first, stop):
         found = choose_nodes(_caps(cycle, demand, end, kept), usable, cycle.weights, shape)
         if found is not None:
-            if cycle.settings.by_chosen_nodes:
+            if cycle.settings.version in BY_CHOSEN_NODES:
                 end = _last_on(cycle, found, end)
             return end, found
     return None
@@ -557,18 +595,21 @@ def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
 
 
 def _groups(
-    cycle: _BackfillCycle, usable: BoolArray, after: int
+    cycle: _BackfillCycle, usable: BoolArray, after: int, stop: int | None
 ) -> Iterator[tuple[int, list[_Occupied]]]:
     """Yield the ends at which the plugin tests, each the last of a group, and jobs not yet
     released.
 
     Among jobs that end in one second, some may belong to the next group. Jobs are released in the
     order of their ends, until the next job on any node ends after the window; the window grows from
-    group to group.
+    group to group. Jobs that end after `stop` are not released.
     """
     first = 0 if after == cycle.now else bisect_right(cycle.running, after, key=_end_of)
-    jobs = cycle.running[first:]
-    is_usable: list[bool] = np.any(cycle.nodes_of_running()[first:] & usable, axis=1).tolist()
+    last_job = None if stop is None else bisect_right(cycle.running, stop, key=_end_of)
+    jobs = cycle.running[first:last_job]
+    is_usable: list[bool] = np.any(
+        cycle.nodes_of_running()[first:last_job] & usable, axis=1
+    ).tolist()
     window, barrier, place = FIRST_WINDOW, 0, 0
     while place < len(jobs):
         last: _Occupied | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...model.slurm_version import FIRST_FITTING_NODE, PARTS_OF_TASKS, VersionNumber
 from ..availability.demand import Demand, TermDemand
 from ..availability.resources import SLOTS, Allocation, BoolArray, IntArray, Per
 
@@ -25,25 +26,29 @@ class JobShape:
     block: int = 1
     #: Whether a node that has a task counts with all its free CPUs, not with those of whole tasks.
     parts_of_tasks: bool = False
+    #: Whether the job takes the first node that holds all of it, not the tightest.
+    takes_first: bool = False
+    #: Positions of the nodes that the job must have.
+    required: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, demand: Demand, *, parts_of_tasks: bool = False) -> JobShape:
-        """Return the shape of a job with one term.
-
-        parts_of_tasks: Slurm counts all CPUs of a node; if memory is requested by CPU, it does not.
-        """
+    def of(cls, demand: Demand, version: VersionNumber) -> JobShape:
+        """Return the shape of a job with one term for a version of Slurm."""
         term = demand.terms[0]
         if term.one_host:
-            return cls(term.slots, 1, 1)
+            return cls(term.slots, 1, 1, takes_first=version in FIRST_FITTING_NODE)
         if term.ptile is not None:
             size = _ptile(term)
             nodes = -(-term.slots // size)
             return cls(term.slots, nodes, nodes, min(size, term.slots))
         uses = (use for item in term.alternatives for use in item.host_uses)
         by_cpu = any(use.per is Per.SLOT and use.index != SLOTS for use in uses)
+        required = term.first_hosts
         return cls(
-            term.slots, 1, None, block=term.block, parts_of_tasks=parts_of_tasks and not by_cpu
-        )
+            term.slots, 1, None, block=term.block,
+            parts_of_tasks=version in PARTS_OF_TASKS and not by_cpu,
+            required=() if required is None else tuple(np.flatnonzero(required).tolist()),
+        )  # fmt: skip
 
 
 def _ptile(term: TermDemand) -> int:
@@ -58,6 +63,27 @@ class _NodeRun:
     nodes: list[int]
     weight: float
     cpus: int
+    #: First required node of the run; None if it has none.
+    required: int | None = None
+
+
+@dataclass(slots=True)
+class _Left:
+    """CPUs and nodes that a job still needs."""
+
+    cpus: int
+    nodes: int
+
+    @property
+    def is_any(self) -> bool:
+        return self.cpus > 0 or self.nodes > 0
+
+    def take(self, taken: Allocation, host: int, free: int, per_node: int) -> None:
+        """Take a node with `per_node` CPUs, 0: with as many as its free ones allow."""
+        others = max(0, self.nodes - 1)  # every other node needs a CPU at least
+        taken[host] = per_node or max(1, min(free, self.cpus - others))
+        self.cpus -= taken[host]
+        self.nodes -= 1
 
 
 def choose_nodes(
@@ -72,22 +98,25 @@ def choose_nodes(
     if len(hosts) < shape.min_nodes or int(sizes.sum()) < shape.slots:
         return None
     free = dict(zip(hosts.tolist(), sizes[hosts].tolist(), strict=True))
-    runs = list(_runs(free, weights))
-    taken: Allocation = {}
-    cpus, nodes = shape.slots, shape.min_nodes
-    while runs and (cpus > 0 or nodes > 0):
-        run = _best(runs, cpus, nodes)
-        runs.remove(run)
-        for host in _in_run(run, free, cpus, nodes):
-            if (cpus <= 0 and nodes <= 0) or len(taken) == shape.max_nodes:
-                break
-            left = max(0, nodes - 1)  # every other node needs a CPU at least
-            taken[host] = shape.per_node or max(1, min(free[host], cpus - left))
-            cpus -= taken[host]
-            nodes -= 1
-    if cpus > 0 or nodes > 0:
+    if not free.keys() >= set(shape.required):
         return None
-    return _trimmed(taken, shape.slots)
+    if shape.takes_first:
+        return {min(free, key=lambda host: (weights[host], host)): shape.slots}
+    taken: Allocation = {}
+    left = _Left(shape.slots, shape.min_nodes)
+    for host in shape.required:
+        left.take(taken, host, free[host], shape.per_node)
+    runs = list(_runs(free, weights, shape.required))
+    while runs and left.is_any:
+        run = _best(runs, left)
+        runs.remove(run)
+        for host in _in_run(run, free, left):
+            more = None if shape.max_nodes is None else shape.max_nodes - len(taken)
+            if not left.is_any or more == 0:
+                break
+            if more != 1 or free[host] >= left.cpus:
+                left.take(taken, host, free[host], shape.per_node)
+    return None if left.is_any else _trimmed(taken, shape.slots)
 
 
 def _sizes(caps: IntArray, shape: JobShape) -> IntArray:
@@ -101,45 +130,49 @@ def _sizes(caps: IntArray, shape: JobShape) -> IntArray:
     return np.asarray(np.maximum(caps, 0) // shape.block * shape.block)
 
 
-def _runs(free: dict[int, int], weights: Sequence[float]) -> Iterator[_NodeRun]:
+def _runs(
+    free: dict[int, int], weights: Sequence[float], required: Sequence[int]
+) -> Iterator[_NodeRun]:
+    """Yield the runs of nodes; required nodes join their neighbours and are not taken again."""
     run: _NodeRun | None = None
+    last = -1
     for host in sorted(free):
-        if run is not None and run.nodes[-1] == host - 1 and run.weight == weights[host]:
+        if run is None or last != host - 1 or run.weight != weights[host]:
+            if run is not None and run.nodes:
+                yield run
+            run = _NodeRun([], weights[host], 0)
+        last = host
+        if host not in required:
             run.nodes.append(host)
             run.cpus += free[host]
-            continue
-        if run is not None:
-            yield run
-        run = _NodeRun([host], weights[host], free[host])
-    if run is not None:
+        elif run.required is None:
+            run.required = host
+    if run is not None and run.nodes:
         yield run
 
 
-def _best(runs: Sequence[_NodeRun], cpus: int, nodes: int) -> _NodeRun:
-    """Return the run of nodes to use: the one with least weight, among equal ones the tightest
-    sufficient.
-
-    If none is sufficient, the largest. A sufficient run precedes one of less weight that is not.
+def _best(runs: Sequence[_NodeRun], left: _Left) -> _NodeRun:
+    """Return the run of nodes to use: one next to a required node, else of the least weight, among
+    equal ones the tightest sufficient, or the largest if none is sufficient.
     """
-    best, enough = runs[0], _suffices(runs[0], cpus, nodes)
-    for run in runs[1:]:
-        suffices = _suffices(run, cpus, nodes)
-        better = run.weight < best.weight or (suffices and not enough)
-        if run.weight == best.weight and suffices == enough:
-            better = run.cpus < best.cpus if suffices else run.cpus > best.cpus
-        if better:
-            best, enough = run, suffices
-    return best
+
+    def rank(run: _NodeRun) -> tuple[bool, float, bool, int]:
+        short = run.cpus < left.cpus or len(run.nodes) < left.nodes
+        return run.required is None, run.weight, short, -run.cpus if short else run.cpus
+
+    return min(runs, key=rank)
 
 
-def _suffices(run: _NodeRun, cpus: int, nodes: int) -> bool:
-    return run.cpus >= cpus and len(run.nodes) >= nodes
+def _in_run(run: _NodeRun, free: dict[int, int], left: _Left) -> list[int]:
+    """Return the nodes of a run in allocation order.
 
-
-def _in_run(run: _NodeRun, free: dict[int, int], cpus: int, nodes: int) -> list[int]:
-    """Return the nodes of a run in allocation order; a single node is the tightest."""
-    if nodes <= 1:
-        fitting = [host for host in run.nodes if free[host] >= cpus]
+    From a required node upwards, then downwards; without one, a single node is the tightest.
+    """
+    if run.required is not None:
+        above = [host for host in run.nodes if host > run.required]
+        return above + [host for host in reversed(run.nodes) if host < run.required]
+    if left.nodes <= 1:
+        fitting = [host for host in run.nodes if free[host] >= left.cpus]
         if fitting:
             return [min(fitting, key=lambda host: free[host])]
     return run.nodes

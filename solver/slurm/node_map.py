@@ -83,12 +83,15 @@ class NodeMap:
             for record in self.records
         )
 
-    def usable(self, time: int, end: int, nodes: BoolArray) -> tuple[BoolArray, int | None]:
+    def usable(
+        self, time: int, end: int, nodes: BoolArray, *, looks_past_end: bool
+    ) -> tuple[BoolArray, int | None]:
         """Return nodes that are free in every record that touches [time, end], and a later time to
         try.
 
         The later time is the end of the first record whose successor has another unusable node; the
-        first record after `end` is the last one examined.
+        first record after `end` is the last one examined. looks_past_end: if there is none, it is
+        the end of the record after that one, unless that is the last of all.
         """
         free, later = nodes.copy(), None
         for place, record in enumerate(self.records):
@@ -99,20 +102,23 @@ class NodeMap:
                 if (following & ~(free & record.free)).any():
                     later = record.end
             if record.begin > end:
+                if looks_past_end and later is None and place + 2 < len(self.records):
+                    later = self.records[place + 1].end
                 break
             free &= record.free
         return free, later
 
     def short_until(
         self, time: int, end: int, needed: Mapping[int, float], capacity: Mapping[int, float]
-    ) -> int | None:
-        """Return the end of the last record that touches [time, end] and has too few licences,
-        or None.
-        """
-        short = None
-        for record in self.records:
-            if record.end > time and record.begin <= end:
-                for pool, amount in needed.items():
-                    if capacity[pool] - record.licences.get(pool, 0.0) < amount - 1e-6:
-                        short = record.end
-        return short
+    ) -> list[int]:
+        """Return the ends of the records that touch [time, end] and have too few licences."""
+        return [
+            record.end
+            for record in self.records
+            if record.end > time
+            and record.begin <= end
+            and any(
+                capacity[pool] - record.licences.get(pool, 0.0) < amount - 1e-6
+                for pool, amount in needed.items()
+            )
+        ]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ...model.configuration import Params
-from ...model.slurm_version import splits_tasks, version_number
+from ...model.slurm_version import ENDS_ROUNDED_UP, VersionNumber, version_number
 
 #: Minutes that backfill looks ahead, seconds of its steps, jobs and tasks that it plans in a cycle.
 WINDOW, RESOLUTION, MAX_JOBS, MAX_TASKS = 1440, 60, 500, 20
@@ -54,8 +54,8 @@ class BackfillSettings:
     one_reservation: bool = False
     #: Exclusive running jobs are in the map (bf_running_job_reserve).
     running_in_map: bool = False
-    #: Year and month of the version, (22, 5) for 22.05; and its number.
-    version: tuple[int, int, int] = (22, 5, 0)
+    #: Version of Slurm.
+    version: VersionNumber = (22, 5, 0)
     #: Parameters that are set and not taken into account.
     omitted: tuple[str, ...] = ()
 
@@ -85,28 +85,13 @@ class BackfillSettings:
             tuple(omitted),
         )
 
-    @property
-    def bounded_by_records(self) -> bool:
-        """Whether jobs that end before a start are released together (24.11 and later)."""
-        return self.version >= (24, 11, 0)
-
-    @property
-    def by_chosen_nodes(self) -> bool:
-        """Whether only ends on the chosen nodes count (25.05.1 and later)."""
-        return self.version >= (25, 5, 1)
-
-    @property
-    def counts_parts_of_tasks(self) -> bool:
-        """Whether a node counts with free CPUs that are no whole task."""
-        return splits_tasks(self.version)
-
     def floor(self, time: int) -> int:
         """Return an instant (seconds since 1970) rounded down to the resolution."""
         return time // self.resolution * self.resolution
 
     def end_of(self, time: int) -> int:
-        """Return the end of a plan in the map: rounded down, from version 24.11 on rounded up."""
-        if self.version >= (24, 11, 0):
+        """Return the end of a plan in the map, rounded to the resolution."""
+        if self.version in ENDS_ROUNDED_UP:
             return -(-time // self.resolution) * self.resolution
         return self.floor(time)
 

@@ -449,18 +449,26 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
 def _crowded_out(
     facts: Facts, entry: PlannedJob, other: PlannedJob, host: str, before: list[PlannedJob]
 ) -> bool:
-    """Return whether a host lacks slots for a job, given all slots of another and earlier jobs."""
-    start, end = entry.start, facts.finish_of(facts.pending[entry.job], entry.start or 0)
+    """Return whether the hosts of a job lack slots for it, of a range of slots the fewest, with all
+    slots of another job on one of them and the earlier jobs.
+    """
+    job = facts.pending[entry.job]
+    start, end = entry.start, facts.finish_of(job, entry.start or 0)
     rival_end = facts.finish_of(facts.pending[other.job], other.start or 0)
     if start is None or other.start is None or host not in facts.hosts:
         return False
     if (end is not None and other.start >= end) or (rival_end is not None and rival_end <= start):
         return False
     kept = {item.job for item in before} - {other.job}
-    beside = [h for h in facts.holdings_on(host) if not h.planned or h.job.id in kept]
-    used = _most_used(beside, host, start, end)
-    slots = entry.allocation[host] + sum(other.allocation.values())
-    return used + slots > facts.hosts[host].slots
+
+    def left(name: str) -> int:
+        beside = [h for h in facts.holdings_on(name) if not h.planned or h.job.id in kept]
+        taken = sum(other.allocation.values()) if name == host else 0
+        return facts.hosts[name].slots - _most_used(beside, name, start or 0, end) - taken
+
+    if job.most_slots > job.slots:
+        return sum(max(0, left(name)) for name in entry.allocation) < job.slots
+    return left(host) < entry.allocation[host]
 
 
 def _with_place(facts: Facts, other: PlannedJob, host: str, before: list[PlannedJob]) -> Plan:

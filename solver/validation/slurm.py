@@ -21,8 +21,14 @@ from .facts import Violation
 Judged = Callable[[Plan], Iterator[Violation]]
 
 
-def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Violation]:
-    """Yield everything in the plan that a cycle of Slurm's backfill cannot have returned."""
+def slurm_faults(
+    instance: Instance, plan: Plan, judged: Judged, over_limit: Callable[[Plan], bool]
+) -> Iterator[Violation]:
+    """Yield everything in the plan that a cycle of Slurm's backfill cannot have returned.
+
+    over_limit: whether a plan of a few jobs exceeds a limit; a job that would do so if it started
+    now reserves no node.
+    """
     started = [item for item in plan.reservations if item.start == plan.now]
     later = [item for item in plan.reservations if item.start is not None and item not in started]
     yield from judged(_alone(instance, plan, started))
@@ -34,7 +40,12 @@ def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Vio
         if item.proved or item.bound is not None or item.proved_if:
             yield Violation("bound", f"job {item.job}: an estimate proves nothing", item.job)
     yield from _in_partitions(instance, plan)
-    yield from _shared_nodes(instance, plan, later)
+    holding = [
+        item
+        for item in later
+        if not over_limit(_alone(instance, plan, [*started, replace(item, start=plan.now)]))
+    ]
+    yield from _shared_nodes(instance, plan, holding)
     yield from _in_reservations(instance, plan)
 
 

@@ -17,7 +17,7 @@ from ...model.dependency import (
     parse_dependency,
 )
 from ...model.display import WEEK
-from ...model.job import Job
+from ...model.job import NO_RUN_LIMIT, Job
 from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
 from . import reservations
@@ -71,6 +71,8 @@ def limit_of(facts: Facts, job: Job) -> int | None:
         (job.cpu_limit, cpu, None, queue.cpu_limit),
     )
     for asked, of_application, default, most in choices:
+        if asked == NO_RUN_LIMIT:
+            continue
         if asked is not None:
             return asked
         limits = [n for n in (of_application, default, most) if n is not None]

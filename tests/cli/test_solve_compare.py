@@ -142,10 +142,11 @@ def test_comparison_in_every_format() -> None:
     (row,) = csv.DictReader(io.StringIO(rows))
     assert (row["greedy_estimate"], row["optimal_estimate"]) == ("36000", "43200")
     text = " ".join(slotwise(*asked).stdout.split())
-    by_method = " ".join(["01:39:13", *["03:39:13"] * 5])
-    assert f"11898 6 03:39:13 03:39:13 proved {by_method} needs 3 hosts" in text
-    short = " ".join(slotwise("compare", "--example", "qat-time-based").stdout.split())
-    assert "11898 6 03:39:13 03:39:13 proved needs 3 hosts with 2" in short
+    by_method = " ".join(["01:39:13", *["03:39:13"] * 4])
+    assert f"11898 6 {by_method} proved" in text
+    short = slotwise("compare", "--example", "qat-time-based", "--configured").stdout
+    short = " ".join(short.split())
+    assert "11898 user1 6 03:39:13 no earlier 3 hosts with 2 free slots 11896 ends" in short
     assert "Times are of 2026-01-06." in text
 
 
@@ -378,11 +379,12 @@ def test_a_start_that_needs_backfill_is_marked(tmp_path: Path) -> None:
         "pending: [{id: a, slots: 3, run_limit: 10m}, {id: b, slots: 1, run_limit: 10m}]\n"
     )
     for written, marked, gains in (
-        (text, "now proved (BACKFILL)", {"a": 0, "b": 20 * 60}),
-        (text.replace(text.splitlines()[2] + "\n", ""), "now proved  ", {"a": 0, "b": 0}),
+        (text, "now proved [1]", {"a": 0, "b": 20 * 60}),
+        (text.replace(text.splitlines()[2] + "\n", ""), "no earlier", {"a": 0, "b": 0}),
     ):
         file.write_text(written)
-        shown = slotwise("compare", str(file), "--effort", "1").stdout
+        shown = slotwise("compare", str(file), "--effort", "1", "--configured").stdout
+        assert ("[1] needs BACKFILL in queue normal" in shown) == bool(gains["b"])
         (row,) = (line for line in shown.splitlines() if line.startswith(" b "))
         assert marked in row
         said = " ".join(shown.split())

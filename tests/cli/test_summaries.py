@@ -23,6 +23,7 @@ from slotwise.solver.advice.sentences import (
     outlook_sentences,
     plan_sentences,
     proof_sentence,
+    savings_sentences,
 )
 from slotwise.solver.rules.omitted import RUN_OUT, WITHOUT
 from slotwise.solver.scheduler.continuation import simulated_starts
@@ -111,24 +112,43 @@ def test_jobs_are_named_in_runs_as_far_as_they_are_few(names: list[str], text: s
     assert names_text(names) == text
 
 
-def test_an_outlook_says_who_starts_later_than_possible_and_what_it_sums_up_to() -> None:
-    rows = [row("110", 2 * HOUR, 12), row("111", 0), *(row(str(n), -HOUR, 2) for n in (113, 114))]
-    rows.append(row("115", -1800, 2))
-    _, changes, total = outlook_sentences(rows, proved(5, 5), "BACKFILL in queue normal")
+def test_an_outlook_says_who_could_start_earlier_and_what_that_costs_whom() -> None:
+    """Would find: the gain of one job and the loss of another as one sum, a gain of seconds."""
+    ahead = [row(str(n), -HOUR, 2, ahead_of="110") for n in (113, 114)]
+    rows = [row("110", 2 * HOUR, 12), row("111", 0), *ahead, row("115", -1800, 2)]
+    rows.append(row("116", 119, 2, cycle=60))
+    _, changes, total = outlook_sentences(rows, proved(6, 6), "BACKFILL in queue normal")
     assert changes == (
-        "As configured (BACKFILL in queue normal): job 110 starts 2h later than possible; jobs 113 "
-        "to 115 start 30m to 1h sooner than in the plan, where priority comes first "
-        "(`--objective total-start` minimises the sum)."
+        "As configured (BACKFILL in queue normal): job 110 could start 2h earlier; jobs 113 and "
+        "114 start ahead of job 110, of higher priority."
     )
     assert total == (
-        "Summed up the plan has 30m more waiting, and 19.0 slot-hours less (waiting times slots)."
+        "With every job at its earliest start in priority order, 1 job would wait 2h less "
+        "(24 slot-hours) and 3 jobs would wait 2h 30m more (5 slot-hours)."
     )
-    # Nobody before them is held back: no priority is the reason.
-    _, changes, _ = outlook_sentences([*rows[2:], rows[0]], proved(5, 5), "x")
-    assert "priority" not in changes
-    _, changes, _ = outlook_sentences(rows, replace(proved(5, 5), objective="total-start"), "x")
-    assert "priority" not in changes
     assert outlook_sentences([], proved(0, 0), "x") == ("Nothing is pending.",)
+
+
+@pytest.mark.parametrize(
+    ("optimal", "sentence"),
+    [
+        ([0, 2], "saves 2h of 4h of waiting (3 slot-hours of 7) over greedy"),
+        ([1, 3], "saves nothing of 4h of waiting (0 slot-hours of 7) over greedy"),
+        (
+            [2, 4],
+            "adds 2h to 4h of waiting (3 slot-hours more than 7) over greedy, as priority comes "
+            "first (`--objective total-start` minimises the sum)",
+        ),
+    ],
+)
+def test_savings_are_told_with_their_sign(optimal: list[int], sentence: str) -> None:
+    """Would find: a method that makes jobs wait longer, told as a saving."""
+    waits = {
+        method: {job: hours * HOUR for job, hours in zip("ab", each, strict=True)}
+        for method, each in (("greedy", [1, 3]), ("optimal", optimal))
+    }
+    assert savings_sentences(waits, {"a": 1, "b": 2}) == (f"Optimal {sentence}.",)
+    assert savings_sentences({"optimal": waits["optimal"]}, {"a": 1, "b": 2}) == ()
 
 
 def test_jobs_without_a_start_are_counted_by_the_reason() -> None:
@@ -213,9 +233,10 @@ def test_the_tutorials_cautions_name_the_setting_and_the_queue(mill: str) -> Non
     found = json.loads(run("compare", mill, "--methods", "--format", "json"))
     assert [line[:3] for line in found["cautions"]] == ["[1]", "[2]"]
     assert found["summary"][0] == "All 7 starts are proved the earliest in priority order."
-    gains = sum(item["sooner_by"] * item["slots"] for item in found["jobs"]) / HOUR
-    assert f"{gains:.1f} slot-hours less" in found["summary"][2]
-    assert sum(item["slot_hours"] for item in found["jobs"]) == pytest.approx(gains)
+    gains = sum(item["earlier_by"] * item["slots"] for item in found["jobs"]) / HOUR
+    assert f"less ({gains:.1f} slot-hours)" in found["summary"][2]
+    saved = sum(item["sooner_by"] * item["slots"] for item in found["jobs"]) / HOUR
+    assert sum(item["slot_hours"] for item in found["jobs"]) == pytest.approx(saved)
 
 
 def test_the_date_is_said_once_where_all_times_fall_on_one_day(mill: str) -> None:

@@ -26,6 +26,8 @@ def _pending(*entries: str) -> str:
         '{id: 101, name: a, array: "[1-10:2,15]%4", slots: 2, run_limit: 1h}',
         """{id: 101, bsub: '-J "a[1-10:2,15]%4" -n 2 -W 60'}""",
         """{id: 101, bsub: "-Ja[15,1-10:2]%4 -n2 -W 60"}""",
+        '{id: 101, name: a, array: "1-10:2,15", array_limit: 4, slots: 2, run_limit: 1h}',
+        """{id: 101, bsub: '-J "a[1-10:2,15]" -n 2 -W 60', array_limit: 4}""",
     ],
 )
 def test_elements_are_jobs(entry: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -16,9 +17,10 @@ from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
 from slotwise.model.sources.lsf_state.bhosts import SeenHost
 from slotwise.model.sources.lsf_state.bjobs import SeenJob
 from slotwise.model.sources.lsf_state.bqueues import SeenQueue
+from slotwise.model.sources.lsf_state.consumables import SeenShared
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.solver.planning import plan
-from slotwise.solver.plausibility import ConsistencyReport, check_consistency
+from slotwise.solver.plausibility.consistency import ConsistencyReport, check_consistency
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -95,7 +97,7 @@ def test_listings_that_agree_contradict_nothing() -> None:
                 hosts=[host("a", 0)],
             ),
             "LSF says: The job array has reached its running element limit; "
-            "here the next cycle starts it",
+            "no input has that limit; here the next cycle starts it",
             ("2",),
         ),
         (
@@ -121,6 +123,25 @@ def test_each_contradiction_is_told_and_nothing_it_touches_is_proved(
         job.id: jobs is not None and job.id not in jobs for job in it.pending
     }
     assert loads(dump(it)).omissions == it.omissions
+
+
+@pytest.mark.parametrize(("held", "proved"), [(2, False), (3, True)])
+@pytest.mark.parametrize("form", ["bhosts -s", "bhosts -l"])
+def test_a_shared_resource_in_use_by_no_known_job_takes_the_proof(
+    form: str, held: int, proved: bool
+) -> None:
+    """3 of 5 licences are reserved; a job that needs 2 is proved if the jobs read hold the 3."""
+    listed = {"total": {"lic": 2.0}, "reserved": {"lic": 3.0}} if form == "bhosts -l" else {}
+    hosts = [host("a", 1, **listed), host("b", 0, **listed)]
+    jobs = [runs("1", "a", 1, res_req=f"rusage[lic={held}]"), waits("3", 1)]
+    jobs += [waits("2", 1, res_req="rusage[lic=2]")]
+    shared = [SeenShared("lic", 5.0, (), 3.0)] if form == "bhosts -s" else []
+    seen = Seen(jobs, hosts=hosts, shared=shared)
+    found, balance = made(seen)
+    assert bool(balance.contradictions) != proved
+    instance = replace(found.instance, omissions=balance.contradictions)
+    again = plan(instance, "optimal", effort=5)
+    assert (again["2"].proved, again["3"].proved) == (proved, True)
 
 
 @pytest.mark.parametrize(

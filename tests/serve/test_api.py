@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,14 +12,13 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from asgi_client import LOCAL, get, post, request, sent
+from asgi_client import LOCAL, Answer, get, post, request, sent
 from serve.service_lab import Lab, joint_wins, lab
 from slotwise import Host, Instance, Job
 from slotwise.cli.serve.access import Access, Denied, Viewer, is_loopback
 from slotwise.cli.serve.guard import HEADERS, MAX_BODY
 from slotwise.cli.serve.questions import MAX_OF_ONE, QuestionQueue, TooManyQuestions
-from slotwise.cli.serve.streams import MAX_STREAMS
-from slotwise.model.errors import InputError
+from slotwise.model.errors import InputError, Problem
 from slotwise.solver.outlook.outlook import outlook
 
 
@@ -249,10 +249,67 @@ def test_a_stream_tells_of_new_states() -> None:
     assert here.service.requests.streams == 0
 
 
-def test_streams_are_bounded(quiet: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slotwise.cli.serve.streams.MAX_STREAMS", 0)
-    assert MAX_STREAMS > 0
-    assert get(quiet.app, "/events").status == 503
+def texts(record: Any) -> Iterator[str]:
+    """Every key and text of an answer."""
+    if isinstance(record, dict):
+        yield from record
+    if isinstance(record, (dict, list)):
+        for value in record.values() if isinstance(record, dict) else record:
+            yield from texts(value)
+    elif isinstance(record, str):
+        yield record
+
+
+@pytest.mark.parametrize(
+    ("example", "own"),
+    [("backfill", "job4"), ("exact-fit", "wide"), ("fairshare-priority-user", "x1"),
+     ("kth-sp2-queue-10", "153"), ("memory-phases", "job3")],
+)  # fmt: skip
+def test_a_named_user_learns_no_id_of_a_job_of_others(example: str, own: str) -> None:
+    """Places, reasons, remarks, problems, suggestions and their commands; bars have no id."""
+    found = sw.load(sw.example(example))
+    pending = tuple(replace(one, user="al" if one.id == own else "bo") for one in found.pending)
+    running = tuple(replace(run, job=replace(run.job, user="bo")) for run in found.running)
+    others = {job.id for job in (*pending, *(run.job for run in running))} - {own}
+    secret = f"job {min(others)}: no such queue"
+    state = replace(found, pending=pending, running=running)
+    here = lab(
+        state, replace(state, now=state.now + 1), InputError([Problem(secret, "jobs.txt")]),
+        access=Access.of("127.0.0.1", None, "X-User"),
+    )  # fmt: skip
+    here.service.poller.source.warnings = [Problem(secret, "jobs.txt")]  # type: ignore[attr-defined]
+    here.service.questions.start()
+    paths = ("/jobs", f"/jobs/{own}?explain=true", "/plan", f"/jobs/{min(others)}")
+    for _ in range(3):
+        for path in paths:
+            answer = get(here.app, path, x_user="al")
+            for text in texts(answer.data):
+                assert others.isdisjoint(re.findall(r"[\w\[\]-]+", text)), (path, text)
+        (host, *_) = get(here.app, f"/jobs/{own}", x_user="al").data["place"]
+        assert {bar["job"] for bar in host["jobs"]} == {own}
+        assert host["others"]
+        here.poll()
+    last = get(here.app, "/jobs", x_user="al").data
+    assert (last["state"]["problem"][:14], len(last["warnings"])) == ("the last state", 1)
+    asked = post(here.app, "/ask", {"line": f"bsub -w 'done({min(others)}x)' x"}, x_user="al")
+    assert min(others) not in re.findall(r"\w+", asked.body.decode().partition("did you mean")[2])
+    here.service.questions.stop()
+
+
+def test_a_burst_of_streams_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams count from their request on, not from their first event, until they end."""
+    monkeypatch.setattr("slotwise.cli.serve.streams.MAX_STREAMS", 3)
+    here = lab(joint_wins())
+
+    async def burst() -> list[Answer]:
+        here.streams.begin()
+        asked = [sent(here.app, "GET", "/events", until=b"state") for _ in range(8)]
+        return await asyncio.gather(*asked)
+
+    for _ in range(2):
+        found = [answer.status for answer in asyncio.run(burst())]
+        assert (found.count(200), found.count(503)) == (3, 5)
+        assert here.service.requests.streams == 0
 
 
 def test_questions_beyond_the_queue_are_refused() -> None:

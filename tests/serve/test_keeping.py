@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from asgi_client import get
 from serve.service_lab import lab
 from slotwise import Host, Instance, Job, RunningJob
 from slotwise.cli.serve.access import Access
-from slotwise.model.errors import InputError
+from slotwise.cli.serve.store import StoreError
 
 NAMED = Access.of("127.0.0.1", None, "X-User")
 #: 40 jobs one after another, each of a quarter of its limit.
@@ -56,16 +57,36 @@ def test_estimates_are_kept_and_shown_with_what_happened(tmp_path: Path) -> None
     again.service.stop()
 
 
-def test_a_store_that_fails_leaves_the_board(tmp_path: Path) -> None:
-    """A state before the last one in the store is shown, and not kept."""
-    here = lab(waiting(900), store=":memory:")
+def test_a_store_that_fails_leaves_the_board_and_health_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state that is not kept is shown; the next one that is kept ends the trouble."""
+    here = lab(waiting(900), store=str(tmp_path / "s.db"))
+    for thread in ("planning.PlannerThread", "poller.Poller"):
+        monkeypatch.setattr(f"slotwise.cli.serve.{thread}.is_alive", True)
     polled = here.service.board.state.polled
     assert polled is not None
-    earlier = replace(polled, number=2, instance=waiting(0))
-    with pytest.raises(InputError, match="before the last poll"):
-        here.service.planner.plan(earlier)
+    assert get(here.app, "/healthz").status == 200
+    with sqlite3.connect(tmp_path / "s.db") as other:
+        other.execute("alter table meta rename to away")
+    with pytest.raises(StoreError, match="the store failed: no such table: meta"):
+        here.service.planner.plan(replace(polled, number=2))
+    told = get(here.app, "/healthz")
+    assert (told.status, told.data["status"][:23]) == (503, "estimates are not kept:")
     row = get(here.app, "/jobs").data["jobs"][0]
     assert row["as_configured"] == 7200
+    with sqlite3.connect(tmp_path / "s.db") as other:
+        other.execute("alter table away rename to meta")
+    here.service.planner.plan(replace(polled, number=3))
+    assert get(here.app, "/healthz").status == 200
+
+
+def test_a_state_of_the_past_is_kept_with_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    """The start that it shows is kept too."""
+    here = lab(waiting(1500), waiting(900, started=True), store=":memory:")
+    here.poll()
+    assert [row["started"] for row in get(here.app, "/jobs/1").data["history"]] == [600]
+    assert "this state is 10m before the last one" in capsys.readouterr().err
 
 
 def test_forecasts_by_a_log(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,49 @@ def test_a_signal_ends_it_with_a_stream_open(number: signal.Signals) -> None:
     assert "Traceback" not in process.stderr.read()
 
 
+#: Few files, and little patience with a connection that says nothing.
+POOR = """
+import resource, sys
+from slotwise.cli.serve import server
+from slotwise.cli.start import main
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+server.IDLE_SECONDS = 1
+main()
+"""
+
+
+def test_connections_without_a_request_neither_stop_it_nor_stay() -> None:
+    """More of them than the process may open files: whole requests are answered all the same."""
+    words = ("serve", "--example", "joint-wins", "--port", "0")
+    process = subprocess.Popen(
+        [sys.executable, "-c", POOR, *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    address = process.stdout.readline().strip()
+    port = int(address.rstrip("/").rpartition(":")[2])
+    assert answer(f"{address}healthz")["status"] == "ok"
+    silent = [socket.create_connection(("127.0.0.1", port), 20) for _ in range(260)]
+    for one in silent[::2]:
+        with suppress(OSError):  # it has been closed
+            one.sendall(b"GET /jobs HTTP/1.1\r\nHost: loc")
+    slow = socket.create_connection(("127.0.0.1", port), 20)
+    slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+    assert answer(f"{address}healthz")["status"] == "ok"
+    for one in (*silent, slow):
+        with one, suppress(ConnectionResetError):
+            one.settimeout(20)
+            while one.recv(1000):  # its end comes, after what was answered
+                pass
+    process.terminate()
+    assert process.wait(20) == 0
+    assert len(process.stderr.read().splitlines()) == 1
+
+
+PROXIED = ("--example", "joint-wins", "--trust-user-header", "X-User")
+
+
 def test_mistakes_are_told_before_it_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -73,6 +117,12 @@ def test_mistakes_are_told_before_it_starts(
         ("--example", "joint-wins", "--keep", "5d"): "--keep: means something with --store alone",
         ("nothing.yaml", "--speed", "5"): "--speed: means something with --example alone",
         ("--example", "joint-wins", "--store", "mysql://x"): "no store is kept in 'mysql'",
+        ("--example", "joint-wins", "--store", "postgresql://a:b@h:port/x"): "is no port",
+        ("--example", "joint-wins", "--store", "postgresql://h:99999/x"): "no port 99999",
+        ("--example", "joint-wins", "--store", "postgresqlx://h"): "kept in 'postgresqlx'",
+        (*PROXIED, "--host", "a..b"): "--host: is no name of a host: 'a..b'",
+        (*PROXIED, "--host", "x" * 300): "--host: is no name of a host: 'xxx",
+        (*PROXIED, "--host", "a\nb"): "--host: is no name of a host: 'a\\nb'",
         (): "give an instance file or --example NAME",
         ("--example", "joint-wins", "--token-file", str(tmp_path / "none")): "No such file",
         ("--cluster",): "no scheduler is on the PATH",
@@ -120,5 +170,5 @@ def test_an_address_is_taken_and_answers_before_the_server_runs() -> None:
         port = first.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port), timeout=5):
             pass
-        with pytest.raises(InputError, match=f"127.0.0.1:{port} cannot be listened on"):
+        with pytest.raises(InputError, match=f"'127.0.0.1', port {port}: cannot be listened on"):
             bound("127.0.0.1", port)

@@ -51,7 +51,7 @@ def test_a_folder_of_listings_alone_has_no_note(tmp_path: Path) -> None:
         ("empty.txt", b"", "empty"),
         ("blank.txt", b" \n\n", "empty"),
         ("core.bin", b"\x7fELF\0\1\xff\xfe\0", "not a text"),
-        ("all.txt.gz", gzip.compress(b"JobId=1"), "an archive or a compressed file"),
+        ("all.txt.gz", gzip.compress(b"JobId=1", mtime=0), "an archive or a compressed file"),
         ("all.zip", b"PK\x03\x04\x14\0", "an archive or a compressed file"),
         ("all.tar", b"squeue.json".ljust(257, b"\0") + b"ustar\x0000", "an archive"),
         ("table.txt", (SQUEUE + " 1 main wrap root R 0:13 1 n2\n").encode(), "a shorter form"),

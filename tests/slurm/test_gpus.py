@@ -159,3 +159,55 @@ def test_gpus_by_node_are_read_from_json() -> None:
     assert found.running[0].job.gpu == "num=3/host"
     (item,) = [item for item in found.omissions if "GPUs of job 5" in item.what]
     assert item.hosts == ("g2",)
+
+
+HELD = "JobId=9 UserId=a(1) Priority=9 Partition=gpu JobState=RUNNING TimeLimit=30 NumNodes=1 "
+HELD += "NumCPUs=1 NumTasks=2 NodeList=g1 StartTime=2026-11-26T23:53:41 "
+
+
+def _beside(running: str, node: str = "", waits: str = "TresPerNode=gres/gpu:1") -> sw.Instance:
+    """The cluster with one running and one pending job."""
+    jobs = TEXTS["jobs.txt"].splitlines()[0].replace("TresPerNode=gres/gpu:1", waits)
+    nodes = TEXTS["nodes.txt"].replace("State=", f"{node} CPUAlloc=1 State=")
+    if "shard" in running:
+        nodes = nodes.replace("gpu:a100:2", "gpu:a100:2,shard:8")
+    jobs = f"{HELD}{running}\n{jobs}\n"
+    return instance_of({**TEXTS, "nodes.txt": nodes, "jobs.txt": jobs})
+
+
+@pytest.mark.parametrize(
+    "running",
+    [
+        "AllocTRES=cpu=1,node=1,gres/gpu=2",
+        "AllocTRES=cpu=1,node=1 TresPerNode=gres/gpu:2",
+        "AllocTRES=cpu=1,node=1 TresPerNode=gres:gpu:a100:2",
+        "AllocTRES=cpu=1,node=1 TresPerJob=gres/gpu:2",
+        "AllocTRES=cpu=1,node=1 TresPerTask=gres/gpu=1",
+        "AllocTRES=cpu=1,node=1 Nodes=g1 CPU_IDs=0 Mem=0 GRES=gpu:a100:2(IDX:0-1)",
+    ],
+)
+def test_what_a_running_job_holds_is_found_in_each_form(running: str) -> None:
+    """AllocTRES has no GPUs where AccountingStorageTRES does not list them."""
+    plan = sw.plan(_beside(running), "optimal")
+    assert (plan["1"].start, plan["1"].proved) == (1800, True)
+
+
+@pytest.mark.parametrize(
+    ("running", "node", "waits", "proved"),
+    [
+        ("TresPerNode=gres/gpu:1", "GresUsed=gpu:a100:1(IDX:0)", "TresPerNode=gres/gpu:1", True),
+        ("TresPerNode=gres/gpu:1", "GresUsed=gpu:a100:2(IDX:0-1)", "TresPerNode=gres/gpu:1", False),
+        ("", "AllocTRES=cpu=1,gres/gpu=1", "TresPerNode=gres/gpu:1", False),
+        ("", "AllocTRES=cpu=1,gres/gpu=1", "", True),
+        ("TresPerSocket=gres/gpu:1", "", "TresPerNode=gres/gpu:1", False),
+        ("TresPerSocket=gres/gpu:1", "", "", True),
+        ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/gpu:1", False),
+        ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/shard:1", True),
+    ],
+)  # fmt: skip
+def test_gpus_in_use_by_no_known_job_take_the_proof(
+    running: str, node: str, waits: str, proved: bool
+) -> None:
+    """Of the jobs that request GPUs, and of no others; shard and gpu are of one device."""
+    plan = sw.plan(_beside(running, node, waits), "optimal")
+    assert (plan["1"].start, plan["1"].proved) == (0, proved)

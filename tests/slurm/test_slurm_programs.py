@@ -13,7 +13,7 @@ pytestmark = pytest.mark.behaviour("SLU-01")
 #: A program prints a file by its words.
 _PROGRAM = """#!/bin/sh
 case "{name} $*" in
-"squeue --all --json") cat {data}/squeue.json ;;
+"squeue --all --json=v0.0.42") cat {data}/squeue.json ;;
 "scontrol show node -o") cat {data}/node.txt ;;
 "scontrol show partition -o") cat {data}/partition.txt ;;
 "scontrol show config") cat {data}/config.txt ;;

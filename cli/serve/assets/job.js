@@ -39,13 +39,14 @@
     const box = S.by("place");
     if (!found.place.length) { S.fill(box, S.element("p", { class: "soft", text: found.job.of_earlier_state ? "Its start is of an earlier state; the new one is being planned." : "There is no start as configured to draw." })); return; }
     const begin = found.now, start = found.job.as_configured;
-    const ends = found.place.flatMap((host) => host.jobs.map((item) => item.end)).filter((end) => end !== null);
+    const jobsOn = (host) => [...host.jobs, ...host.others.map((item) => ({ ...item, job: "of another user" }))];
+    const ends = found.place.flatMap((host) => jobsOn(host).map((item) => item.end)).filter((end) => end !== null);
     const end = Math.max(start + 60, ...ends, begin + 600);
     const percent = (time) => `${(100 * Math.max(0, time - begin) / (end - begin)).toFixed(2)}%`;
     const rows = found.place.map((host) => {
       const bars = S.element("div", { class: "bars", "aria-hidden": "true" });
       const free = [];  // lanes: end of the last bar on each slot
-      for (const item of [...host.jobs].sort((a, b) => (a.start ?? begin) - (b.start ?? begin))) {
+      for (const item of jobsOn(host).sort((a, b) => (a.start ?? begin) - (b.start ?? begin))) {
         const from = item.start ?? begin, until = item.end ?? end;
         let lane = 0;
         while (lane + item.slots < host.slots && free.slice(lane, lane + item.slots).some((time) => time > from)) lane += 1;
@@ -57,7 +58,7 @@
         bar.style.height = `${100 * item.slots / host.slots}%`;
         bars.append(bar);
       }
-      const words = host.jobs.map((item) => `job ${item.job} with ${item.slots} slots ${item.start === null ? "runs" : "from then"}`).join(", ");
+      const words = jobsOn(host).map((item) => `job ${item.job} with ${item.slots} slots ${item.start === null ? "runs" : "from then"}`).join(", ");
       return S.element("div", { class: "row" }, S.element("span", { class: "name", text: S.shown(host.host), title: S.shown(host.host) }), bars, S.element("span", { class: "vh", text: S.shown(words) }));
     });
     S.fill(box, ...rows, S.element("p", { class: "soft", text: `From now to +${S.duration(end - begin)}: running, planned, and this job; each to its limit.` }));

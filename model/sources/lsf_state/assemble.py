@@ -25,6 +25,8 @@ from ...cluster import (
     Thresholds,
 )
 from ...configuration import COUNTED_PER, counting_rusage
+from ...display import MINUTE
+from ...duration import expected_duration, expected_run_time, granted_run_limit
 from ...errors import InputError, Problem
 from ...formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
 from ...formats.names import Domains, host_requests
@@ -696,19 +698,36 @@ class _Jobs:
         slots = sum(seen.allocation.values())
         if job.max_slots is None and job.slots != slots:
             job = replace(job, slots=slots)
-        finish = None
-        if seen.finish is not None and job.run_limit is None:
-            if seen.from_limit and seen.finish > start:
-                job = replace(job, run_limit=seen.finish - start)
-            elif not seen.from_limit:
-                finish = seen.finish - self.zero
+        if job.run_limit is None and seen.from_limit and seen.finish and seen.finish > start:
+            job = replace(job, run_limit=seen.finish - start)
         return RunningJob(
             job,
             min(start - self.zero, self.base.now),
             dict(seen.allocation),
-            finish,
+            self._finish(seen, job, start),
             suspended=seen.status in ("SSUSP", "USUSP"),
         )
+
+    def _finish(self, seen: SeenJob, job: Job, start: int) -> int | None:
+        """Return the end of a running job that its listing says; None if its start and its limits
+        give it.
+
+        A suspension moves the end: only the time in state RUN counts towards the limits.
+        """
+        limit, now = job.run_limit, self.zero + self.base.now
+        finish = now + round(seen.left) if seen.finish is None and seen.left else seen.finish
+        if finish is not None and (limit is None or seen.from_limit) and finish > start:
+            near = MINUTE if seen.finish is not None else 2 * _CLOCKS_APART
+            moved = limit is None or abs(finish - start - limit) >= near
+            return finish - self.zero if moved else None
+        idle = seen.idle if seen.stopped is None else seen.idle + now - seen.stopped
+        if seen.run_time is not None and now - start - seen.run_time > _CLOCKS_APART:
+            idle = now - start - round(seen.run_time)
+        if idle <= 0:
+            return None
+        spans = expected_duration(self.base, job), granted_run_limit(self.base, job)
+        span = expected_run_time(*spans, now - start - idle)
+        return None if span is None else start + idle + span - self.zero
 
     def _tell_placeless(self, running: Sequence[RunningJob]) -> None:
         """Note running jobs that lack a fact; raises an error if all of them do."""

@@ -258,10 +258,16 @@ class SeenJob:
     start: int | None = None
     #: Expected end, in seconds since 1970.
     finish: int | None = None
-    #: Whether `finish` follows from the run limit (not from LSF's estimate).
+    #: Seconds until the expected end, None if not printed.
+    left: float | None = None
+    #: Whether these follow from the run limit (not from LSF's estimate).
     from_limit: bool = False
     #: Seconds that it has run so far.
     run_time: float | None = None
+    #: Seconds for which it was suspended before it ran again.
+    idle: int = 0
+    #: Since when it is suspended, in seconds since 1970; None if it is not.
+    stopped: int | None = None
     #: Seconds that it ran in all, if a log gives them.
     real_run_time: int | None = None
     #: Run limit in seconds.
@@ -554,7 +560,8 @@ def _job_of_json(
         deadline=value("latest end (-t)", calendar.coming),
         start=value("start", calendar.past),
         finish=value("expected end", calendar.coming),
-        from_limit=text("expected end").rstrip().endswith("L"),
+        left=value("time left", values.seconds),
+        from_limit=(text("expected end") or text("time left")).rstrip().endswith("L"),
         run_time=value("run time so far", values.seconds),
         run_limit=value("run limit (-W)", values.limit),
         cpu_limit=value("CPU limit (-c)", values.limit),
@@ -699,10 +706,17 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
         job.start = reading.value("start", stamp, calendar.past)
         hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
         job.allocation = reading.value("hosts", hosts, values.allocation) or {}
+        job.idle, job.stopped = 0, None
     elif found := _SET_ASIDE.match(text):
         job.reserved = int(found[1])
         if later := _LATER_STAMP.search(text):
             job.estimate = reading.value("estimated start", later[1], calendar.coming)
+    elif job.start is not None and re.match(r"Suspend", text):
+        job.stopped = reading.value("suspension", stamp, calendar.past)
+    elif job.stopped is not None and re.match(r"Running|Resum", text):
+        again = reading.value("resumption", stamp, calendar.past)
+        job.idle += max(0, (again or job.stopped) - job.stopped)
+        job.stopped = None
     elif _ESTIMATE.search(text):
         job.estimate = reading.value("estimated start", stamp, calendar.coming)
     if used := _CPU.search(text):

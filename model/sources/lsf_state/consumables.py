@@ -30,6 +30,8 @@ class SeenShared:
     amount: float
     #: Names of the hosts that share the resource.
     hosts: tuple[str, ...]
+    #: Part of the amount that jobs reserve.
+    reserved: float = 0.0
 
 
 def is_of_shared(text: Text) -> bool:
@@ -57,7 +59,8 @@ def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
                 name, word = ("TOTAL", row[0]) if total is None else ("RESERVED", row[1])
                 reading.unknown(f"{name}: {word!r} is no number")
             elif total is not None:
-                found.append(SeenShared(words[0], total + (held or 0.0), tuple(words[3:])))
+                held = held or 0.0
+                found.append(SeenShared(words[0], total + held, tuple(words[3:]), held))
     reading.done()
     return found
 

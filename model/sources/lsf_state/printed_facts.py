@@ -107,7 +107,10 @@ JOBS = (
     _job("latest end (-t)", "deadline", "Specified Termination Time", "SPECIFIED_TERMINATE_TIME"),
     _job("start", "start", "Started; Dispatched", "START_TIME"),
     _job("expected end", "finish", json="FINISH_TIME"),
+    _job("time left", "left", json="TIME_LEFT", asked=""),
     _job("run time so far", "run_time", json="RUN_TIME"),
+    _job("beginning of a suspension", "stopped", "Suspended"),
+    _job("end of a suspension", "idle", "Running; Resumed"),
     _job("CPU time used", "cpu_time", "The CPU time used is", "CPU_USED"),
     _job("hosts in use", "allocation", "Started; Allocated", "ALLOC_SLOT; EXEC_HOST",
          asked="ALLOC_SLOT NALLOC_SLOT EXEC_HOST"),
@@ -142,7 +145,7 @@ SILENT_COLUMNS = frozenset(
     {"JOB_DESCRIPTION", "ESUB", "COMMAND", "PRE_EXEC_COMMAND", "POST_EXEC_COMMAND", "PIDS"}
     | {"RESIZE_NOTIFICATION_COMMAND", "NALLOC_SLOT", "NEXEC_HOST", "FIRST_HOST", "EXIT_CODE"}
     | {"EXIT_REASON", "KILL_REASON", "KILL_ISSUE_HOST", "SUSPEND_REASON", "SUSPEND_ISSUE_HOST"}
-    | {"RESUME_REASON", "RESUME_ISSUE_HOST", "TIME_LEFT", "%COMPLETE", "COMPLETE"}
+    | {"RESUME_REASON", "RESUME_ISSUE_HOST", "%COMPLETE", "COMPLETE"}
     | {"WARNING_ACTION", "ACTION_WARNING_TIME", "PENDSTATE", "PEND_TIME", "EPENDTIME", "IPENDTIME"}
     | {"EFFECTIVE_PLIMIT", "EFFECTIVE_EPLIMIT", "PLIMIT_REMAIN", "EPLIMIT_REMAIN", "PLIMIT"}
     | {"EPLIMIT", "RU_UTIME", "RU_STIME", "IDLE_FACTOR", "EXCEPTION_STATUS", "SLOTS", "NTHREADS"}

@@ -93,7 +93,8 @@ def seconds(text: str) -> float | None:
     """Parse seconds: ``57208 second(s)``, ``00:10:00`` (h:mm:ss) or a number; None if no value."""
     if blank(text):
         return None
-    word = text.strip().split("/")[0]  # 10.0/hostA: normalised to a host
+    # 10.0/hostA: normalised to a host; 0:50 L: by the run limit
+    word = re.sub(r"\s+[ELX]$", "", text.strip().split("/")[0])
     if found := _CLOCK.fullmatch(word):
         return int(found[1]) * HOUR + int(found[2]) * MINUTE + int(found[3] or 0)
     if found := _SECONDS.fullmatch(word):

@@ -7,10 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 from ...errors import InputError
 from ...instance import Instance, SaidByLsf
-from ...job import LARGEST_INDEX, ArraySpec, Job, RunningJob, elements, parse_spec
+from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
+from ...slurm_version import PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
 from ..lsf_state.values import Remarks
@@ -20,6 +22,7 @@ from .limits import Binding, limits_of
 from .preemption import preemptions
 from .priorities import associations_of
 from .priority_check import PriorityCheck, set_directly
+from .reasons import NEVER_SATISFIED, why_never
 from .requests import licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
@@ -38,7 +41,6 @@ from .site import (
     cluster_of,
     facts_of,
     gres_resource,
-    is_gpu,
     licence_name,
     params_of,
     queues_of,
@@ -52,14 +54,8 @@ _RUNNING = frozenset(
 _PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "requeue_fed"})
 #: Characters of a reason that are kept.
 MAX_OF_A_REASON = 200
-#: Reasons of a job that no passing of time helps.
-_INFEASIBLE_REASONS = {
-    "dependencyneversatisfied": "its dependency can never hold",
-    "partitiontimelimit": "its limit is above that of its partition",
-    "partitionnodelimit": "it requests more nodes than its partition allows",
-    "badconstraints": "no node meets its constraints",
-    "deadline": "its deadline has passed",
-}
+#: Generic resources that are parts of GPUs.
+_PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: Planned tasks of an array in a cycle (bf_max_job_array_resv).
 _PLANNED_TASKS = 20
 
@@ -116,7 +112,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
 
 def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
     for kind, names in sorted(seen.unknown.items()):
-        notes.touch(f"fields of a {kind} that no version up to 25.11 has: {some(sorted(names))}")
+        notes.touch(f"fields of a {kind} that no version up to 26.05 has: {some(sorted(names))}")
 
 
 def is_running(job: SlurmJob) -> bool:
@@ -151,6 +147,8 @@ class _SlurmJobs:
                 self.listed[job.id].append(job)
         #: Rules that are not modelled, by pending job.
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
+        #: Generic resources that running jobs are taken to hold, by node and kind.
+        self.held: Counter[tuple[str, str]] = Counter()
         #: Jobs that are omitted from the pending ones, by the reason.
         self.left: defaultdict[str, list[str]] = defaultdict(list)
         #: Number subtracted from priorities: priority/basic counts down from 2**32, the model
@@ -159,13 +157,48 @@ class _SlurmJobs:
             2**31 if any((job.priority or 0) > MAX_PRIORITY for job in seen.jobs) else 0
         )
         #: Last element of each array that waits, by its record.
-        self.last: dict[str, str] = {}
+        self.shown_task: dict[str, str] = {}
 
     def running(self) -> tuple[RunningJob, ...]:
         """Return the jobs that have nodes."""
         running = [job for job in self.seen.jobs if is_running(job)]
         held = self._allocations(running)
-        return tuple(self._run(job, held[job.full_id]) for job in running)
+        found = tuple(self._run(job, held[job.full_id]) for job in running)
+        self._check_gres()
+        return found
+
+    def _check_gres(self) -> None:
+        """Note nodes with more generic resources in use than the jobs that were read hold."""
+        for kind in sorted(self._consumed()):
+            unequal = [
+                node.name
+                for node in self.seen.nodes
+                if _count_of(node.gres_used, kind) > self.held[node.name, kind]
+            ]
+            if unequal:
+                self.notes.touch(
+                    f"more {_shown(kind)} are in use on {some(unequal)} than the running jobs hold",
+                    hosts=unequal, resources=(_counted(kind),),
+                )  # fmt: skip
+
+        sizes = [job.size for job in self.seen.jobs if is_running(job) or is_pending(job)]
+        asked = {
+            *chain.from_iterable(
+                (*size.gres_per_node, *size.gres_per_job, *size.gres_per_task) for size in sizes
+            )
+        }
+        parts = _PARTS_OF_GPUS & _kinds(asked)
+        split = [
+            node.name
+            for node in self.seen.nodes
+            if "gpu" in _kinds(node.gres) and parts & _kinds(node.gres)
+        ]
+        if "gpu" in _kinds(asked) and split:
+            self.notes.touch(
+                f"gpu and {' and '.join(sorted(parts))} of {some(split)}: of the same devices, "
+                "taken as amounts of their own",
+                hosts=split, resources=("gpu", *map(gres_resource, sorted(parts))),
+            )  # fmt: skip
 
     def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:
         slots = sum(allocation.values())
@@ -245,9 +278,9 @@ class _SlurmJobs:
                     )  # fmt: skip
             else:
                 uses.append(f"mem={most:g}/host")
-        for name in seen.gres_held:
-            if not is_gpu(name) and ":" not in name and name in self._consumed():
-                share = self._on_each(seen, allocation, name)
+        names = (*seen.gres_held, *(name for held in seen.gres_by_node.values() for name in held))
+        for name in sorted(_kinds(names) & self._consumed() - {"gpu"}):
+            if share := self._on_each(seen, allocation, name):
                 uses.append(f"{gres_resource(name)}={share}/host")
         uses += [
             f"{licence_name(name)}={count}/job"
@@ -256,10 +289,16 @@ class _SlurmJobs:
         return (f"rusage[{':'.join(uses)}]",) if uses else ()
 
     def _consumed(self) -> set[str]:
-        return {name.partition(":")[0] for node in self.seen.nodes for name in node.gres}
+        return _kinds(name for node in self.seen.nodes for name in node.gres)
 
     def _gpus(self, seen: SlurmJob, allocation: dict[str, int]) -> str:
         share = self._on_each(seen, allocation, "gpu")
+        by_socket = dict(seen.named).get("tres per socket", "")
+        if not share and by_socket:
+            self.notes.touch(
+                f"GPUs of job {seen.full_id} ({by_socket} of a socket): it is taken to hold none",
+                hosts=tuple(allocation), resources=("gpu",),
+            )  # fmt: skip
         return f"num={share}/host" if share else ""
 
     def _on_each(self, seen: SlurmJob, allocation: dict[str, int], kind: str) -> int:
@@ -277,11 +316,11 @@ class _SlurmJobs:
             share = max(by_node.values())
             less = [name for name, count in by_node.items() if count < share]
         if less:
-            what = "GPUs" if kind == "gpu" else kind
             self.notes.touch(
-                f"{what} of job {seen.full_id} by node: taken as {share} on each",
-                hosts=tuple(less), resources=(kind if kind == "gpu" else gres_resource(kind),),
+                f"{_shown(kind)} of job {seen.full_id} by node: taken as {share} on each",
+                hosts=tuple(less), resources=(_counted(kind),),
             )  # fmt: skip
+        self.held.update(dict.fromkeys(((name, kind) for name in allocation), share))
         return share
 
     def pending(self) -> tuple[Job, ...]:
@@ -314,7 +353,7 @@ class _SlurmJobs:
             ahead = JobAhead(seen, self._priority(seen), seen.partitions)
             group = self.groups.of(seen)
             is_left = self.reservations.can_start_elsewhere(seen.places.reservation)
-            if seen.held or seen.reason.lower() in _INFEASIBLE_REASONS:
+            if seen.held or why_never(seen):
                 continue
             if is_left:
                 kinds[BEHIND_LEFT].append(ahead)
@@ -336,7 +375,7 @@ class _SlurmJobs:
         if seen.held:
             return "held (scontrol release)"
         why = self.reservations.why_left(seen.places.reservation)
-        return why or _INFEASIBLE_REASONS.get(seen.reason.lower(), "")
+        return why or why_never(seen)
 
     def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
         why = self._why_left(seen)
@@ -345,7 +384,7 @@ class _SlurmJobs:
         try:
             condition = condition_of(seen, self.listed, notes)
         except NeverSatisfied:
-            why = why or _INFEASIBLE_REASONS["dependencyneversatisfied"]
+            why = why or NEVER_SATISFIED
         if why:
             self.left[why].append(seen.full_id)
             return ()
@@ -374,7 +413,9 @@ class _SlurmJobs:
             reservation=seen.places.reservation,
         )
         made = self._elements(seen, job)
-        self.last[seen.full_id] = made[min(len(made), _PLANNED_TASKS) - 1].id if made else ""
+        first = version_number(self.seen.version) in PRINTS_FIRST_TASK
+        shown = made[0 if first else min(len(made), _PLANNED_TASKS) - 1 :]
+        self.shown_task[seen.full_id] = shown[0].id if shown else ""
         for item in made:
             self.omitted[item.id] += [*requested.omitted, *notes]
         return made
@@ -400,13 +441,12 @@ class _SlurmJobs:
 
     def _common(self, seen: SlurmJob) -> Job:
         """Return the fields that a job has both running and pending."""
-        limit = seen.limit
         partition = self._partition(seen)
         return Job(
             seen.full_id,
             user=seen.user or "user",
             queue=partition,
-            run_limit=None if limit is None or math.isinf(limit) else int(limit),
+            run_limit=None if seen.limit is None else int(min(seen.limit, NO_RUN_LIMIT)),
             submit=min(0, (self.zero if seen.submit is None else seen.submit) - self.zero),
             priority=self._priority(seen),
             has_fixed_priority=seen.id in self.set_directly,
@@ -425,14 +465,12 @@ class _SlurmJobs:
         )
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
-        """Yield Slurm's reason and start by pending job; for an array the start of its
-        last task.
-        """
+        """Yield Slurm's reason and start by pending job, for an array those of one task."""
         known = set(waiting)
         for seen in self.seen.jobs:
             if not is_pending(seen):
                 continue
-            job = self.last.get(seen.full_id, "")
+            job = self.shown_task.get(seen.full_id, "")
             if job not in known:
                 continue
             start = seen.start
@@ -443,6 +481,20 @@ class _SlurmJobs:
             if reason or start is not None:
                 at = None if start is None else start - self.zero
                 yield SaidByLsf(job, reason[:MAX_OF_A_REASON], at)
+
+
+def _kinds(names: Iterable[str]) -> set[str]:
+    """Return the kinds of generic resources: ``gpu`` for ``gpu:a100``."""
+    return {name.partition(":")[0] for name in names}
+
+
+def _shown(kind: str) -> str:
+    return "GPUs" if kind == "gpu" else kind
+
+
+def _counted(kind: str) -> str:
+    """Return the resource of the model that counts a kind of generic resources."""
+    return kind if kind == "gpu" else gres_resource(kind)
 
 
 def _count_of(held: Mapping[str, int], kind: str) -> int:

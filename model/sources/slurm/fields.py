@@ -13,6 +13,9 @@ from typing import Any, Literal
 
 from ..slurm_values import blank, number
 
+#: Value of a field that the form of a record lacks although other forms have it.
+NOT_PRINTED = "not printed"
+
 RecordKind = Literal["job", "node", "partition", "reservation", "licence", "share", "priority"]
 Outcome = Literal["read", "named", "inert"]
 
@@ -103,7 +106,8 @@ JOBS = (
     _row("job", "required nodes", "required_nodes", "ReqNodeList"),
     _row("job", "excluded nodes", "excluded_nodes", "ExcNodeList"),
     _row("job", "sharing", "shared", "OverSubscribe"),
-    _row("job", "exclusive", "exclusive"),
+    _row("job", "exclusive", "exclusive", "Exclusive"),
+    _row("job", "submit line", "submit_line"),
     _row("job", "reservation", "resv_name", "Reservation"),
     _row("job", "het job", "het_job_id", "HetJobId"),
     _row("job", "threads per core", "threads_per_core", "Req:T"),
@@ -112,7 +116,7 @@ JOBS = (
     _row("job", "wait for switches", "maximum_switch_wait_time"),
     _row("job", "cores per socket", "cores_per_socket", "Req:C", "named"),
     _row("job", "sockets per node", "sockets_per_node", "Socks/Node", "named"),
-    _row("job", "specialized cores", "core_spec thread_spec", "CoreSpec", "named"),
+    _row("job", "specialized cores", "core_spec thread_spec", "CoreSpec", "named", "0"),
     _row("job", "tmp disk per node", "minimum_tmp_disk_per_node", "MinTmpDiskNode", "named", "0"),
     _row("job", "burst buffer", "burst_buffer", "BurstBuffer", "named"),
     _row("job", "cluster features", "cluster_features", "", "named"),
@@ -125,6 +129,7 @@ JOBS = (
     _row("job", "most cpus", "max_cpus", "", "named", "0"),
     _row("job", "memory per gres", "memory_per_tres", "MemPerTres"),
     _row("job", "cpus per gres", "cpus_per_tres", "CpusPerTres", "named"),
+    _row("job", "tasks per gres", "tasks_per_tres", "NtasksPerTRES", "named", "0"),
     _row("job", "gres by node", "gres_detail"),
     _row("job", "delay of boot", "delay_boot", "DelayBoot", "named", "0 00:00:00"),
     _row("job", "MCS label", "mcs_label", "MCS_label", "named"),
@@ -132,17 +137,18 @@ JOBS = (
     _row("job", "suspended before", "pre_sus_time", "SecsPreSuspend"),
     _inert(
         "job",
-        "accrue_time admin_comment association_id batch_features batch_flag batch_host flags "
-        "burst_buffer_state cluster command comment container container_id "
+        "accrue_time admin_comment allocating_node association_id batch_features batch_flag "
+        "batch_host flags burst_buffer_state cluster command comment container container_id "
         "current_working_directory cpu_frequency_minimum cpu_frequency_maximum "
         "cpu_frequency_governor derived_exit_code exit_code extra failed_node federation_origin "
         "federation_siblings_active group_id group_name het_job_id_set het_job_offset "
-        "job_size_str last_sched_evaluation network nice preempt_time "
+        "job_size_str last_sched_evaluation mail_type mail_user network nice power preempt_time "
         "preemptable_time priority_by_partition profile requeue resize_time restart_cnt "
-        "restart_count scheduled_nodes scheduled_nodes_time selinux_context show_flags "
+        "memory_update_delay memory_update_margin restart_count scheduled_nodes "
+        "scheduled_nodes_time selinux_context show_flags "
         "standard_error standard_input standard_output stderr_expanded stdin_expanded "
         "stdout_expanded suspend_time system_comment tres_bind tres_freq user_id wckey "
-        "billable_tres cron licenses_allocated segment_size submit_line reboot_time",
+        "billable_tres container_type cron licenses_allocated segment_size step_id reboot_time",
         "AccrueTime AdminComment AllocNode:Sid BatchFlag BatchHost BatchFeatures Command Comment "
         "CPU_IDs Mem GRES JOB_GRES ExitCode Extra GroupId HetJobIdSet HetJobOffset "
         "KillOInInvalidDependent LastSchedEval MailType MailUser Network Nice Power Profile "
@@ -172,6 +178,7 @@ NODES = (
     _row("node", "partitions", "partitions", "Partitions"),
     _row("node", "cpus in use", "alloc_cpus", "CPUAlloc"),
     _row("node", "memory in use", "alloc_memory", "AllocMem"),
+    _row("node", "tres in use", "tres_used", "AllocTRES"),
     _row("node", "reason", "reason", "Reason"),
     _row("node", "owner", "owner", "Owner", "named"),
     _row("node", "MCS label", "mcs_label", "MCS_label", "named"),
@@ -182,12 +189,13 @@ NODES = (
         "free_mem free_memory gpu_spec gres_drained hostname idle_cpus instance_id instance_type "
         "last_busy next_state_after_reboot next_state_after_reboot_flags operating_system port "
         "power reason_changed_at reason_set_by_user reservation res_cores_per_gpu resume_after "
-        "slurmd_start_time slurmd_version specialized_cores specialized_cpus temporary_disk "
-        "tls_cert_last_renewal topology tres tres_used tres_weighted version",
-        "AllocTRES Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment CoreSpecCount "
+        "slurmd_start_time slurmd_version specialized_cores specialized_cpus suspend_time "
+        "temporary_disk "
+        "tls_cert_last_renewal topology tres tres_weighted version",
+        "Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment CoreSpecCount "
         "CPUSpecList CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
         "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS Port "
-        "ReservationName ResumeAfterTime SlurmdStartTime TmpDisk Topology Version",
+        "ReservationName ResumeAfterTime SlurmdStartTime SuspendTime TmpDisk Topology Version",
     ),
 )  # fmt: skip
 
@@ -195,6 +203,7 @@ PARTITIONS = (
     _row("partition", "name", "name", "PartitionName"),
     _row("partition", "nodes", "nodes.configured", "Nodes"),
     _row("partition", "default", "", "Default"),
+    _row("partition", "flags", "flags"),
     _row("partition", "default time", "defaults.time", "DefaultTime"),
     _row("partition", "most time", "maximums.time", "MaxTime"),
     _row("partition", "most nodes", "maximums.nodes", "MaxNodes"),
@@ -202,7 +211,9 @@ PARTITIONS = (
     _row("partition", "cpus of a node", "maximums.cpus_per_node", "MaxCPUsPerNode"),
     _row("partition", "tier", "priority.tier", "PriorityTier"),
     _row("partition", "job factor", "priority.job_factor", "PriorityJobFactor"),
-    _row("partition", "sharing", "maximums.oversubscribe.flags", "OverSubscribe"),
+    _row("partition", "sharing", "maximums.oversubscribe.flags partition.oversubscribe",
+         "OverSubscribe"),
+    _row("partition", "exclusive", "partition.exclusive", "Exclusive"),
     _row("partition", "state", "partition.state", "State"),
     _row("partition", "memory of a node", "defaults.partition_memory_per_node", "DefMemPerNode"),
     _row("partition", "memory of a cpu", "defaults.partition_memory_per_cpu", "DefMemPerCPU"),
@@ -215,7 +226,7 @@ PARTITIONS = (
     _row("partition", "nodes of one user", "", "ExclusiveUser", "named", "no"),
     _row("partition", "least loaded first", "", "LLN", "named", "no"),
     _row("partition", "reservation required", "", "ReqResv", "named", "no"),
-    _row("partition", "preemption", "", "PreemptMode"),
+    _row("partition", "preemption", "preempt_mode", "PreemptMode"),
     _row("partition", "billing weights", "tres.billing_weights", "TRESBillingWeights"),
     _row("partition", "defaults of gres", "defaults.job", "JobDefaults", "named"),
     _row("partition", "beyond the limit", "maximums.over_time_limit", "OverTimeLimit"),
@@ -353,7 +364,7 @@ class SlurmRecord:
                 value = number(value) if isinstance(value, Mapping) else value
                 shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 empty = shown.strip().lower().removesuffix(".0")
-                if value is not None and empty and empty not in row.unset and not blank(shown):
+                if value is not None and empty not in ("", "inf", *row.unset) and not blank(shown):
                     yield row.what, shown
 
     def unknown(self) -> Iterator[str]:

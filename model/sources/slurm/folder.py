@@ -390,7 +390,7 @@ def _unread(record: SlurmRecord, error: Exception) -> str:
     name, value = record.last
     if isinstance(error, ValueError):
         return f"{name}: {error}"
-    return f"{name}: {str(value)[:80]!r} has a form that no version up to 25.11 prints"
+    return f"{name}: {str(value)[:80]!r} has a form that no version up to 26.05 prints"
 
 
 def printed_at(seen: SlurmState) -> int | None:

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...configuration import Limit, Scope
 from ...errors import InputError
@@ -18,23 +19,32 @@ from .records import table_of
 from .seen import SlurmJob, SlurmLimit, SlurmState
 from .site import licence_name
 
-#: Keys of a limit in sacctmgr and in ``scontrol show assoc_mgr``, in small letters.
-_GROUP_TRES, _GROUP_JOBS = ("grptres",), ("grpjobs",)
-_USER_TRES, _USER_JOBS = ("maxtrespu", "maxtresperuser"), ("maxjobspu", "maxjobsperuser")
-_ACCOUNT_TRES = ("maxtrespa", "maxtresperaccount")
-_ACCOUNT_JOBS = ("maxjobspa", "maxjobsperaccount")
-_OWN_JOBS = ("maxjobs",)
-#: Limits that hold jobs back, and that no method obeys.
-_NOT_MODELLED = {
-    "grptresmins": "GrpTRESMins",
-    "grptresrunmins": "GrpTRESRunMins",
-    "grpwall": "GrpWall",
-    "maxtresrunminspu": "MaxTRESRunMinsPU",
-    "maxtresrunminspa": "MaxTRESRunMinsPA",
+#: Columns of limits that the model has: on TRES, on numbers of jobs, and who share one.
+_MODELLED = (
+    ("grptres", "grpjobs", "group"),
+    ("maxtrespu", "maxjobspu", "user"),
+    ("maxtrespa", "maxjobspa", "account"),
+    ("", "maxjobs", "jobs"),
+)
+_LIMITING = frozenset(column for tres, jobs, _ in _MODELLED for column in (tres, jobs))
+#: Limits of each job by itself: a job beyond one never starts.
+_OF_ONE_JOB = ("maxtres", "maxtrespn", "maxtresmins", "maxwall", "mintres")
+#: Further columns that may hold jobs back, which no method obeys. Limits on submission hold none.
+_HOLDING = re.compile(r"(?:grp|max|min|usagethres)(?!\w*submit)|limitfactor")
+#: Flags of a QOS without a say in a start.
+_IDLE_FLAGS = frozenset({"denyonlimit", "nodecay", "usagefactorsafe"})
+#: Parts of the longer names of columns, with the shorter forms.
+_SHORTER = {
+    "(?:perjob|pj)$": "", "peruser": "pu", "peraccount": "pa", "pernode": "pn",
+    "wallduration": "wall", "submitjobs": "submit", "thresh(?:old)?": "thres",
+}  # fmt: skip
+#: Parts of the names of columns as Slurm writes them, by the parts in lower case.
+_WORDS = {
+    word.lower(): word
+    for word in ("Grp", "Max", "Min", "TRES", "Run", "Jobs", "Wall", "PU", "PA", "PN")
 }
 _KNOWN = re.compile(
-    r"(?<![\w/])(Grp(?:TRES|Jobs|Wall|TRESMins|TRESRunMins)|Max(?:Jobs|TRES|Wall)P?[UAJN]*|"
-    r"MaxTRESRunMinsP[UA]|ParentAccount|Account|UserName|Partition)=(\S*)"
+    r"(?<![\w/])((?:Grp|Max|Min)\w+|ParentAccount|Account|UserName|Partition)=(\S*)"
 )
 
 
@@ -66,7 +76,15 @@ def of_cluster(limits: Sequence[SlurmLimit], name: str) -> list[SlurmLimit]:
 
 
 def _cells(row: Mapping[str, str]) -> dict[str, str]:
-    return {name.replace(" ", ""): cell.strip() for name, cell in row.items() if cell.strip()}
+    return {_column(name): cell.strip() for name, cell in row.items() if cell.strip()}
+
+
+def _column(name: str) -> str:
+    """Return the name of a column in lower case, in the shorter of its forms."""
+    key = name.replace(" ", "").lower()
+    for long, short in _SHORTER.items():
+        key = re.sub(long, short, key)
+    return key
 
 
 def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
@@ -91,8 +109,7 @@ def _of_manager(text: Text) -> Iterator[SlurmLimit]:
         head = block.split("\n", 1)[0]
         found: dict[str, str] = {}
         for name, cell in _KNOWN.findall(re.split(r"\n\s+(?:User|Account) Limits", block)[0]):
-            key = name.lower().removesuffix("pj") if name.endswith("PJ") else name.lower()
-            found.setdefault(key, cell)
+            found.setdefault(_column(name), cell)
         limits = {key: _in_use_removed(cell) for key, cell in found.items()}
         if head.startswith("QOS="):
             yield SlurmLimit("qos", name=re.sub(r"\(.*", "", head[4:]).strip(), values=limits)
@@ -124,56 +141,75 @@ class Binding:
         return f"{account}/{job.qos or 'none'}" if self.by_qos else account
 
 
+class LimitRows:
+    """Rows of limits, and the jobs that each covers."""
+
+    def __init__(self, seen: SlurmState) -> None:
+        self.rows = seen.limits
+        #: Names of the partitions with a QOS, by the QOS.
+        self.partitions = {item.qos: item.name for item in seen.partitions if item.qos}
+        self._below = _accounts_below(seen.limits)
+
+    def has_account(self, row: SlurmLimit, account: str) -> bool:
+        """Whether an association is that of an account or of one above it."""
+        return row.account == "root" or account in self._below.get(row.account, {row.account})
+
+    def of(self, job: SlurmJob) -> Iterator[SlurmLimit]:
+        """Yield the rows whose limits count for a job."""
+        return (row for row in self.rows if self.covers(row, job))
+
+    def covers(self, row: SlurmLimit, job: SlurmJob) -> bool:
+        """Whether the limits of a row count for a job."""
+        if row.of == "qos":
+            return row.name == job.qos or self.partitions.get(row.name) in job.partitions
+        return (
+            row.user in ("", job.user)
+            and self.has_account(row, job.account or "default")
+            and (not is_set(row, "partition") or row.values["partition"] in job.partitions)
+        )
+
+
+def is_set(row: SlurmLimit, column: str) -> bool:
+    """Return whether a cell has a value: ``cpu=N,mem=N`` and ``N`` have none."""
+    cell = row.values.get(column, "")
+    if values.blank(cell) or cell in ("N", "-1"):
+        return False
+    return any(part.partition("=")[2] not in ("N", "") for part in cell.split(",")) or (
+        "=" not in cell
+    )
+
+
 def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     """Return the limits that bind jobs, and notes about limits that are not modelled."""
     enforced = seen.settings.get("AccountingStorageEnforce", "limits").lower()
     bound = Binding()
     if not any(word in enforced for word in ("limits", "safe", "all", "qos")):
         return bound
-    partitions = {item.qos: item.name for item in seen.partitions if item.qos}
-    rows = [row for row in seen.limits if _binding(row)]
-    bound.by_qos = any(row.of == "qos" and row.name not in partitions for row in rows)
+    listed = LimitRows(seen)
+    rows = [row for row in seen.limits if any(is_set(row, key) for key in _LIMITING)]
+    bound.by_qos = any(row.of == "qos" and row.name not in listed.partitions for row in rows)
     accounts = dict.fromkeys(job.account or "default" for job in seen.jobs)
-    kinds = list(dict.fromkeys(job.qos or "none" for job in seen.jobs))
-    below = _accounts_below(seen.limits)
+    kinds = list(dict.fromkeys(job.qos or "none" for job in seen.jobs)) if bound.by_qos else []
     for row in rows:
-        if row.of == "qos":
-            if row.name in partitions:
-                scope = {"queues": Scope((partitions[row.name],))}
-                projects = [bound.project(job) for job in seen.jobs]
-            else:
-                projects = [f"{account}/{row.name}" for account in accounts]
-                scope = {"projects": Scope(tuple(projects))}
+        if row.of == "qos" and row.name in listed.partitions:
+            scope = {"queues": Scope((listed.partitions[row.name],))}
+            projects = [bound.project(job) for job in seen.jobs]
         else:
-            inside = [name for name in accounts if name in below.get(row.account, {row.account})]
-            if row.account == "root":
-                inside = list(accounts)
-            projects = [
-                f"{account}/{qos}" if bound.by_qos else account
-                for account in inside
-                for qos in (kinds if bound.by_qos else ("",))
-            ]
-            scope = {"projects": Scope(tuple(projects))} if projects else {}
-            if row.user:
-                scope["users"] = Scope((row.user,))
+            inside = [name for name in accounts if row.of == "qos" or listed.has_account(row, name)]
+            suffixes = [row.name] if row.of == "qos" else kinds
+            projects = [f"{name}/{qos}" for name in inside for qos in suffixes] or inside
+            scope = {"projects": Scope(tuple(projects))}
+        if row.user:
+            scope["users"] = Scope((row.user,))
+        if is_set(row, "partition"):
+            scope["queues"] = Scope((row.values["partition"],))
         if projects:
-            _add(row, scope, projects, bound, seen, notes)
+            _add(row, scope, projects, bound)
+    for row in seen.limits:
+        covered = [job for job in seen.jobs if listed.covers(row, job)]
+        for text, jobs in _not_modelled(row, covered) if covered else ():
+            notes.touch(text, jobs)
     return bound
-
-
-def _binding(row: SlurmLimit) -> bool:
-    modelled = (_GROUP_TRES, _GROUP_JOBS, _USER_TRES, _USER_JOBS, _ACCOUNT_TRES, _ACCOUNT_JOBS)
-    names = {name for group in (*modelled, _OWN_JOBS, tuple(_NOT_MODELLED)) for name in group}
-    return any(_is_set(row.values.get(name, "")) for name in names)
-
-
-def _is_set(cell: str) -> bool:
-    """Return whether a limit has a value: ``cpu=N,mem=N`` and ``N`` have none."""
-    if values.blank(cell) or cell in ("N", "-1"):
-        return False
-    return any(part.partition("=")[2] not in ("N", "") for part in cell.split(",")) or (
-        "=" not in cell
-    )
 
 
 def _accounts_below(rows: Iterable[SlurmLimit]) -> dict[str, set[str]]:
@@ -196,59 +232,77 @@ def _accounts_below(rows: Iterable[SlurmLimit]) -> dict[str, set[str]]:
     return found
 
 
+def _label(row: SlurmLimit) -> str:
+    return f"qos_{row.name}" if row.of == "qos" else f"assoc_{row.account}_{row.user}".rstrip("_")
+
+
 def _add(
-    row: SlurmLimit,
-    scope: Mapping[str, Scope],
-    projects: Sequence[str],
-    bound: Binding,
-    seen: SlurmState,
-    notes: Remarks,
+    row: SlurmLimit, scope: Mapping[str, Scope], projects: Sequence[str], bound: Binding
 ) -> None:
     """Add the limits of one row of a listing."""
-    label = f"qos_{row.name}" if row.of == "qos" else f"assoc_{row.account}_{row.user}".rstrip("_")
-    jobs = [
-        job.full_id
-        for job in seen.jobs
-        if bound.project(job) in projects and (not row.user or row.user == job.user)
-    ]
     everyone = Scope(("all",), each=True)
-    own = {} if row.user else {"users": everyone}
-    each_account = {"projects": Scope(tuple(projects), each=True)}
-    kinds: tuple[tuple[tuple[str, ...], tuple[str, ...], Mapping[str, Scope], str], ...] = (
-        (_GROUP_TRES, _GROUP_JOBS, {}, "group"),
-        (_USER_TRES, _USER_JOBS, {"users": everyone}, "user"),
-        (_ACCOUNT_TRES, _ACCOUNT_JOBS, each_account, "account"),
-        ((), _OWN_JOBS if row.of == "association" else (), own, "jobs"),
-    )
-    for tres_names, job_names, more, word in kinds:
-        amounts, left = _amounts(row, tres_names, job_names)
+    more: Mapping[str, Mapping[str, Scope]] = {
+        "user": {"users": everyone},
+        "account": {"projects": Scope(tuple(projects), each=True)},
+        "jobs": {} if row.user else {"users": everyone},
+    }
+    for tres, count, word in _MODELLED:
+        amounts = {
+            name: amount
+            for of, amount in values.tres(row.values.get(tres, "")).items()
+            if (name := _amount_name(of))
+        }
+        number = values.number(row.values.get(count) or None)
+        if number is not None and math.isfinite(number) and number >= 0:
+            amounts["jobs"] = number
         if amounts:
-            bound.limits.append(Limit(f"{label}_{word}", amounts, **{**scope, **more}))  # type: ignore[arg-type]
-        for name in left:
-            notes.touch(f"limit of {name} of {label.replace('_', ' ', 1)}", jobs)
-    for key, name in _NOT_MODELLED.items():
-        if _is_set(row.values.get(key, "")):
-            notes.touch(f"{name} of {label.replace('_', ' ', 1)} ({row.values[key]})", jobs)
+            scopes: Mapping[str, Any] = {**scope, **more.get(word, {})}
+            bound.limits.append(Limit(f"{_label(row)}_{word}", amounts, **scopes))
 
 
-def _amounts(
-    row: SlurmLimit, tres_names: Iterable[str], job_names: Iterable[str]
-) -> tuple[dict[str, float], list[str]]:
-    """Return amounts by the names of the model, and resources whose limits are not modelled."""
-    found: dict[str, float] = {}
-    left: list[str] = []
-    for key in tres_names:
-        for name, amount in values.tres(row.values.get(key, "")).items():
-            if name == "cpu":
-                found["slots"] = amount
-            elif name == "mem":
-                found["mem"] = amount
-            elif name.startswith("license/"):
-                found[licence_name(name.removeprefix("license/"))] = amount
-            else:
-                left.append(name)
-    for key in job_names:
-        count = values.number(row.values.get(key, "") or None)
-        if count is not None and math.isfinite(count) and count >= 0:
-            found["jobs"] = count
-    return found, left
+def _amount_name(tres: str) -> str:
+    """Return the name of a TRES in limits of the model, "" if these cannot have it."""
+    if tres.startswith("license/"):
+        return licence_name(tres.removeprefix("license/"))
+    return {"cpu": "slots", "mem": "mem"}.get(tres, "")
+
+
+def _not_modelled(row: SlurmLimit, jobs: Sequence[SlurmJob]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what no method obeys of a row, each with the jobs that it may hold back."""
+    of, every = _label(row).replace("_", " ", 1), [job.full_id for job in jobs]
+    for column, cell in row.values.items():
+        if not is_set(row, column):
+            continue
+        named = f"{spelt(column)} of {of} ({cell})"
+        if column in _LIMITING:
+            for tres in values.tres(cell):
+                if not _amount_name(tres):
+                    yield f"limit of {tres} of {of}", every
+        elif column in _OF_ONE_JOB:
+            beyond = [job.full_id for job in jobs if _is_beyond(job, column, cell)]
+            if beyond:
+                yield f"{named}: Slurm does not start a job beyond it", beyond
+        elif column == "flags":
+            if flags := [word for word in cell.split(",") if word.lower() not in _IDLE_FLAGS]:
+                yield f"flags {', '.join(flags)} of {of}", every
+        elif _HOLDING.match(column):
+            yield named, every
+
+
+def spelt(column: str) -> str:
+    """Return the name of a column as sacctmgr prints it: ``GrpTRESMins``."""
+    return re.sub("|".join(_WORDS), lambda found: _WORDS[found[0]], column)
+
+
+def _is_beyond(job: SlurmJob, column: str, cell: str) -> bool:
+    """Return whether a job requests more than a limit of each job, or less than a minimum."""
+    minutes = math.inf if job.limit is None else job.limit / 60
+    if column == "maxwall":
+        return job.limit is not None and minutes > (values.seconds(cell) or 0) / 60
+    asked = {"cpu": job.size.cpus, "node": job.size.nodes, **job.size.requested}
+    each = {"maxtrespn": 1 / max(1, job.size.nodes), "maxtresmins": minutes}.get(column, 1)
+    for tres, bound in values.tres(cell).items():
+        amount = asked.get(tres, 0) * each
+        if amount < bound if column == "mintres" else amount > bound:
+            return True
+    return False

@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import Any
 
 from .. import slurm_values as values
-from .fields import SlurmRecord
+from .fields import NOT_PRINTED, SlurmRecord
 from .records import BY_NODE
 from .seen import (
     SlurmJob,
@@ -32,6 +32,8 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
     reason = values.text(get("reason"))
     text = values.text(get("reason text"))
     limit = values.seconds(get("time limit"))
+    if limit == 0 or (not record.is_text and record.fields.get("time_limit", 0) is None):
+        limit = math.inf  # 22.05 has null
     size = _size(record)
     allocation, memory = _allocation(record, size)
     return SlurmJob(
@@ -61,7 +63,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         _places(record),
         allocation,
         memory,
-        _held_gres(record),
+        _held_gres(record, size, len(allocation)),
         _gres_by_node(record),
         str(values.whole(get("het job")) or ""),
         (*record.named(), *_other_memory(record)),
@@ -100,7 +102,8 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
     tasks = values.whole(get("tasks")) or 1
     per_node = values.whole(get("tasks per node")) or 0
     least = values.whole(get("cpus per node")) or 1
-    per_task = values.whole(get("cpus per task"))
+    per_task_tres = values.gres(get("tres per task"))  # "cpu=2" is -c 2
+    per_task = values.whole(get("cpus per task")) or per_task_tres.get("cpu")
     if per_task is None:  # 22.05 has it for jobs with a CPU frequency only
         per_task = least // max(1, per_node) if least > 1 else max(1, cpus // max(1, tasks))
     memory, by_cpu = _memory(record)
@@ -119,8 +122,9 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
         memory == 0 or (none_asked and bool(requested.get("mem"))),
         values.gres(get("tres per node")),
         values.gres(get("tres per job")),
-        values.gres(get("tres per task")),
+        {name: count for name, count in per_task_tres.items() if name != "cpu"},
         values.whole(get("threads per core")) == 1,
+        requested,
     )
 
 
@@ -145,35 +149,72 @@ def _node_counts(count: Any, most: Any) -> tuple[int, int | None]:
 
 def _places(record: SlurmRecord) -> SlurmJobPlaces:
     get = record.get
-    sharing = values.words(get("sharing"))
-    if record.is_text:  # key OverSubscribe
-        shared = {"no": "none", "yes": "shared", "user": "user", "mcs": "mcs", "topo": "topo"}
-        kind = shared.get(sharing[0] if sharing else "", "")
-    elif isinstance(get("sharing"), str) and get("sharing").lower() == "none":
-        kind = "none"
-    else:
-        raw = record.fields.get("shared")
-        listed = raw if isinstance(raw, list) else [raw]
-        kind = next((str(word).lower() for word in listed if word), "")
-        kind = "shared" if kind == "oversubscribe" else kind
     return SlurmJobPlaces(
         values.text(get("features")),
         values.text(get("preferred features")),
         values.text(get("licences")),
         values.host_list(get("required nodes")),
         values.host_list(get("excluded nodes")),
-        kind,
+        _sharing(record),
         values.text(get("reservation")),
         *values.switches(get("leaf switches"), get("wait for switches")),
     )
 
 
-def _held_gres(record: SlurmRecord) -> dict[str, int]:
-    """Return the generic resources that a job has in total, by ``gpu:a100`` and ``gpu``."""
-    held = values.tres(record.get("tres allocated"))
+def _sharing(record: SlurmRecord) -> str:
+    """Return how a job shares its nodes, in the words of :class:`SlurmJobPlaces`."""
+    get = record.get
+    word = next(iter(values.words(get("sharing"))), "")
+    if record.is_text:  # from 26.05 on OverSubscribe and Exclusive are two fields
+        exclusive = next(iter(values.words(get("exclusive"))), "")
+        kinds = {"no": "" if exclusive else "none", "yes": "shared", "ok": ""}
+        return {"": kinds.get(word, word), "no": kinds.get(word, ""), "node": "none"}.get(
+            exclusive, exclusive
+        )
+    raw = record.fields.get("shared")
+    if raw == NOT_PRINTED:
+        return _sharing_by_submit_line(values.text(get("submit line")))
+    listed = raw if isinstance(raw, list) else [raw]
+    kind = next((str(word).lower() for word in listed if word), "")
+    return "shared" if kind == "oversubscribe" else kind
+
+
+def _sharing_by_submit_line(line: str) -> str:
+    """Return how a job shares its nodes by its submit line, "unknown" if a script may say more."""
+    words = line.split()
+    for word in words:
+        name, _, kind = word.partition("=")
+        if name in ("--exclusive", "--oversubscribe", "-s"):
+            return (kind or "none") if name == "--exclusive" else "shared"
+    is_whole = any(word.startswith("--wrap") for word in words) or words[:1] in (
+        ["srun"],
+        ["salloc"],
+    )
+    return "" if is_whole else "unknown"
+
+
+def _held_gres(record: SlurmRecord, size: SlurmJobSize, nodes: int) -> dict[str, int]:
+    """Return the generic resources that a job has in total, by ``gpu:a100`` and ``gpu``.
+
+    The allocated TRES lack the kinds that AccountingStorageTRES does not list; of these a running
+    job has what it requested.
+    """
+    held = _gres_of_tres(record.get("tres allocated"))
+    listed = {name.partition(":")[0] for name in held}
+    requested = ((size.gres_per_node, nodes), (size.gres_per_job, 1 if nodes else 0),
+                 (size.gres_per_task, size.tasks if nodes else 0))  # fmt: skip
+    for amounts, times in requested:
+        for name, count in amounts.items():
+            if name.partition(":")[0] not in listed:
+                held[name] = held.get(name, 0) + count * times
+    return held
+
+
+def _gres_of_tres(printed: Any) -> dict[str, int]:
+    """Return the generic resources among TRES: 2 of ``gpu:a100`` for ``gres/gpu:a100=2``."""
     return {
         name.removeprefix("gres/"): int(amount)
-        for name, amount in held.items()
+        for name, amount in values.tres(printed).items()
         if name.startswith("gres/")
     }
 
@@ -278,6 +319,7 @@ def node_of(record: SlurmRecord) -> SlurmNode:
         tuple(filter(None, listed)),
         values.whole(get("cpus in use")),
         values.amount_of(get("memory in use")),
+        values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
         values.text(get("reason")),
         tuple(record.named()),
     )
@@ -287,6 +329,10 @@ def node_of(record: SlurmRecord) -> SlurmNode:
 _WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
 
 
+#: Flags of a partition in JSON (26.05) that no method takes into account.
+_PARTITION_FLAGS = frozenset({"lln", "req_resv", "exclusive_user", "exclusive_topo"})
+
+
 def partition_of(record: SlurmRecord) -> SlurmPartition:
     """Return one partition; raises ValueError for an unreadable value."""
     get = record.get
@@ -294,25 +340,32 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
     named = [*record.named(), *((what, text) for what, text in who if text.lower() != "all")]
     if (fewest := values.whole(get("fewest nodes"))) and fewest > 1:
         named.append(("fewest nodes", str(fewest)))
-    sharing = get("sharing")
+    flags = values.words(get("flags"))
+    named += [(f"flag {flag}", "JSON") for flag in flags if flag in _PARTITION_FLAGS]
+    sharing, exclusive = get("sharing"), values.text(get("exclusive")).upper()
+    shown = ",".join(sharing).upper() if isinstance(sharing, list) else values.text(sharing)
+    if exclusive == "NODE":
+        shown = "EXCLUSIVE"
+    elif exclusive not in ("", "NO"):
+        named.append((f"nodes of one {exclusive.lower()}", "Exclusive"))
     up = values.words(get("state"))
     nodes = get("nodes")
     return SlurmPartition(
         values.text(get("name")),
         None if nodes is None else values.host_list(nodes),
-        values.truth(get("default") or "no"),
+        values.truth(get("default") or "no") or "default" in flags,
         values.seconds(get("default time")),
         values.seconds(get("most time")),
         values.whole(get("most nodes")),
         values.whole(get("cpus of a node")) or None,
         values.whole(get("tier")) or 1,
-        ",".join(sharing).upper() if isinstance(sharing, list) else values.text(sharing) or "NO",
+        shown or "NO",
         not up or up[0] == "up",
         _finite(values.megabytes(get("memory of a node"))),
         _finite(values.megabytes(get("memory of a cpu"))),
         values.text(get("qos")),
         tuple(named),
-        values.text(get("preemption")),
+        values.text(get("preemption")).replace("CLUSTER_GLOBAL", ""),
         values.whole(get("job factor")) or 0,
         values.tres_weights(get("billing weights")),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import InputError, Problem
 from ..lsf_state.values import Text
-from .fields import RecordKind, SlurmRecord, known_names
+from .fields import NOT_PRINTED, RecordKind, SlurmRecord, known_names
 
 #: The field with which a record of ``scontrol show`` begins.
 BEGINNINGS: Mapping[str, RecordKind] = {
@@ -88,15 +88,27 @@ def lists_nothing(document: Mapping[str, Any]) -> bool:
     return any(document.get(root) == [] for root in ROOTS)
 
 
+def _prints_no_sharing(document: Mapping[str, Any]) -> bool:
+    """Return whether a JSON document has ``"shared": []`` for every job (v0.0.45, Slurm 26.05)."""
+    meta = document.get("meta")
+    plugin = meta.get("plugin") if isinstance(meta, Mapping) else None
+    parser = str(plugin.get("data_parser", "")) if isinstance(plugin, Mapping) else ""
+    found = re.search(r"v0\.0\.(\d{1,4})", parser)
+    return found is not None and int(found[1]) >= 45
+
+
 def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmRecord]:
     """Yield the records of a JSON document, of all kinds."""
+    lacking = {"shared": NOT_PRINTED} if _prints_no_sharing(document) else {}
     for root, kind in ROOTS.items():
         listed = document.get(root)
         # Reservations and licences have a list in 23.02, later too.
         for place, item in enumerate(listed if isinstance(listed, list) else ()):
             # Records of sacct have no job_state; their jobs may have finished.
             if isinstance(item, Mapping) and (kind != "job" or "job_state" in item):
-                yield SlurmRecord(kind, item, is_text=False, where=f"{source}, {kind} {place + 1}")
+                where = f"{source}, {kind} {place + 1}"
+                fields = {**item, **lacking} if kind == "job" and not item.get("shared") else item
+                yield SlurmRecord(kind, fields, is_text=False, where=where)
 
 
 def records_of_text(text: Text) -> Iterator[SlurmRecord]:

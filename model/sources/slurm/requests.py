@@ -259,15 +259,11 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     known = [name for name in places.required if name in facts.nodes]
     if len(known) < len(places.required):
         found.omitted.append("required nodes that no input describes")
-    single = size.tasks == 1 or size.max_nodes == 1
-    capacity = sum(facts.nodes[name].cpus for name in known)
-    if len(known) == 1 and found.slots <= capacity:  # all on that node
-        found.omitted = [text for text in found.omitted if not text.startswith("at most")]
-    if known and (len(known) == size.nodes or (single and len(known) == 1)):
+    most = 1 if size.tasks == 1 else size.max_nodes
+    if known and len(known) in (most, size.tasks):
         found.hosts = tuple(map(HostRequest, known))
-        if size.max_nodes != size.nodes and not single and found.slots > capacity:
-            found.hosts = ()
-            found.omitted.append(f"nodes that it must have ({some(known)})")
+    elif len(known) == 1:  # and as many others as its tasks need
+        found.hosts = (HostRequest(known[0], first=True), HostRequest("others"))
     elif known:
         found.omitted.append(f"nodes that it must have ({some(known)})")
     found.selects += [f"hname != {name}" for name in places.excluded if name in facts.nodes]
@@ -282,6 +278,11 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
         found.exclusive = True
     elif kind in ("user", "mcs", "topo"):
         found.omitted.append(f"--exclusive={kind}: taken as sharing nodes with all jobs")
+    elif kind == "unknown":
+        found.omitted.append(
+            "whether it has its nodes exclusively: this JSON lacks it (squeue --json=v0.0.42 has "
+            "it)"
+        )
     elif kind == "shared":
         found.omitted.append("-s (--oversubscribe): taken as sharing no CPU")
 

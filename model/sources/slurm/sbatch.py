@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import InputError, Problem, nearest
 from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
-from ...job import ArraySpec, Job, parse_spec
+from ...job import NO_RUN_LIMIT, ArraySpec, Job, parse_spec
 from ...omissions import ASSUMED
 from ...slurm_partitions import SEVERAL, partitions_of
 from ...slurm_priority import PriorityRequest, SizeAndPartition
@@ -432,7 +432,8 @@ def _requested(
     queues = [queue for queue in instance.queues if queue.name == partition]
     limit = job.run_limit or (queues[0].run_limit if queues else None)
     return PriorityRequest(
-        size.nodes, size.cpus, partition, memory, None if limit is None else limit // 60, qos,
+        size.nodes, size.cpus, partition, memory,
+        None if limit is None or limit == NO_RUN_LIMIT else limit // 60, qos,
         _read(found, "nice", _nice, 0),
     )  # fmt: skip
 
@@ -478,11 +479,11 @@ def _reservation(
     return "", None
 
 
-def _time_limit(text: str) -> int | None:
-    """Return a time limit in seconds, in whole minutes; None if there is no limit."""
+def _time_limit(text: str) -> int:
+    """Return a time limit in seconds, in whole minutes; 0 is no limit, as UNLIMITED."""
     if text.strip().upper() in ("UNLIMITED", "INFINITE"):
-        return None
-    return -(-values.clock_seconds(text) // 60) * 60
+        return NO_RUN_LIMIT
+    return -(-values.clock_seconds(text) // 60) * 60 or NO_RUN_LIMIT
 
 
 def _tasks(instance: Instance, text: str) -> ArraySpec:

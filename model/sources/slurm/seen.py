@@ -43,6 +43,8 @@ class SlurmJobSize:
     gres_per_task: Mapping[str, int] = field(default_factory=dict)
     #: Whether one thread of each core is used.
     one_thread: bool = False
+    #: Amount by TRES that the whole job requests, memory in MB; {} if not printed.
+    requested: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class SlurmJobPlaces:
     required: tuple[str, ...] = ()
     #: Names of the nodes that the job must not have (--exclude).
     excluded: tuple[str, ...] = ()
-    #: "none" (exclusive), "user", "mcs", "topo", "shared" or "".
+    #: "none" (exclusive), "user", "mcs", "topo", "shared", "unknown" or "".
     sharing: str = ""
     #: Name of the reservation (--reservation), "" if none.
     reservation: str = ""
@@ -170,6 +172,8 @@ class SlurmNode:
     cpus_used: int | None = None
     #: Allocated memory in MB, None if not printed.
     memory_used: float | None = None
+    #: Allocated generic resources, number by name; {} if not printed.
+    gres_used: Mapping[str, int] = field(default_factory=dict)
     #: Reason for the state, as the administrator wrote it.
     reason: str = ""
     #: Pairs of a field and its value for settings that no method obeys.

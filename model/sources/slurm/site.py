@@ -13,7 +13,7 @@ from ...configuration import Params, Queue
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
 from ...slurm_setting_keys import loop_number
-from ...slurm_version import splits_tasks, version_number
+from ...slurm_version import PARTS_OF_TASKS, version_number
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .matching_or import MatchingOr, is_matching, matching_ors
@@ -134,7 +134,7 @@ def _matching(seen: SlurmState) -> dict[str, MatchingOr]:
 
 
 def _splitting(version: str) -> str:
-    return version if splits_tasks(version_number(version)) else ""
+    return version if version_number(version) in PARTS_OF_TASKS else ""
 
 
 def _finite(text: str | None) -> float | None:

@@ -359,7 +359,9 @@ def optimistic_starts(
     for job in jobs:
         found = None if equal is None else equal.get(job.id)
         starts = [] if found is None or found.start is None else [found.start]
-        bare = replace(job, res_req=(), hosts=(), exclusive=False, application="", extsched="")
+        bare = replace(
+            job, res_req=(), hosts=(), exclusive=False, application="", extsched="", gpu=""
+        )
         asks = bool(queue_of[job.queue].res_req or queue_of[job.queue].hosts) or bare != job
         if asks and asker.stopped():
             cut = True
@@ -776,11 +778,7 @@ class _DiagnosisRun:
         start = self.runs.today.get(job.id)
         item = self._free_at(job.id)
         allocation = item.allocation if item is not None else {}
-        by_order = bool(remedies) and remedies[0].kind in (
-            "fairshare",
-            "absolute priority",
-            "queue priority",
-        )
+        by_order = bool(remedies) and remedies[0].kind in IN_LINE - {"slot pool", ONE_USER}
         passing = list(self._passing(job, start, by_submission=by_order))
         overtaken = [
             other.job

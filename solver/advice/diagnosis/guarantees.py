@@ -10,7 +10,7 @@ from ....model.display import MINUTE, duration_text
 from ....model.duration import expected_duration, granted_run_limit
 from ....model.formats.guarantee_text import distribution_text, loans_text
 from ....model.instance import Instance
-from ....model.job import Job
+from ....model.job import NO_RUN_LIMIT, Job
 from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, LoanPolicy
 from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes
 from .probes import Apply, Probe, SettingChange, job_as, named
@@ -118,7 +118,9 @@ def _duration(
         f"job {job.id} of user {job.user}",
         f"submit it with {limit}",
         job_as(replace(job, run_limit=policy.duration)),
-        now="no -W" if job.run_limit is None else f"-W {duration_text(job.run_limit)}",
+        now="no -W"
+        if job.run_limit is None or job.run_limit == NO_RUN_LIMIT
+        else f"-W {duration_text(job.run_limit)}",
         line=limit,
         command=shlex.join(["bmod", *limit.split(), job.id]),
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
 
-from ....model.cluster import Host, Thresholds
+from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
 from ....model.configuration import Limit, Queue
 from ....model.display import duration_text
 from ....model.instance import Instance
-from ....model.job import Job
+from ....model.job import Job, job_groups_of, running_limits
 from ....model.reserved_periods import of_jobs
+from ....model.shares import pools
 from ...pending_reasons import counted
 from .guarantees import guarantee_probes
 from .probes import (
@@ -40,10 +41,12 @@ def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         _queue_state(queue),
         _windows(instance, queue),
         _thresholds(instance, queue),
-        _sections(instance, job),
-        _users(instance, job),
+        _several(part for limit in instance.limits for part in _of_section(instance, limit, job)),
+        _several(_users(instance, job)),
         _queue_limits(instance, queue, job),
         _host_limits(instance),
+        _several(_job_groups(instance, job)),
+        _array_limit(instance, job),
         _advance_reservations(instance),
         guarantee_probes(instance, job),
         _intervals(instance, queue),
@@ -140,37 +143,76 @@ def _without_threshold(name: str, host: Host) -> Host:
     return replace(host, thresholds=Thresholds(sched, host.thresholds.stop))
 
 
-def _sections(instance: Instance, job: Job) -> Iterator[Probe]:
-    parts = [part for limit in instance.limits for part in _of_section(instance, limit, job)]
-    if parts:
-        yield together(parts)
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A configured limit: its place, its value, and the instance with another one."""
+
+    #: Kind of the cause.
+    kind: str
+    #: File and section, or who acts.
+    where: str
+    key: str
+    #: Present value.
+    now: str
+    #: Returns the change to a number, or to None: no limit.
+    changed: Callable[[Any], Apply]
+    #: Path of the key for ``slotwise whatif --set``, "" if it has none.
+    path: str = ""
+    #: Value as text, of a number.
+    form: str = "{:g}"
+
+    def probe(self, cause: str, numbers: Sequence[float]) -> Probe:
+        """Return the probe of larger numbers."""
+        path = f"{self.path}={{:g}}" if self.path else ""
+        values = ((self.form.format(number), number, path.format(number)) for number in numbers)
+        return self._probe(cause, values)
+
+    def without(self, cause: str, none: str = "- (no limit)") -> Probe:
+        """Return the probe of no limit; none: how the file says that there is none."""
+        return self._probe(cause, [(none, None, "")])
+
+    def _probe(self, cause: str, values: Iterable[tuple[str, float | None, str]]) -> Probe:
+        now = f"{self.key} = {self.now}"
+        steps = tuple(
+            SettingChange(self.where, f"{self.key} = {text}", self.changed(value), whatif, now)
+            for text, value, whatif in values
+        )
+        return Probe(self.kind, f"{cause} {now}", steps)
+
+
+def _numbers_from(instance: Instance, current: float, *wanted: int) -> tuple[int, ...]:
+    """Return larger limits on slots or jobs, up to one that nothing reaches."""
+    total = sum(host.slots for host in instance.cluster.hosts)
+    return amounts_from(int(current), *wanted, total, BINDS * total)
+
+
+def _several(parts: Iterable[Probe]) -> Iterator[Probe]:
+    """Yield the probes that change something as one, if there are any."""
+    if found := [part for part in parts if part.steps]:
+        yield together(found)
 
 
 def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
-    total = sum(host.slots for host in instance.cluster.hosts)
-    scope = _scope_text(limit)
+    section = f"lsb.resources, Limit section {limit.name}"
+    cause = f"Limit section {limit.name} allows {_scope_text(limit)}"
     for name, amount in limit.amounts.items():
-        key = name.upper()
-        counts = name in ("slots", "jobs")
-        numbers: tuple[float, ...] = ()
-        if counts:
+        numbers: Sequence[float] = (amount * 2, amount * 4, amount * 1024)
+        if name in ("slots", "jobs"):
             own = job.slots if name == "slots" else 1
-            numbers = amounts_from(int(amount), own, int(amount) + own, total, BINDS * total)
-        else:
-            numbers = (amount * 2, amount * 4, amount * 1024)
-        steps = tuple(_limit_at(limit, name, number) for number in numbers)
-        if steps:
-            cause = f"Limit section {limit.name} allows {scope} {key} = {amount:g}"
-            yield Probe("limit", cause, steps)
-    if limit.slots_per_processor is not None:
-        change = SettingChange(
-            f"lsb.resources, Limit section {limit.name}",
-            "SLOTS_PER_PROCESSOR = - (no limit)",
-            _limits_with(replace(limit, slots_per_processor=None)),
-            now=f"SLOTS_PER_PROCESSOR = {limit.slots_per_processor:g}",
-        )
-        least = f"SLOTS_PER_PROCESSOR = {limit.slots_per_processor:g}"
-        yield Probe("limit", f"Limit section {limit.name} allows {scope} {least}", (change,))
+            numbers = _numbers_from(instance, amount, own, int(amount) + own)
+        key, path, form = name.upper(), name.upper(), "{:g}"
+        if name not in ("slots", "jobs", *BUILTIN_AMOUNTS):
+            key, path, form = "RESOURCE", f"RESOURCE.{name}", f"[{name},{{:g}}]"
+        changed, path = partial(_limit_at, limit, name), f"limits.{limit.name}.{path}"
+        counter = Counter("limit", section, key, form.format(amount), changed, path, form)
+        yield counter.probe(cause, numbers)
+    for name, percent in limit.percentages.items():
+        changed = partial(_limit_at, limit, name)
+        yield Counter("limit", section, name.upper(), f"{percent:g}%", changed).without(cause)
+    if (least := limit.slots_per_processor) is not None:
+        key, free = "SLOTS_PER_PROCESSOR", replace(limit, slots_per_processor=None)
+        counter = Counter("limit", section, key, f"{least:g}", lambda _: _limits_with(free))
+        yield counter.without(cause)
 
 
 def _scope_text(limit: Limit) -> str:
@@ -189,14 +231,10 @@ def _scope_text(limit: Limit) -> str:
     return f"({', '.join(words)})" if words else "(everybody together)"
 
 
-def _limit_at(limit: Limit, name: str, amount: float) -> SettingChange:
-    return SettingChange(
-        f"lsb.resources, Limit section {limit.name}",
-        f"{name.upper()} = {amount:g}",
-        _limits_with(replace(limit, amounts={**limit.amounts, name: float(amount)})),
-        f"limits.{limit.name}.{name.upper()}={amount:g}",
-        f"{name.upper()} = {limit.amounts[name]:g}",
-    )
+def _limit_at(limit: Limit, name: str, amount: float | None) -> Apply:
+    amounts = limit.amounts if amount is None else {**limit.amounts, name: float(amount)}
+    percentages = {key: value for key, value in limit.percentages.items() if key != name}
+    return _limits_with(replace(limit, amounts=amounts, percentages=percentages))
 
 
 def _limits_with(changed: Limit) -> Apply:
@@ -209,52 +247,36 @@ def _limits_with(changed: Limit) -> Apply:
 
 def _users(instance: Instance, job: Job) -> Iterator[Probe]:
     """Yield higher limits of users and groups, including limits that do not concern the job."""
-    total = sum(host.slots for host in instance.cluster.hosts)
-    parts = []
     groups = {group.name for group in instance.groups}
     for user in instance.users:
-        where = f"lsb.users, {user.name}"
+        section, path = f"lsb.users, {user.name}", f"users.{user.name}.MAX_JOBS"
         # A name at the beginning would be capitalised.
         whose = f"user {'group ' * (user.name in groups)}{user.name}"
-        if user.max_slots is not None:
-            wanted = (job.slots, user.max_slots + job.slots, total, BINDS * total)
-            steps = tuple(
-                SettingChange(
-                    where,
-                    f"MAX_JOBS = {number}",
-                    _user_with(user.name, max_slots=number),
-                    f"users.{user.name}.MAX_JOBS={number}",
-                    f"MAX_JOBS = {user.max_slots}",
-                )
-                for number in amounts_from(user.max_slots, *wanted)
-            )
-            may = counted(user.max_slots, "slot")
-            cause = f"{whose} may use {may}: MAX_JOBS = {user.max_slots}"
-            if steps:
-                parts.append(Probe("user limit", cause, steps))
-        if user.processor_slots is not None:
-            change = SettingChange(
-                where,
-                "JL/P = - (no limit)",
-                _user_with(user.name, processor_slots=None),
-                now=f"JL/P = {user.processor_slots:g}",
-            )
-            cause = f"{whose} may use few slots a processor: JL/P = {user.processor_slots:g}"
-            parts.append(Probe("user limit", cause, (change,)))
-    if parts:
-        yield together(parts)
+        if (most := user.max_slots) is not None:
+            changed = partial(_user_with, user.name, "max_slots")
+            counter = Counter("user limit", section, "MAX_JOBS", f"{most}", changed, path)
+            numbers = _numbers_from(instance, most, job.slots, most + job.slots)
+            yield counter.probe(f"{whose} may use {counted(most, 'slot')}:", numbers)
+        if (per := user.processor_slots) is not None:
+            changed = partial(_user_with, user.name, "processor_slots")
+            counter = Counter("user limit", section, "JL/P", f"{per:g}", changed)
+            yield counter.without(f"{whose} may use few slots a processor:")
 
 
-def _user_with(name: str, **changes: Any) -> Apply:
+def _user_with(name: str, field: str, value: Any) -> Apply:
     def apply(instance: Instance) -> Instance:
-        users = (replace(u, **changes) if u.name == name else u for u in instance.users)
+        users = (replace(u, **{field: value}) if u.name == name else u for u in instance.users)
         return replace(instance, users=tuple(users))
 
     return apply
 
 
+def _queue_at(name: str, field: str, value: Any) -> Apply:
+    return queue_with(name, **{field: value})
+
+
 #: Slot limits of a queue: key, field, and the words for its scope.
-_OF_QUEUE = (
+QUEUE_LIMITS = (
     ("QJOB_LIMIT", "queue_slots", "in all"),
     ("UJOB_LIMIT", "user_slots", "for each user"),
     ("HJOB_LIMIT", "host_slots", "on each host"),
@@ -262,58 +284,123 @@ _OF_QUEUE = (
 
 
 def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]:
-    total = sum(host.slots for host in instance.cluster.hosts)
-    for key, field, what in _OF_QUEUE:
-        current: int | None = getattr(queue, field)
-        if current is None:
+    section, path = f"lsb.queues, queue {queue.name}", f"queues.{queue.name}"
+    for key, field, what in QUEUE_LIMITS:
+        most: int | None = getattr(queue, field)
+        if most is None:
             continue
-        own = job.slots
+        changed = partial(_queue_at, queue.name, field)
+        counter = Counter("queue limit", section, key, f"{most}", changed, f"{path}.{key}")
+        numbers = _numbers_from(instance, most, job.slots, most + job.slots)
         if field == "host_slots":
             own = max(host.slots for host in instance.cluster.hosts)
-        most = own if field == "host_slots" else total
-        steps = tuple(
-            _queue_limit(queue, key, field, number)
-            for number in amounts_from(current, own, min(current + own, most), most, BINDS * most)
-        )
-        may = counted(current, "slot", what)
-        cause = f"jobs of queue {queue.name} may use {may}: {key} = {current}"
-        if steps:
-            yield Probe("queue limit", cause, steps)
-    if queue.processor_slots is not None:
-        change = SettingChange(
-            f"lsb.queues, queue {queue.name}",
-            "PJOB_LIMIT = (empty: no limit)",
-            queue_with(queue.name, processor_slots=None),
-            now=f"PJOB_LIMIT = {queue.processor_slots:g}",
-        )
-        per = f"PJOB_LIMIT = {queue.processor_slots:g}"
-        cause = f"jobs of queue {queue.name} may use few slots a processor: {per}"
-        yield Probe("queue limit", cause, (change,))
+            numbers = amounts_from(most, own, BINDS * own)
+        cause = f"jobs of queue {queue.name} may use {counted(most, 'slot', what)}:"
+        yield counter.probe(cause, numbers)
+    if (per := queue.processor_slots) is not None:
+        changed = partial(_queue_at, queue.name, "processor_slots")
+        counter = Counter("queue limit", section, "PJOB_LIMIT", f"{per:g}", changed)
+        cause = f"jobs of queue {queue.name} may use few slots a processor:"
+        yield counter.without(cause, "(empty: no limit)")
     if queue.slots is not None:
         least, usual, top = queue.slots
         wider = (min(least, job.slots), usual, None if top is None else max(top, job.most_slots))
         shown = _numbers(queue.slots)
         change = SettingChange(
-            f"lsb.queues, queue {queue.name}",
+            section,
             f"TASKLIMIT = {_numbers(wider)}",
             queue_with(queue.name, slots=wider),
             now=f"TASKLIMIT = {shown}",
         )
         cause = f"queue {queue.name} takes jobs of some sizes only: TASKLIMIT (PROCLIMIT) = {shown}"
         yield Probe("queue limit", cause, (change,))
+    yield from _pool_limit(instance, queue, job)
+
+
+def _pool_limit(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]:
+    """Yield a larger MAX_SLOTS_IN_POOL, which the first queue of a slot pool has."""
+    for pool in pools(instance):
+        if queue.name not in pool.queues or pool.max_slots is None:
+            continue
+        first = next(item.name for item in instance.queues if item.slot_pool == pool.name)
+        section, path = f"lsb.queues, queue {first}", f"queues.{first}.MAX_SLOTS_IN_POOL"
+        changed = partial(_queue_at, first, "max_slots_in_pool")
+        key, most = "MAX_SLOTS_IN_POOL", pool.max_slots
+        counter = Counter("queue limit", section, key, f"{most}", changed, path)
+        cause = f"the queues of slot pool {pool.name} may use {counted(most, 'slot', 'in all')}:"
+        yield counter.probe(cause, _numbers_from(instance, most, job.slots, most + job.slots))
+
+
+def _job_groups(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Yield larger limits of the job's group and of those above it."""
+    limits = {group.name: group.limit for group in instance.job_groups}
+    own = {
+        name: most
+        for name in job_groups_of(job.job_group)
+        if (most := limits.get(name)) is not None
+    }
+    # All have the same numbers, as none may have a larger one than those above.
+    every = {
+        number for most in own.values() for number in (most, *_numbers_from(instance, most, 1))
+    }
+    for name, most in own.items():
+        steps = tuple(
+            SettingChange(
+                f"command of the owner of job group {name}",
+                f"bgmod -L {number} {name}",
+                _group_at(name, number),
+            )
+            for number in sorted(every)
+            if number > most
+        )
+        may = f"job group {name} may have {counted(most, 'running job')}"
+        yield Probe("job group", f"{may}: bgadd -L {most}", steps)
+
+
+def _group_at(name: str, most: int) -> Apply:
+    def apply(instance: Instance) -> Instance:
+        groups = (replace(g, limit=most) if g.name == name else g for g in instance.job_groups)
+        return replace(instance, job_groups=tuple(groups))
+
+    return apply
+
+
+def _array_limit(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Yield more running elements of the job's array."""
+    jobs = (job, *(run.job for run in instance.running), *instance.pending)
+    array = job.array_id
+    most = None if array is None else running_limits(jobs).get(array)
+    if array is None or most is None:
+        return
+    steps = tuple(
+        SettingChange(
+            f"command of user {job.user}",
+            f'bmod -J "%{number}" {array}',
+            partial(arrays_at, number, array),
+        )
+        for number in _numbers_from(instance, most, 1)
+    )
+    may = f"array {array} may have {counted(most, 'running element')}"
+    yield Probe("job array", f"{may}: %{most} of its -J", steps)
+
+
+def arrays_at(most: int | None, array: str | None, instance: Instance) -> Instance:
+    """Return the instance with another limit on running elements of an array; None: of all."""
+
+    def at(job: Job) -> Job:
+        other = job.array_limit is None or array not in (None, job.array_id)
+        return job if other else replace(job, array_limit=most)
+
+    return replace(
+        instance,
+        running=tuple(replace(run, job=at(run.job)) for run in instance.running),
+        pending=tuple(map(at, instance.pending)),
+        future=tuple(map(at, instance.future)),
+    )
 
 
 def _numbers(values: tuple[int | None, ...]) -> str:
     return " ".join(str(number) for number in values if number is not None)
-
-
-def _queue_limit(queue: Queue, key: str, field: str, number: int) -> SettingChange:
-    return SettingChange(
-        f"lsb.queues, queue {queue.name}",
-        f"{key} = {number}",
-        queue_with(queue.name, **{field: number}),
-        f"queues.{queue.name}.{key}={number}",
-    )
 
 
 def _host_limits(instance: Instance) -> Iterator[Probe]:
@@ -321,15 +408,13 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
     if names:
         values = {host.user_slots for host in instance.cluster.hosts if host.name in set(names)}
         shown = " or ".join(str(value) for value in sorted(v for v in values if v is not None))
-        change = SettingChange(
-            f"lsb.hosts, {', '.join(names)}",
-            "JL/U = () (no limit)",
-            hosts_with(names, lambda host: replace(host, user_slots=None)),
-            now=f"JL/U = {shown}",
-        )
+        free = hosts_with(names, lambda host: replace(host, user_slots=None))
+        section = f"lsb.hosts, {', '.join(names)}"
         few = "slot" if shown == "1" else "slots"
-        cause = f"each user may use {shown} {few} on each of {named(names)}: JL/U"
-        yield Probe("host limit", cause, (change,))
+        cause = f"each user may use {shown} {few} on each of {named(names)}:"
+        yield Counter("host limit", section, "JL/U", shown, lambda _: free).without(
+            cause, "() (no limit)"
+        )
 
 
 def _advance_reservations(instance: Instance) -> Iterator[Probe]:
@@ -365,18 +450,18 @@ def _intervals(instance: Instance, queue: Queue) -> Iterator[Probe]:
         f"JOB_ACCEPT_INTERVAL = {current}"
     )
     numbers = [n for n in (240, 120, 60, 30, 20, 10, 5, 2, 1, 0) if n < current]
+    where, path = f"lsb.queues, queue {queue.name}", f"queues.{queue.name}."
     if own is None:
-        steps = tuple(
-            SettingChange(
-                "lsb.params",
-                f"JOB_ACCEPT_INTERVAL = {n}",
-                params_with(job_accept_interval=n),
-                f"JOB_ACCEPT_INTERVAL={n}",
-            )
-            for n in numbers
+        where, path = "lsb.params", ""
+    steps = tuple(
+        SettingChange(
+            where,
+            f"JOB_ACCEPT_INTERVAL = {n}",
+            params_with(job_accept_interval=n)
+            if own is None
+            else queue_with(queue.name, job_accept_interval=n),
+            f"{path}JOB_ACCEPT_INTERVAL={n}",
         )
-    else:
-        steps = tuple(
-            _queue_limit(queue, "JOB_ACCEPT_INTERVAL", "job_accept_interval", n) for n in numbers
-        )
+        for n in numbers
+    )
     yield Probe("accept interval", cause, steps)

@@ -25,6 +25,8 @@ KINDS = (
     "user limit",
     "queue limit",
     "host limit",
+    "job group",
+    "job array",
     "service class",
     "guaranteed pool",
     "advance reservation",

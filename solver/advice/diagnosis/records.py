@@ -498,6 +498,10 @@ def _of_starving(found: Diagnosis, others: int = 0) -> str:
         )
     if not found.pending:
         return "Nothing starves: no job waits."
+    if unsure := [item for item in found.omissions if item.jobs != ()]:
+        jobs = list(dict.fromkeys(job for item in unsure for job in item.jobs or ()))
+        whom = _jobs(jobs) if all(item.jobs for item in unsure) else "the jobs"
+        return f"No job is seen to starve, but not everything is considered of {whom} (below)."
     who = f"each of the {found.pending} waiting jobs"
     who = "the one waiting job" if found.pending == 1 else who
     text = f"Nothing starves: {who} starts about when its slots are first free in its turn."

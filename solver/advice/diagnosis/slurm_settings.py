@@ -31,6 +31,10 @@ _COMMANDS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
     ("badmin hopen ", lambda names: f"scontrol update NodeName={','.join(names)} State=RESUME"),
     ("badmin qact ", lambda names: f"scontrol update PartitionName={names[0]} State=UP"),
     ("brsvdel ", lambda names: f"scontrol delete ReservationName={names[0]}"),
+    (
+        'bmod -J "%',
+        lambda names: f"scontrol update JobId={names[1]} ArrayTaskThrottle={names[0][:-1]}",
+    ),
     ("brequeue ", lambda names: f"scontrol requeue {','.join(map(job_id, names))}"),
     ("bring back ", lambda names: f"bring back {', '.join(names)}"),
 )
@@ -142,8 +146,9 @@ def _of_limit(
         return None
     tres, jobs = _LIMITS[word]
     what = {"JOBS": jobs, "SLOTS": f"{tres}=cpu", "MEM": f"{tres}=mem"}.get(key)
-    if what is None:
-        what = f"{tres}=license/{key.removeprefix('LIC_').lower()}"
+    if key == "RESOURCE":
+        resource, _, value = value.strip("[]").partition(",")
+        what = f"{tres}=license/{resource.removeprefix('lic_')}"
     limit = next(item for item in instance.limits if item.name == name)
     whose = f"qos {owner}" if kind == "qos" else _association(limit, owner)
     setting = f"sacctmgr modify {whose} set {what}={value}"

@@ -151,17 +151,27 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
         yield Probe("fairshare", cause, (plain,))
     queue = instance.queue(job.queue)
     if queue.slot_pool:
+        share = queue.slot_share or 0.0
+        steps = tuple(
+            SettingChange(
+                f"lsb.queues, queue {queue.name}",
+                f"SLOT_SHARE = {number}",
+                queue_with(queue.name, slot_share=float(number)),
+                f"queues.{queue.name}.SLOT_SHARE={number}",
+                f"SLOT_SHARE = {share:g}",
+            )
+            for number in (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+            if number > share
+        )
+        cause = f"queue {queue.name} may use its part of slot pool {queue.slot_pool}"
+        yield Probe("slot pool", f"{cause}: SLOT_SHARE = {share:g} percent", steps)
         change = SettingChange(
             f"lsb.queues, queue {queue.name}",
             "no SLOT_POOL",
             queue_with(queue.name, slot_pool="", slot_share=None, max_slots_in_pool=None),
             now=f"SLOT_POOL = {queue.slot_pool}",
         )
-        cause = (
-            f"queue {queue.name} may use its part of slot pool {queue.slot_pool}: SLOT_SHARE = "
-            f"{queue.slot_share or 0:g} percent"
-        )
-        yield Probe("slot pool", cause, (change,))
+        yield Probe("slot pool", f"{cause}: SLOT_POOL = {queue.slot_pool}", (change,))
 
 
 def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) -> tuple[str, int]:
@@ -440,6 +450,17 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         )
         yield Probe("memory per slot", cause, (change,))
     yield from _memory(instance, job)
+    if job.gpu:
+        change = SettingChange(
+            f"job {job.id} of user {job.user}",
+            "ask without -gpu",
+            job_as(replace(job, gpu="")),
+            now=f"-gpu {job.gpu}",
+            line="no -gpu",
+            command=shlex.join(["bmod", "-gpun", job.id]),
+        )
+        cause = f"job {job.id} waits for GPUs, not for slots: -gpu {job.gpu}"
+        yield Probe("resource", cause, (change,))
     yield from _shapes(instance, job)
 
 

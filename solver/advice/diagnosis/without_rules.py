@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ....model.cluster import Thresholds
 from ....model.configuration import Queue
 from ....model.duration import expected_duration
 from ....model.instance import Instance
+from .limits import QUEUE_LIMITS, arrays_at
 from .surroundings import longest_limit
 
 #: Number of cycles that exceeds any reservation time.
@@ -22,11 +24,12 @@ def without_limits(instance: Instance) -> Instance:
     )
     users = tuple(replace(u, max_slots=None, processor_slots=None) for u in instance.users)
     return replace(
-        instance,
+        arrays_at(None, None, instance),
         cluster=replace(instance.cluster, hosts=hosts),
         queues=tuple(map(_without_limits, instance.queues)),
         users=users,
         limits=(),
+        job_groups=tuple(replace(group, limit=None) for group in instance.job_groups),
         guaranteed_pools=(),
         advance_reservations=(),
         params=replace(instance.params, job_accept_interval=0),
@@ -34,12 +37,12 @@ def without_limits(instance: Instance) -> Instance:
 
 
 def _without_limits(queue: Queue) -> Queue:
+    of_slots: dict[str, Any] = {field: None for _, field, _ in QUEUE_LIMITS}
     return replace(
         queue,
-        queue_slots=None,
-        user_slots=None,
+        **of_slots,
         processor_slots=None,
-        host_slots=None,
+        max_slots_in_pool=None,
         slots=None,
         thresholds=Thresholds(),
         dispatch_window="",

@@ -12,31 +12,28 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..model.cluster import Cluster
-from ..model.errors import InputError
-from ..model.gpu_request import GPUS_NAMED
-from ..model.input_limits import limits
-from ..model.instance import Instance
-from ..model.job import LARGEST_INDEX, parse_array
-from ..model.modules import with_loaded_modules
-from ..model.omissions import Omission
-from ..model.shares import Groups
-from ..model.sources.lsf_state.absolute import ROUNDING
-from ..model.sources.lsf_state.assemble import RUNNING
-from ..model.sources.lsf_state.bhosts import SeenHost
-from ..model.sources.lsf_state.bjobs import ENDED, WAITING, SeenJob
-from ..model.sources.lsf_state.bqueues import SeenQueue
-from ..model.sources.lsf_state.limits import SeenLimit
-from ..model.sources.lsf_state.seen import Seen
-from .availability.demand import Windows
-from .budget import Budget
-from .fairshare.dispatch_order import order_policy
-from .resolve import Resolver
-from .rules.eligibility import InitialSituation
-from .scheduler.continuation import started_now
+from ...model.cluster import Cluster
+from ...model.errors import InputError
+from ...model.gpu_request import GPUS_NAMED
+from ...model.input_limits import limits
+from ...model.instance import Instance, SaidByLsf
+from ...model.job import LARGEST_INDEX, parse_array
+from ...model.modules import with_loaded_modules
+from ...model.omissions import Omission
+from ...model.shares import Groups
+from ...model.sources.lsf_state.absolute import ROUNDING
+from ...model.sources.lsf_state.assemble import RUNNING
+from ...model.sources.lsf_state.bhosts import SeenHost
+from ...model.sources.lsf_state.bjobs import ENDED, WAITING, SeenJob
+from ...model.sources.lsf_state.bqueues import SeenQueue
+from ...model.sources.lsf_state.limits import SeenLimit
+from ...model.sources.lsf_state.seen import Seen
+from ..availability.demand import Windows
+from ..fairshare.dispatch_order import order_policy
+from ..resolve import Resolver
+from ..rules.eligibility import InitialSituation
+from .gate import of_lsf, unexplained
 
-#: LSF's reason for a job that its next cycle may start.
-_MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
 #: An rusage section.
 _USAGE = re.compile(r"rusage\[[^\]]*\]")
 #: Amounts of which bhosts prints reservations, and the rounding of its numbers (MB).
@@ -47,8 +44,6 @@ _DIGITS = 0.05
 _TENTHS = (0.1 * 1024**2, 0.1 * 1024)
 #: Slots of a job with an unknown request: more than any host has.
 _ANY_NUMBER = 10**6
-#: Seconds by which LSF's estimate may be later than now for a job that starts now.
-_SLACK = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +72,11 @@ def check_consistency(instance: Instance, seen: Seen) -> ConsistencyReport:
         *states_not_borne_out(instance, seen),
         *_reservations(instance, seen),
         *_amounts(instance, seen),
+        *_shared_amounts(instance, seen),
         *_limits(instance, seen),
         *_absolute(instance, seen),
-        *_said_by_lsf(instance, seen),
+        *_fits_nowhere(instance, seen),
+        *unexplained(instance, of_lsf(instance, _said(instance, seen)), "bjobs"),
     ]
     return ConsistencyReport(tuple(item.line() for item in counts), tuple(found))
 
@@ -298,6 +295,28 @@ def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
             yield Omission(text, where="bhosts", count=len(short), resources=(name,))
 
 
+def _shared_amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """Yield shared resources of which more is printed as reserved than the running jobs reserve."""
+    printed: dict[str, float] = {}
+    for host in seen.hosts or ():  # each host prints what all hosts share
+        for name, amount in host.reserved.items():
+            printed[name] = max(printed.get(name, 0.0), amount)
+    for item in seen.shared:
+        printed[item.name] = sum(same.reserved for same in seen.shared if same.name == item.name)
+    instance = with_loaded_modules(instance)
+    resolver = Resolver.of(instance, reserving=False)
+    try:
+        free = InitialSituation(instance, resolver).free_now
+    except InputError:
+        return  # An unreadable requirement of a running job has been reported already.
+    for name in sorted({item.name for item in instance.cluster.shared} & printed.keys()):
+        pools = [n for n, pool in enumerate(resolver.table.pools) if pool.name == name]
+        held = sum(resolver.table.pools[n].capacity - free.pool(n) for n in pools)
+        if printed[name] - held > _DIGITS:
+            text = f"{printed[name] - held:g} of {printed[name]:g} {name} reserved belong to no job"
+            yield Omission(text, where="bhosts -s", resources=(name,))
+
+
 def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
     """Yield counts of blimits that the jobs of the instance do not explain."""
     groups = Groups(instance.groups)
@@ -376,27 +395,12 @@ def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
     )
 
 
-def _said_by_lsf(instance: Instance, seen: Seen) -> Iterator[Omission]:
-    """Yield jobs that would start now and of which LSF gives a pending reason or a later start."""
-    said = {job.id: job for job in seen.jobs if job.reason or job.estimate is not None}
-    yield from _fits_nowhere(instance, seen)
-    if not said.keys() & {job.id for job in instance.pending}:
-        return
-    begun = started_now(replace(instance, omissions=()), Budget())
-    reasons: dict[str, list[str]] = {}
+def _said(instance: Instance, seen: Seen) -> Iterator[SaidByLsf]:
+    """Yield what LSF says of jobs, with whole reasons."""
     zero = 0.0 if instance.origin is None else datetime.fromisoformat(instance.origin).timestamp()
-    moment = zero + instance.now
-    for name in (job.id for job in instance.pending if job.id in begun and job.id in said):
-        job = said[name]
-        if not _MAY_START.fullmatch(job.reason):
-            reason = f"LSF says: {' '.join(job.reason.split()).strip('; ')[:100]}"
-        elif job.estimate is not None and job.estimate > moment + _SLACK:
-            reason = "LSF estimates a later start"
-        else:
-            continue
-        reasons.setdefault(f"{reason}; here the next cycle starts it", []).append(name)
-    for what, jobs in reasons.items():
-        yield Omission(what, where="bjobs", count=len(jobs), jobs=tuple(jobs))
+    for job in seen.jobs:
+        start = None if job.estimate is None else int(job.estimate - zero)
+        yield SaidByLsf(job.id, job.reason, start)
 
 
 def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:

@@ -1,0 +1,250 @@
+"""Slurm's reasons for which a job is pending, and for each what explains it.
+
+Words are those of Slurm 22.05 to 26.05, in small letters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from .. import slurm_values as values
+from .limits import LimitRows, is_set, spelt
+from .requests import licence_counts
+from .seen import SlurmJob, SlurmPartition, SlurmState
+from .site import licence_name, some, status_of
+
+NEVER_SATISFIED = "its dependency can never hold"
+#: Reasons of a job that no passing of time helps, each with the cause in words.
+_NEVER = {
+    "dependencyneversatisfied": NEVER_SATISFIED,
+    "partitiontimelimit": "its limit is above that of its partition",
+    "partitionnodelimit": "it requests more nodes than its partition allows",
+    "badconstraints": "no node meets its constraints",
+    "deadline": "its deadline has passed",
+    "maxmemperlimit": "it requests more memory than its partition allows",
+}
+_NODES_DOWN = "nodes required for job are down"
+#: Reasons of a job that waits for nodes in use or for jobs ahead of it: its start explains them.
+WAITING = frozenset({"", "none", "priority", "resources", _NODES_DOWN})
+#: Reasons that state no priority alone: no node was free for the job.
+TRIED = frozenset({"resources", _NODES_DOWN})
+#: Beginnings of reasons in words, with the word for each.
+_IN_WORDS = {
+    _NODES_DOWN: _NODES_DOWN,
+    "job's account not permitted": "accountnotallowed",
+    "job's qos not permitted": "qosnotallowed",
+}
+#: A limit: of whom, its kind, what is limited, over which time and for whom.
+_LIMIT = re.compile(
+    r"(?P<of>qos|assoc|)(?P<kind>grp|max|min)"
+    r"(?P<what>cpu|mem(?:ory)?|node|gres|license|billing|energy|bb|unknown|jobs?|submitjobs?|wall)"
+    r"(?:duration)?(?P<time>(?:run)?min(?:ute)?s)?(?P<per>per(?:job|node|user|account))?"
+    r"(?:limit|notsatisfied)?"
+)
+#: Columns of what is limited; of all else it is that of TRES.
+_COLUMNS = {"job": "jobs", "jobs": "jobs", "submitjob": "submit", "submitjobs": "submit"}
+_COLUMNS["wall"] = "wall"
+#: Beginnings of the names of TRES in limits, by the words for them in reasons.
+_TRES = {"memory": "mem", "gres": "gres/", "license": "license/", "bb": "bb/", "unknown": ""}
+
+
+def reason_word(job: SlurmJob) -> str:
+    """Return the reason of a job as one word, "" if it has none."""
+    for said in (job.reason, job.reason_text):
+        printed = said.replace("_", " ").strip().lower()
+        if found := next(
+            (word for text, word in _IN_WORDS.items() if printed.startswith(text)), ""
+        ):
+            return found
+    return job.reason.partition(",")[0].strip().lower()
+
+
+def why_never(job: SlurmJob) -> str:
+    """Return why no passing of time helps a job, by Slurm's reason; "" if that does not say so."""
+    word = reason_word(job)
+    limit = _LIMIT.fullmatch(word)
+    if limit is not None and (limit["kind"] == "min" or limit["per"] in ("perjob", "pernode")):
+        return f"it is beyond a limit of each job ({job.reason})"
+    return _NEVER.get(word, "")
+
+
+class ReadOfSlurm:
+    """What was read of a Slurm cluster, asked for what explains the reasons of its jobs."""
+
+    def __init__(self, seen: SlurmState, now: int) -> None:
+        """Initialise it; now: seconds since 1970."""
+        self.seen, self.now = seen, now
+        self.limits = LimitRows(seen)
+        self.up = {node.name: status_of(node) == "ok" for node in seen.nodes}
+        self.reservations = {item.name: item for item in seen.reservations if item.end > now}
+
+    def lacks(self, job: SlurmJob) -> str | None:
+        """Return in words that what explains the reason of a job was not read, "" if it was.
+
+        None: the reason is unknown.
+        """
+        word = reason_word(job)
+        if word in WAITING or why_never(job):
+            return ""
+        if (limit := _LIMIT.fullmatch(word)) is not None:
+            return self._lacks_limit(job, limit)
+        if word == "reqnodenotavail":
+            return self._lacks_nodes(job)
+        if word in _EXPLAINED_BY:
+            what, holds = _EXPLAINED_BY[word]
+            return "" if holds(self, job) else f"no input has {what}"
+        return "nothing that was read explains it" if word in _UNEXPLAINED else None
+
+    def held_alike(self, job: SlurmJob) -> Iterator[SlurmJob]:
+        """Yield the jobs that the reason of a job holds back: of a limit, all that share it."""
+        limit = _LIMIT.fullmatch(reason_word(job))
+        for other in self.seen.jobs:
+            if other is job or (limit is not None and _share(limit, job, other)):
+                yield other
+
+    def has_limit(self, job: SlurmJob, of: str, column: str = "", tres: str = "") -> bool:
+        """Return whether a QOS or an association of a job has a limit in a column."""
+        return any(
+            not column or (is_set(row, column) and _has_tres(row.values[column], tres))
+            for row in self.limits.of(job)
+            if row.of == of
+        )
+
+    def partitions_of(self, job: SlurmJob) -> list[SlurmPartition]:
+        """Return the partitions of a job that were read."""
+        return [item for item in self.seen.partitions if item.name in job.partitions]
+
+    def nodes_of(self, job: SlurmJob) -> set[str]:
+        """Return the nodes that a job requires, else those of its partitions."""
+        listed = [name for item in self.partitions_of(job) for name in item.nodes or ()]
+        named = (
+            n.name for n in self.seen.nodes if not set(n.partitions).isdisjoint(job.partitions)
+        )
+        return set(job.places.required) or {*listed, *named}
+
+    def _lacks_limit(self, job: SlurmJob, limit: re.Match[str]) -> str:
+        base, per, time = limit["what"], limit["per"] or "", limit["time"] or ""
+        column = "".join(
+            (
+                limit["kind"],
+                _COLUMNS.get(base, "tres"),
+                time.replace("minutes", "mins"),
+                {"peruser": "pu", "peraccount": "pa"}.get(per, ""),
+            )
+        )
+        of = "association" if limit["of"] == "assoc" else "qos"
+        tres = "" if base in _COLUMNS else _TRES.get(base, base)
+        if self.has_limit(job, of, column, tres):
+            return ""
+        whose = f"account {job.account}" if of == "association" else f"QOS {job.qos}"
+        if not self.has_limit(job, of):
+            return f"no listing has {whose.strip()}"
+        return f"no listing has {spelt(column)} {tres} for {whose}".replace("  ", " ")
+
+    def _lacks_nodes(self, job: SlurmJob) -> str:
+        said = job.reason_text or job.reason
+        here = self.nodes_of(job)
+        around = [item for item in self.reservations.values() if not here.isdisjoint(item.nodes)]
+        reserved = {name for item in around for name in item.nodes}
+        if "maintenance" in said.lower():
+            there = any("MAINT" in item.flags for item in around)
+            return "" if there else "no input has a reservation for maintenance of its nodes"
+        listed: tuple[str, ...] = ()
+        if found := re.search(r"UnavailableNodes:(\S+)", said):
+            with suppress(ValueError):  # a truncated list
+                listed = values.host_list(found[1])
+        if listed:
+            idle = [name for name in listed if self.up.get(name) and name not in reserved]
+            return f"no input says why {some(idle)} should not be available" if idle else ""
+        if reserved or not all(self.up.get(name) for name in here):
+            return ""
+        return "no input has a reservation of its nodes, or one that is down"
+
+
+def _share(limit: re.Match[str], one: SlurmJob, other: SlurmJob) -> bool:
+    """Return whether a limit of one job counts for another too."""
+    per = limit["per"] or ""
+    if limit["of"] == "assoc":
+        return one.account == other.account and (limit["kind"] == "grp" or one.user == other.user)
+    return (
+        one.qos == other.qos
+        and (per != "peruser" or one.user == other.user)
+        and (per != "peraccount" or one.account == other.account)
+    )
+
+
+def _has_tres(cell: str, tres: str) -> bool:
+    return not tres or any(name.startswith(tres) for name in values.tres(cell))
+
+
+def _licences_listed(read: ReadOfSlurm, job: SlurmJob) -> bool:
+    known = set(map(licence_name, read.seen.licences))
+    asked = [licence_name(name) for name, _ in licence_counts(job.places.licences)]
+    return bool(asked) and known.issuperset(asked)
+
+
+#: Rules of a partition on who may use it.
+_WHO = {"accounts", "refused accounts", "qos allowed", "qos refused", "groups"}
+
+
+def _restricted(read: ReadOfSlurm, job: SlurmJob) -> bool:
+    return any(not _WHO.isdisjoint(dict(item.named)) for item in read.partitions_of(job))
+
+
+def _closed(read: ReadOfSlurm, job: SlurmJob) -> bool:
+    return any(not item.up for item in read.partitions_of(job))
+
+
+def _named(what: str) -> Callable[[ReadOfSlurm, SlurmJob], bool]:
+    return lambda _, job: what in dict(job.named)
+
+
+def _any_limit(of: str, column: str = "") -> Callable[[ReadOfSlurm, SlurmJob], bool]:
+    return lambda read, job: read.has_limit(job, of, column)
+
+
+#: What explains a reason, in words, and whether it was read.
+_EXPLAINED_BY: dict[str, tuple[str, Callable[[ReadOfSlurm, SlurmJob], bool]]] = {
+    "dependency": ("a dependency of it", lambda _, job: bool(job.dependency)),
+    "begintime": ("its begin time", lambda read, job: (job.eligible or 0) > read.now),
+    "jobarraytasklimit": (
+        "a limit on the tasks of its array",
+        lambda _, job: bool(job.task_limit) or "%" in job.tasks,
+    ),
+    "licenses": ("all licences that it requests", _licences_listed),
+    "reservation": (
+        "its reservation",
+        lambda read, job: job.places.reservation in read.reservations,
+    ),
+    "nodedown": (
+        "a node that it requires and that is down",
+        lambda read, job: not all(read.up.get(name) for name in job.places.required),
+    ),
+    "constraints": ("constraints of it", lambda _, job: bool(job.places.features)),
+    "partitiondown": ("a partition of it that is down", _closed),
+    "partitioninactive": ("a partition of it that is inactive", _closed),
+    "accountnotallowed": ("a rule of its partition on who may use it", _restricted),
+    "qosnotallowed": ("a rule of its partition on who may use it", _restricted),
+    "partitionconfig": ("a rule of its partition on who may use it", _restricted),
+    "qosusagethreshold": ("a UsageThres of its QOS", _any_limit("qos", "usagethres")),
+    "qosjoblimit": ("limits of its QOS", _any_limit("qos")),
+    "qosresourcelimit": ("limits of its QOS", _any_limit("qos")),
+    "qostimelimit": ("limits of its QOS", _any_limit("qos")),
+    "associationjoblimit": ("limits of its association", _any_limit("association")),
+    "associationresourcelimit": ("limits of its association", _any_limit("association")),
+    "associationtimelimit": ("limits of its association", _any_limit("association")),
+    "accountingpolicy": ("limits of its association", _any_limit("association")),
+    "burstbufferresources": ("a burst buffer of it", _named("burst buffer")),
+    "burstbufferstagein": ("a burst buffer of it", _named("burst buffer")),
+    "burstbufferoperation": ("a burst buffer of it", _named("burst buffer")),
+    "fedjoblock": ("a federation of it", _named("federation")),
+}
+#: Reasons that no listing explains.
+_UNEXPLAINED = frozenset(
+    {"prolog", "cleaning", "frontenddown", "scheddefer", "systemfailure", "joblaunchfailure",
+     "nonzeroexitcode", "raisedsignal", "timelimit", "inactivelimit", "outofmemory",
+     "invalidaccount", "invalidqos", "powernotavail", "powerreserved", "reservationdeleted",
+     "reservationinvalid", "maxpoweredupnodes", "mpiportsbusy"}
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Whether what was read of a cluster bears out what its scheduler says."""

@@ -1,0 +1,206 @@
+"""The tables of `slotwise compare`: greedy against optimal, and as configured against possible."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from sampling import some
+from slotwise.cli.comparison import MAX_WIDTH, comparison_output
+from slotwise.cli.main import app
+from slotwise.solver.advice.comparison import Comparison
+from typer.testing import CliRunner
+
+#: Examples whose comparison needs seconds.
+LONG = {"cluster-1000", "theta-queue-50", "ctc-sp2-queue-100"}
+EXAMPLES = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in sw.examples()
+]
+THREE = ("--methods", "greedy,time-based,optimal")
+
+
+def printed(*arguments: str, columns: int = 160, code: int = 0) -> str:
+    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+@cache
+def compared(name: str, methods: bool | None) -> tuple[sw.Instance, Comparison]:
+    instance = sw.load(sw.example(name))
+    return instance, sw.compare(instance, methods=methods, effort=1)
+
+
+def rows_of(text: str) -> list[str]:
+    """The lines between the rule below the titles and the next rule or empty line."""
+    lines = text.splitlines()
+    rule = next(n for n, line in enumerate(lines) if line.startswith(" ──"))
+    end = (n for n in range(rule + 1, len(lines)) if not lines[n].strip(" ─"))
+    return lines[rule + 1 : next(end)]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize("methods", [False, True])
+def test_no_table_wraps_a_number_or_a_start(
+    name: str, columns: int, methods: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would find: a wider column of starts, a reason of three lines, a line beyond 100 columns."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("LINES", "1000")
+    instance, found = compared(name, methods)
+    text = comparison_output(instance, found, "text")
+    assert max(map(len, text.splitlines())) <= min(columns, MAX_WIDTH), text
+    names = {row.job.split("[")[0] for row in found}
+    for line in rows_of(text):
+        assert re.split(r"[ \[]", line.strip())[0] in names, text  # a row is one line
+    assert len(names) == 1 or not methods or " sum " in text
+
+
+#: The table of the issue, at 80 columns.
+DRAWN = """\
+               ─ GREEDY ─  TIME-BASED  ── OPTIMAL ──  SAVES OVER
+ JOB    SLOTS  SAYS  GETS  SAYS  GETS  START  PROOF       GREEDY
+ ───────────────────────────────────────────────────────────────
+ prep       4   now   now   now   now    now  proved
+ cfd       32    2h    3h    3h    3h     2h  proved          1h
+ mesh       8     –    3h   now   now    now  proved          3h
+ mc1       16     –    3h    2h    2h    now  proved          3h
+ post       2     –    3h   now   now    now  proved          3h
+ train     24     –    5h    4h    4h     3h  proved          2h
+ mc2       16     –    7h    7h    7h     6h  proved          1h
+ ───────────────────────────────────────────────────────────────
+ sum                  24h         16h    11h  7 of 7         13h
+
+Optimal saves 13h of 24h of waiting (174 slot-hours of 406) over greedy, 5h of
+16h over time-based. All 7 starts are proved the earliest in priority order.
+"""
+
+
+def test_greedy_says_one_thing_and_gets_another() -> None:
+    """Golden: would find a changed figure, column or sum of the table that is shown first."""
+    text = printed("compare", "--example", "queue7", *THREE, columns=80)
+    assert text.startswith(DRAWN)
+    # Without a list all three; wider, what each waits for.
+    wide = printed("compare", "--example", "queue7", "--methods", columns=120)
+    assert (
+        " cfd       32    2h    3h    3h    3h     2h  proved          1h  32 free slots: " in wide
+    )
+    assert {len(line) <= 100 for line in wide.splitlines()} == {True}
+
+
+def test_the_same_record_for_programs() -> None:
+    """Would find: a figure of the table that JSON, CSV or the library has otherwise."""
+    hour = 3600
+    instance = sw.load(sw.example("queue7"))
+    cfd = sw.compare(instance)["cfd"]
+    assert (cfd.greedy.says, cfd.greedy.gets, cfd.greedy.proved) == (2 * hour, 3 * hour, False)
+    assert (cfd.optimal.says, cfd.optimal.gets, cfd.optimal.proved) == (2 * hour, 2 * hour, True)
+    assert cfd.time_based.says is None  # not compared by default
+    whole = json.loads(printed("compare", "--example", "queue7", *THREE, "--format", "json"))
+    by_job = {item["job"]: item for item in whole["jobs"]}
+    assert by_job["cfd"]["greedy"] == asdict(cfd.greedy)
+    assert by_job["mc1"]["time_based"] == {"says": 2 * hour, "gets": 2 * hour, "proved": False}
+    assert whole["methods"] == ["greedy", "time-based", "optimal"]
+    # One shape, whatever was compared.
+    bare = json.loads(printed("compare", "--example", "queue7", "--configured", "--format", "json"))
+    assert bare["methods"] == []
+    assert bare["jobs"][0].keys() == whole["jobs"][0].keys()
+    assert bare["jobs"][1]["greedy"] == {"says": None, "gets": None, "proved": False}
+    rows = csv.DictReader(printed("compare", "--example", "queue7", "--format", "csv").splitlines())
+    cells = next(row for row in rows if row["job"] == "cfd")
+    assert (cells["greedy_estimate"], cells["greedy_simulated"]) == (str(2 * hour), str(3 * hour))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first", "other"),
+    [
+        (("--example", "queue7"), "GREEDY", "--configured"),
+        (("--example", "site"), "AS CONFIGURED", "--methods"),
+        (("--example", "slurm-recorded"), "AS CONFIGURED", "--methods"),
+        (("--example", "queue7", "--configured"), "AS CONFIGURED", "--methods"),
+        (("--example", "site", "--methods", "optimal,greedy"), "GREEDY", "--configured"),
+        (("--methods", str(sw.example("site"))), "TIME-BASED", "--configured"),
+    ],
+)
+def test_each_table_names_the_other(arguments: tuple[str, ...], first: str, other: str) -> None:
+    """Would find: the table of a file with settings for one without, and the other way round."""
+    text = printed("compare", *arguments)
+    assert first in text
+    assert ("AS CONFIGURED" in text) == (first == "AS CONFIGURED")
+    assert other in text.rpartition("Compared: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--methods", "gredy"), "no method 'gredy' (did you mean 'greedy'?); there are greedy, "),
+        (("--methods", "greedy,,"), "no method ''"),
+        (("--methods", "greedy", "--configured"), "give one of them"),
+        (("--methods", "--configured"), "give one of them"),
+    ],
+)
+def test_wrong_lists_are_told(options: tuple[str, ...], message: str) -> None:
+    done = CliRunner().invoke(app, ["compare", "--example", "queue7", *options])
+    assert isinstance(done.exception, sw.InputError)
+    assert message in str(done.exception)
+
+
+@pytest.mark.parametrize("methods", [["milp"], "greedy", ("optimal", 3)])
+def test_the_library_takes_methods_of_a_comparison_only(methods: object) -> None:
+    with pytest.raises(sw.InputError, match="there is no method"):
+        sw.compare(sw.load(sw.example("queue7")), methods=methods)  # type: ignore[arg-type]
+
+
+#: A job that starts now on four free slots, which one of higher priority wants in an hour.
+PASSES = """format: slotwise/1
+hosts: [{name: "h[1-2]", slots: 4}]
+running: [{id: r1, start: 0, allocation: 4*h1, run_limit: 1h}]
+pending:
+  - {id: wide, slots: 8, run_limit: 2h}
+  - {id: small, slots: 4, run_limit: 3h}
+"""
+
+
+def test_no_cell_contradicts_another(tmp_path: Path) -> None:
+    """Would find: a job that starts now as configured, possible in 3h, sooner by -3h."""
+    path = tmp_path / "passes.yaml"
+    path.write_text(PASSES, encoding="utf-8")
+    text = printed("compare", str(path), "--configured")
+    (small,) = (line.split() for line in text.splitlines() if line.startswith(" small"))
+    assert small[3:] == ["now", "ahead", "of", "wide"]
+    assert '"ahead of wide": starts before it' in text
+    total = "1 job would wait 2h less (16 slot-hours) and 1 job would wait 3h more"
+    assert total in " ".join(text.split())
+    found = sw.compare(sw.load(path))["small"]
+    assert (found.sooner_by, found.earlier_by, found.ahead_of) == (-3 * 3600, 0, "wide")
+
+
+@pytest.mark.parametrize("name", some(sorted(set(sw.examples()) - LONG), 8))
+def test_a_start_that_could_be_is_never_later(name: str) -> None:
+    """Would find: a negative gain, one of seconds, or a job ahead of none that starts later."""
+    instance, found = compared(name, False)
+    starts = {row.job: row.as_configured for row in found}
+    order = [row.job for row in found]
+    for row in found:
+        gain = row.sooner_by
+        if gain is None:
+            assert (row.earlier_by, row.ahead_of) == (None, "")
+            continue
+        cycles = 2 * instance.params.mbd_sleep_time
+        assert row.earlier_by == (gain if gain >= cycles else 0)
+        before = [job for job in order[: order.index(row.job)] if starts[job] > row.as_configured]
+        assert row.ahead_of == (before[0] if before and gain < 0 else "")
+
+
+def test_a_caution_is_printed_once() -> None:
+    """Would find: its sentence in each row that it touches."""
+    text = printed("compare", "--example", "fairshare-pool", "--configured")
+    assert " ".join(text.split()).count("what slot pools let a queue have") == 1
+    assert text.count("no earlier found [1]") == 15

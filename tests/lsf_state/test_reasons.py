@@ -1,0 +1,200 @@
+"""Each of LSF's pending reasons is explained by what was read, or takes the proof and says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import slotwise as sw
+from slotwise.model.pending import LOAD_WORDS, Pending
+from slotwise.solver.planning import plan
+from slotwise.solver.plausibility.gate import of_lsf, unexplained
+
+pytestmark = pytest.mark.behaviour("GAT-01")
+P = Pending
+WINDOW = "5:00-23:00"
+PROFILE = {"job": {"application": "x"}, "rest": {"applications": [{"name": "x"}]}}
+
+#: What explains each reason: changes of the waiting job, of its queue, of a host, of the rest.
+EXPLAINED_BY: dict[Pending, dict[str, dict[str, Any]]] = {
+    P.START_TIME: {"job": {"begin": "2h"}},
+    P.DEPENDENCY: {"job": {"dependency": "ended(1)"}},
+    P.DEPENDENCY_NEVER: {"job": {"dependency": "ended(1)"}},
+    P.ARRAY_ELEMENTS: {"job": {"id": "2[1]", "array_limit": 1}},
+    P.JOB_GROUP: {"job": {"job_group": "/g"}, "rest": {"job_groups": [{"name": "/g", "limit": 1}]}},
+    P.GUARANTEE: {
+        "rest": {
+            "service_classes": [{"name": "sc"}],
+            "guaranteed_pools": [
+                {"NAME": "p", "TYPE": "slots", "HOSTS": "a", "DISTRIBUTION": "[sc,2]"}
+            ],
+        }
+    },
+    P.QUEUE_INACTIVE: {"queue": {"active": False}},
+    P.QUEUE_WINDOW: {"queue": {"DISPATCH_WINDOW": WINDOW}},
+    P.QUEUE_SLOTS: {"queue": {"QJOB_LIMIT": 8}},
+    P.QUEUE_SLOTS_PARALLEL: {"queue": {"QJOB_LIMIT": 8}},
+    P.QUEUE_USER_SLOTS: {"queue": {"UJOB_LIMIT": 8}},
+    P.QUEUE_USER_SLOTS_PARALLEL: {"queue": {"UJOB_LIMIT": 8}},
+    P.QUEUE_WINDOW_CLOSES: {"queue": {"RUN_WINDOW": WINDOW}},
+    P.QUEUE_PROCLIMIT: {"queue": {"PROCLIMIT": "1 1 8"}},
+    P.USER_SLOTS: {"rest": {"users": [{"name": "ann", "MAX_JOBS": 8}]}},
+    P.USER_SLOTS_PARALLEL: {"rest": {"users": [{"name": "ann", "MAX_JOBS": 8}]}},
+    P.GROUP_SLOTS: {
+        "rest": {
+            "user_groups": [{"name": "g", "members": "ann"}],
+            "users": [{"name": "g", "MAX_JOBS": 8}],
+        }
+    },
+    P.NO_SHARE: {"queue": {"FAIRSHARE": "USER_SHARES[[ann,1] [bob,1]]"}},
+    P.RESERVATION_INACTIVE: {
+        "job": {"reservation": "r"},
+        "rest": {
+            "advance_reservations": [{"name": "r", "start": "1h", "end": "9h", "allocation": "8*a"}]
+        },
+    },
+    P.LIMIT_APP: {**PROFILE, "limit": {"APPS": "x"}},
+    P.JOBS_APP: {**PROFILE, "limit": {"APPS": "x", "JOBS": 8}},
+    P.LIMIT_LICENSE_PROJECT: {"job": {"license_project": "x"}, "limit": {"LIC_PROJECTS": "x"}},
+    P.JOBS_LICENSE_PROJECT: {
+        "job": {"license_project": "x"},
+        "limit": {"LIC_PROJECTS": "x", "JOBS": 8},
+    },
+    P.REQUIREMENT: {"job": {"res_req": "select[mem>1]"}},
+    P.NOT_ALONE: {"job": {"exclusive": True}, "queue": {"EXCLUSIVE": "Y"}},
+    P.PARTITION_PRIORITY: {
+        "rest": {
+            "host_partitions": [{"name": "hp", "HOSTS": "all", "USER_SHARES": "[[ann,1] [bob,1]]"}]
+        }
+    },
+    P.FIRST_HOST: {"job": {"hosts": "a!"}},
+    P.CLOSED: {"host": {"status": "closed"}},
+    P.LOCKED: {"host": {"status": "lockU"}},
+    P.HOST_WINDOW: {"host": {"DISPATCH_WINDOW": WINDOW}},
+    P.QUEUE_PER_CPU: {"queue": {"PJOB_LIMIT": 1}},
+    P.QUEUE_PER_HOST: {"queue": {"HJOB_LIMIT": 8}},
+    P.USER_PER_CPU: {"rest": {"users": [{"name": "ann", "JL/P": 1}]}},
+    P.HOST_PER_USER: {"host": {"JL/U": 8, "status": "closed"}},
+    P.NOT_OF_QUEUE: {"queue": {"HOSTS": "a"}},
+    P.NOT_ASKED_FOR: {"job": {"hosts": "a"}},
+    P.JUST_ACCEPTED: {"queue": {"JOB_ACCEPT_INTERVAL": 1}},
+    P.NO_LOAD: {"host": {"status": "unavail"}},
+    P.QUEUE_REQUIREMENT: {"queue": {"RES_REQ": "select[mem>1]"}},
+    P.SPAN: {"job": {"slots": 2}},
+    P.QUEUE_SPAN: {"queue": {"RES_REQ": "span[hosts=1]"}},
+    P.EXCLUSIVE: {"running": {"exclusive": True}, "queue": {"EXCLUSIVE": "Y"}},
+    P.RESERVED: {
+        "rest": {
+            "advance_reservations": [{"name": "r", "start": "1h", "end": "9h", "allocation": "8*a"}]
+        }
+    },
+    P.NO_UNIT: {
+        "rest": {
+            "params": {"COMPUTE_UNIT_TYPES": "rack!"},
+            "compute_units": [{"name": "u", "type": "rack", "members": "a"}],
+        }
+    },
+    P.UNREACHABLE: {"host": {"status": "unreach"}},
+    P.LOAD: {"queue": {"thresholds": {"r1m": "1/2"}}},
+    P.QUEUE_RUSAGE: {"queue": {"RES_REQ": "rusage[mem=1]"}},
+    P.RUSAGE: {"job": {"res_req": "rusage[mem=1]"}},
+    P.LIMIT_USER: {"limit": {"USERS": "ann"}},
+    P.LIMIT_QUEUE: {"limit": {"QUEUES": "q"}},
+    P.LIMIT_PROJECT: {"limit": {"PROJECTS": "default"}},
+    P.LIMIT_CLUSTER: {"limit": {}},
+    P.LIMIT_HOST: {"limit": {"HOSTS": "a"}},
+    P.JOBS_USER: {"limit": {"USERS": "ann", "JOBS": 8}},
+    P.JOBS_QUEUE: {"limit": {"QUEUES": "q", "JOBS": 8}},
+    P.JOBS_PROJECT: {"limit": {"PROJECTS": "default", "JOBS": 8}},
+    P.JOBS_CLUSTER: {"limit": {"SLOTS": "-", "JOBS": 8}},
+    P.JOBS_HOST: {"limit": {"HOSTS": "a", "JOBS": 8}},
+}
+EXPLAINED_BY[P.GROUP_SLOTS_PARALLEL] = EXPLAINED_BY[P.GROUP_SLOTS]
+EXPLAINED_BY[P.GROUP_PER_CPU] = {
+    "rest": {
+        "user_groups": [{"name": "g", "members": "ann"}],
+        "users": [{"name": "g", "JL/P": 1}],
+    }
+}
+EXPLAINED_BY[P.PARTITION] = EXPLAINED_BY[P.PARTITION_PRIORITY]
+for unit in (P.UNIT_EXCLUSIVE, P.UNIT_OCCUPIED, P.UNIT_USABLE, P.UNITS_MAXCUS, P.UNITS_BALANCE):
+    EXPLAINED_BY[unit] = EXPLAINED_BY[P.NO_UNIT]
+#: Reasons of a job that waits for slots in use, or for the scheduler: nothing more has to be read.
+ALONE = (P.NEW, P.POSTPONED, P.REFUSED, P.FEW_SLOTS, P.HOST_FULL, P.OTHER_TYPE)
+#: The resource that a reason names.
+RESOURCE = {P.RUSAGE: "mem", P.QUEUE_RUSAGE: "mem", P.GUARANTEE: "p"}
+
+
+def made(reason: str, changes: dict[str, dict[str, Any]], *, busy: bool = True) -> sw.Instance:
+    """An instance of which LSF says this of its waiting job, with its contradictions."""
+    taken = {"id": "1", "user": "bob", "queue": "q", "slots": 8 if busy else 1, "run_limit": "1h"}
+    document: dict[str, Any] = {
+        "format": "slotwise/1",
+        "hosts": [{"name": "a", "slots": 8, "mem": 4096}],
+        "queues": [{"name": "q", **changes.get("queue", {})}],
+        "running": [
+            {**taken, **changes.get("running", {}), "start": 0, "allocation": f"{taken['slots']}*a"}
+        ],
+        "pending": [
+            {"id": "2", "user": "ann", "queue": "q", "run_limit": "1h", **changes.get("job", {})}
+        ],
+        **changes.get("rest", {}),
+    }
+    document["hosts"].append({"name": "b", "slots": 1, **changes.get("host", {"status": "closed"})})
+    if "host" not in changes:
+        document["hosts"].pop()
+    if "limit" in changes:
+        document["limits"] = [{"name": "l", "SLOTS": 8, **changes["limit"]}]
+    found = sw.from_document(document)
+    said = [sw.SaidByLsf(job.id, reason) for job in found.pending]
+    return replace(found, omissions=tuple(unexplained(found, of_lsf(found, said), "bjobs")))
+
+
+def text_of(kind: Pending) -> str:
+    return f"{kind.words.format(RESOURCE.get(kind, 'slots'))}: 1 host;"
+
+
+def test_the_table_has_each_reason() -> None:
+    assert {*EXPLAINED_BY, *ALONE} == set(Pending)
+
+
+@pytest.mark.parametrize("kind", EXPLAINED_BY, ids=lambda kind: kind.name)
+def test_each_reason_is_explained_by_what_was_read(kind: Pending) -> None:
+    assert made(text_of(kind), EXPLAINED_BY[kind]).omissions == ()
+    without = made(text_of(kind), {})
+    (only,) = without.omissions
+    assert only.what.startswith(f"LSF says: {text_of(kind).strip(';')}; no input has ")
+    assert only.jobs == ("2",)
+    assert not plan(without, "optimal", effort=5)["2"].proved
+
+
+@pytest.mark.parametrize("kind", ALONE, ids=lambda kind: kind.name)
+def test_a_job_that_waits_for_slots_in_use_needs_no_more(kind: Pending) -> None:
+    assert made(text_of(kind), {}).omissions == ()
+    told = made(text_of(kind), {}, busy=False).omissions
+    assert bool(told) == (kind is not P.NEW)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        *((words + ": 1 host;", True) for words in LOAD_WORDS.values()),
+        ("External load index (lic) is beyond threshold: 1 host;", True),
+        ("Job requirements for reserving resource (lic) not satisfied: 2 hosts;", True),
+        ("The job array has reached its running element limit;", True),
+        (" Not enough job slot(s): a;\n User has reached the per-user job slot limit of the queue",
+         True),
+        ("Words of another version;", False),
+    ],
+)  # fmt: skip
+def test_texts_of_other_versions(text: str, told: bool) -> None:
+    assert bool(made(text, {}).omissions) == told
+    assert made(text, {}, busy=False).omissions
+
+
+def test_a_resource_that_is_listed_explains_no_other() -> None:
+    asks = {"job": {"res_req": "rusage[mem=1]"}}
+    words = "Job's requirements for reserving resource ({}) not satisfied: 1 host;"
+    assert made(words.format("mem"), asks).omissions == ()
+    assert made(words.format("lic"), asks).omissions

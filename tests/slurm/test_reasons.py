@@ -1,0 +1,294 @@
+"""Each of Slurm's reasons is explained by what was read, or takes the proof and says so."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+import slotwise as sw
+from slotwise.cli.import_slurm import instance_of
+from slotwise.model.sources.lsf_state.values import Text
+from slotwise.model.sources.slurm.folder import read_texts
+from slotwise.solver.advice.diagnosis.records import page_of
+from slotwise.solver.planning import plan
+
+pytestmark = pytest.mark.behaviour("GAT-01")
+NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
+CLOCK = f"sdiag output at Mon Mar 02 10:00:00 2026 ({int(NOW.timestamp())})\n"
+CONFIG = (
+    "Configuration data as of 2026-03-02T10:00:00\nClusterName = small\n"
+    "PriorityType = priority/basic\nSelectType = select/cons_tres\n"
+    "SelectTypeParameters = CR_CPU\nSLURM_VERSION = {version}\n"
+)
+PARTITIONS = (
+    "PartitionName=cpu Default=YES MaxTime=UNLIMITED Nodes=n1 PriorityTier=1 State=UP{}\n"
+    "PartitionName=off MaxTime=UNLIMITED Nodes=n1 PriorityTier=1 State={}\n"
+)
+NODES = (
+    "NodeName=n1 CPUTot=512 CPUAlloc=512 CoresPerSocket=512 Sockets=1 ThreadsPerCore=1 "
+    "RealMemory=64000 State=ALLOCATED Partitions=cpu,off ActiveFeatures=fast\n"
+    "NodeName=n2 CPUTot=8 CPUAlloc=0 CoresPerSocket=8 Sockets=1 ThreadsPerCore=1 "
+    "RealMemory=64000 State={}\n"
+)
+RUNS = (
+    "JobId=1 JobName=r UserId=zoe(9) Priority=1000 Account=lab QOS=normal JobState=RUNNING "
+    "Reason=None TimeLimit=01:00:00 SubmitTime=2026-03-02T09:00:00 StartTime=2026-03-02T09:30:00 "
+    "EndTime=2026-03-02T10:30:00 Partition=cpu NodeList=n1 NumNodes=1 NumCPUs={} NumTasks=1 "
+    "CPUs/Task=1 Nodes=n1 CPU_IDs=0-{} Mem=0\n"
+)
+MAINTENANCE = (
+    "ReservationName=maint StartTime=2026-03-09T10:00:00 EndTime=2026-03-09T12:00:00 Nodes=n1 "
+    "Flags=MAINT Users=root State=INACTIVE\n"
+)
+LICENCES = "LicenseName=matlab Total=8 Used=0 Free=8 Reserved=0 Remote=no\n"
+
+#: What limits of a QOS and an association are on, with a cell and its words in reasons.
+TRES = {
+    "Cpu": "cpu=900", "CPU": "cpu=900", "Mem": "mem=900G", "Memory": "mem=900G", "Node": "node=9",
+    "GRES": "gres/gpu=9", "License": "license/matlab=9", "Billing": "billing=999",
+    "Energy": "energy=999", "BB": "bb/any=9", "Unknown": "cpu=900",
+}  # fmt: skip
+
+
+def limits() -> dict[str, tuple[str, str, str]]:
+    """Reasons that are limits: of a QOS or an association, its column, its cell."""
+    found = {
+        "QOSGrpJobsLimit": ("qos", "GrpJobs", "99"),
+        "QOSGrpSubmitJobsLimit": ("qos", "GrpSubmit", "99"),
+        "QOSGrpWallLimit": ("qos", "GrpWall", "99:00:00"),
+        "QOSMaxJobsPerUserLimit": ("qos", "MaxJobsPU", "9"),
+        "QOSMaxSubmitJobPerUserLimit": ("qos", "MaxSubmitPU", "9"),
+        "MaxJobsPerAccount": ("qos", "MaxJobsPA", "9"),
+        "MaxSubmitJobsPerAccount": ("qos", "MaxSubmitPA", "9"),
+        "QOSUsageThreshold": ("qos", "UsageThres", "0.5"),
+        "QOSJobLimit": ("qos", "GrpJobs", "99"),
+        "QOSResourceLimit": ("qos", "GrpTRES", "cpu=900"),
+        "QOSTimeLimit": ("qos", "GrpWall", "99:00:00"),
+        "AssocGrpJobsLimit": ("assoc", "GrpJobs", "99"),
+        "AssocGrpSubmitJobsLimit": ("assoc", "GrpSubmit", "99"),
+        "AssocGrpWallLimit": ("assoc", "GrpWall", "99:00:00"),
+        "AssocMaxJobsLimit": ("assoc", "MaxJobs", "9"),
+        "AssocMaxSubmitJobLimit": ("assoc", "MaxSubmit", "9"),
+        "AssociationJobLimit": ("assoc", "MaxJobs", "9"),
+        "AssociationResourceLimit": ("assoc", "GrpTRES", "cpu=900"),
+        "AssociationTimeLimit": ("assoc", "GrpWall", "99:00:00"),
+        "AccountingPolicy": ("assoc", "GrpJobs", "99"),
+    }
+    for what, cell in TRES.items():
+        for of, word in (("qos", "QOS"), ("assoc", "Assoc")):
+            found[f"{word}Grp{what}Limit"] = (of, "GrpTRES", cell)
+            found[f"{word}Grp{what}"] = (of, "GrpTRES", cell)
+            found[f"{word}Grp{what}Minutes"] = (of, "GrpTRESMins", cell)
+            found[f"{word}Grp{what}MinutesLimit"] = (of, "GrpTRESMins", cell)
+            found[f"{word}Grp{what}RunMinutes"] = (of, "GrpTRESRunMins", cell)
+            found[f"{word}Grp{what}RunMinutesLimit"] = (of, "GrpTRESRunMins", cell)
+        found[f"QOSMax{what}PerUser"] = ("qos", "MaxTRESPU", cell)
+        found[f"QOSMax{what}PerUserLimit"] = ("qos", "MaxTRESPU", cell)
+        found[f"Max{what}PerAccount"] = ("qos", "MaxTRESPA", cell)
+        found[f"Max{what}RunMinsPerAccount"] = ("qos", "MaxTRESRunMinsPA", cell)
+        found[f"Max{what}RunMinsPerUser"] = ("qos", "MaxTRESRunMinsPU", cell)
+    return found
+
+
+LIMITS = limits()
+#: Other reasons, each with the fields of a job that explain it beside MAINTENANCE and the like.
+FACTS = {
+    "Dependency": "Dependency=afterany:1(unfulfilled)",
+    "BeginTime": "EligibleTime=2026-03-02T12:00:00",
+    "Licenses": "Licenses=matlab:1",
+    "Reservation": "Reservation=maint",
+    "ReqNodeNotAvail": "",
+    "ReqNodeNotAvail,_Reserved_for_maintenance": "",
+    "ReqNodeNotAvail,_May_be_reserved_for_other_job": "",
+    "ReqNodeNotAvail,_UnavailableNodes:n2": "ReqNodeList=n2",
+    "NodeDown": "ReqNodeList=n2",
+    "JobArrayTaskLimit": "ArrayJobId={id} ArrayTaskId=1-3%2 ArrayTaskThrottle=2",
+    "Constraints": "Features=fast",
+    "PartitionDown": "Partition=off",
+    "PartitionInactive": "Partition=off",
+    "AccountNotAllowed": "",
+    "Job's_account_not_permitted_to_use_this_partition_(cpu_allows_x_not_y)": "",
+    "QOSNotAllowed": "",
+    "Job's_QOS_not_permitted_to_use_this_partition_(cpu_allows_x_not_y)": "",
+    "PartitionConfig": "",
+    "BurstBufferResources": "BurstBuffer=any",
+    "BurstBufferStageIn": "BurstBuffer=any",
+    "BurstBufferOperation": "BurstBuffer=any",
+    "FedJobLock": "FedViableSiblings=a,b",
+}
+#: Reasons that nothing explains.
+NOTHING = [
+    "Prolog",
+    "Cleaning",
+    "FrontEndDown",
+    "SchedDefer",
+    "SystemFailure",
+    "JobLaunchFailure",
+    "NonZeroExitCode",
+    "RaisedSignal",
+    "TimeLimit",
+    "InactiveLimit",
+    "OutOfMemory",
+    "InvalidAccount",
+    "InvalidQOS",
+    "PowerNotAvail",
+    "PowerReserved",
+    "ReservationDeleted",
+    "ReservationInvalid",
+    "MaxPoweredUpNodes",
+    "MpiPortsBusy",
+]
+#: Reasons that say that no waiting helps.
+NEVER = (
+    *["DependencyNeverSatisfied", "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints"],
+    *["DeadLine", "MaxMemPerLimit", "QOSMaxWallDurationPerJobLimit", "QOSMinCpuNotSatisfied"],
+    *["AssocMaxWallDurationPerJobLimit", "AssocMaxCpuPerNode", "QOSMaxGRESPerNode", "QOSMinNode"],
+    *(f"{of}Max{what}PerJob" for what in TRES for of in ("QOS", "Assoc")),
+    *(f"{of}Max{what}MinutesPerJob" for what in TRES for of in ("QOS", "Assoc")),
+    *("AssocMaxCpuPerJobLimit", "AssocMaxCpuMinutesPerJobLimit", "QOSMinMemory", "QOSMinGRES"),
+)
+#: Reasons of a job that waits for its turn or for nodes in use.
+WAITS = (
+    *("None", "Priority", "Resources"),
+    "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions",
+)
+HELD = ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue")
+
+
+def job(number: int, reason: str, more: str = "", start: str = "Unknown") -> str:
+    fields = {
+        "JobId": number, "JobName": "j", "UserId": f"u{number}(1)", "Priority": 1000,
+        "Account": f"a{number}", "QOS": f"q{number}", "JobState": "PENDING", "Reason": reason,
+        "TimeLimit": "01:00:00", "SubmitTime": "2026-03-02T09:00:00",
+        "EligibleTime": "2026-03-02T09:00:00", "StartTime": start, "Partition": "cpu",
+        "NumNodes": "1-1", "NumCPUs": 1, "NumTasks": 1, "CPUs/Task": 1, "ReqTRES": "cpu=1,node=1",
+    }  # fmt: skip
+    fields |= dict(word.split("=", 1) for word in more.format(id=number).split())
+    return " ".join(f"{name}={value}" for name, value in fields.items()) + "\n"
+
+
+def made(
+    jobs: str, *, explained: bool = False, busy: bool = True, version: str = "23.11.4"
+) -> sw.Instance:
+    """The instance of these jobs; explained: with all that explains reasons; busy: n1 is full."""
+    texts = {
+        "sdiag": CLOCK,
+        "config": CONFIG.format(version=version),
+        "partitions": PARTITIONS.format(
+            " AllowAccounts=x AllowQos=y" if explained else "", "DOWN" if explained else "UP"
+        ),
+        "nodes": NODES.format("DOWN" if explained else "IDLE").replace(
+            "CPUAlloc=512", f"CPUAlloc={512 if busy else 1}"
+        ),
+        "jobs": RUNS.format(*((512, 511) if busy else (1, 0))) + jobs,
+    }
+    if explained:
+        texts |= {"reservations": MAINTENANCE, "licences": LICENCES, **tables()}
+    seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
+    return instance_of(seen, NOW)
+
+
+def tables() -> dict[str, str]:
+    """The QOS and the association of each job with a limit, each with the limit of its reason."""
+    rows: dict[str, list[str]] = {"qos": [], "assoc": []}
+    heads = {
+        of: sorted({column for kind, column, _ in LIMITS.values() if kind == of}) for of in rows
+    }
+    for number, (of, column, cell) in enumerate(LIMITS.values(), start=100):
+        name = f"q{number}" if of == "qos" else f"a{number}|"
+        cells = [cell if head == column else "" for head in heads[of]]
+        rows[of].append("|".join((name, *cells)))
+    first = {"qos": "Name", "assoc": "Account|User"}
+    return {of: "\n".join(("|".join((first[of], *heads[of])), *rows[of])) + "\n" for of in rows}
+
+
+def said_of(instance: sw.Instance, name: str) -> list[str]:
+    return [
+        item.what
+        for item in instance.omissions
+        if item.what.startswith("Slurm says") and item.jobs is not None and name in item.jobs
+    ]
+
+
+@pytest.mark.parametrize("explained", [False, True])
+def test_each_limit_is_explained_by_its_row_alone(explained: bool) -> None:
+    found = made(
+        "".join(job(number, reason) for number, reason in enumerate(LIMITS, start=100)),
+        explained=explained,
+    )
+    assert len(found.pending) == len(LIMITS)
+    for number, reason in enumerate(LIMITS, start=100):
+        said = said_of(found, str(number))
+        assert bool(said) != explained, (reason, said)
+    if not explained:
+        assert not any(item.proved for item in plan(found, "optimal", effort=5))
+
+
+@pytest.mark.parametrize("explained", [False, True])
+@pytest.mark.parametrize("reason", FACTS)
+def test_each_reason_is_explained_by_what_was_read(reason: str, explained: bool) -> None:
+    found = made(job(10, reason, FACTS[reason] if explained else ""), explained=explained)
+    names = [item.id for item in found.pending]
+    assert all(bool(said_of(found, name)) != explained for name in names), found.omissions
+    if not explained:
+        assert names == ["10"]
+        assert not plan(found, "optimal", effort=5)["10"].proved
+
+
+def test_what_nothing_explains_is_always_told_and_what_waits_never() -> None:
+    jobs = [*NOTHING, *WAITS]
+    found = made("".join(job(number, reason) for number, reason in enumerate(jobs, start=10)))
+    for number, reason in enumerate(jobs, start=10):
+        assert bool(said_of(found, str(number))) == (reason in NOTHING), reason
+
+
+def test_a_job_that_no_waiting_helps_is_not_planned() -> None:
+    jobs = [*NEVER, *HELD]
+    found = made("".join(job(number, reason) for number, reason in enumerate(jobs, start=10)))
+    assert found.pending == ()
+
+
+def test_a_job_that_starts_now_has_no_reason_but_its_turn() -> None:
+    jobs = [*NOTHING, *LIMITS, *FACTS, *WAITS, "SomethingNew"]
+    found = made(
+        "".join(job(number, reason) for number, reason in enumerate(jobs, start=100)), busy=False
+    )
+    planned = plan(found, "optimal", effort=5)
+    for number, reason in enumerate(jobs, start=100):
+        said = said_of(found, str(number))
+        assert planned[str(number)].proved == (reason in ("None", "Priority")) != bool(said), reason
+        assert all(text.endswith("; here the next cycle starts it") for text in said)
+
+
+@pytest.mark.parametrize(
+    ("start", "told"), [("10:00:00", False), ("10:00:45", False), ("14:00:00", True)]
+)
+@pytest.mark.parametrize("reason", ["None", *WAITS[1:]])
+def test_a_later_start_than_the_next_cycle_is_told(reason: str, start: str, told: bool) -> None:
+    found = made(job(10, reason, start=f"2026-03-02T{start}"), busy=False)
+    assert bool(said_of(found, "10") or found.omissions) == told
+    assert plan(found, "optimal", effort=5)["10"].proved != told
+
+
+def test_a_limit_holds_back_all_that_share_it() -> None:
+    shared = "QOS=gold UserId=ann(1)"
+    jobs = (
+        job(10, "QOSMaxJobsPerUserLimit", shared)
+        + job(11, "Priority", shared)
+        + job(12, "Priority", "QOS=gold")
+        + job(13, "QOSGrpCpuLimit", "QOS=blue")
+        + job(14, "Priority", "QOS=blue")
+        + job(15, "Priority")
+    )
+    found = made(jobs)
+    assert [bool(said_of(found, str(n))) for n in range(10, 16)] == [True] * 2 + [False] + [
+        True
+    ] * 2 + [False]
+
+
+@pytest.mark.parametrize("reason", ["QOSMaxJobsPerUserLimit", "Resources"])
+def test_nothing_is_said_not_to_starve_beside_it(reason: str) -> None:
+    found = made(job(10, reason, start="2026-03-02T14:00:00"), busy=False)
+    answer = page_of(found, sw.diagnose(found)).answer
+    assert "starves" not in answer
+    assert "job 10" in answer
