@@ -115,7 +115,7 @@ def digests() -> Mapping[str, str]:
     figure = (DOCS.parent / "cli" / "report" / "figure.py").read_text("utf-8")
     known = {screen.name: _digest(*parts, repr(screen)) for screen in SCREENS}
     known["joint-wins.svg"] = _digest(animation_svg(report))
-    known[TOP] = _digest(*(repr((line.plain, line.style, line.spans)) for line in top_lines()))
+    known[TOP] = _digest(top_page())
     known[BOARD] = _digest(page_bytes("board", "").decode(), *map(_asset_text, ASSETS))
     texts = ((DOCS / name).read_text("utf-8") for name in SITE_FROM)
     known[SITE] = _digest(*(text.split("```{toctree}")[0] for text in texts))
@@ -180,34 +180,35 @@ def picture(page: Path, screen: Screen) -> None:
     make_small(DOCS / screen.name)
 
 
-def top_lines() -> list[Any]:
-    """What `slotwise top` shows of the example site, as lines of rich."""
-    import slotwise as sw
-    from slotwise.cli.listing import listing_of
-    from slotwise.cli.top.screen import TopPage, screen_lines
-    from slotwise.cli.top.view import TopView
-
-    instance = sw.load(sw.example("site"))
-    listing = listing_of(instance, sw.outlook(instance, effort=2.0))
-    status = f"read 12s ago; {listing.note}"
-    page = TopPage("now.yaml", TopView(job=TOP_JOB), listing, status)
-    return screen_lines(page, *TOP_SIZE)
-
-
-def draw_top(path: Path) -> None:
-    """The page of the terminal as SVG, in a font of the reader's own: nothing is fetched."""
-    import io
+def top_page() -> str:
+    """What `slotwise top` shows of the example site, as SVG in a font of the reader's own."""
+    import asyncio
     import re
 
-    from rich.console import CONSOLE_SVG_FORMAT, Console
+    import slotwise as sw
+    from slotwise.cli.listing import JobChoice, listing_of
+    from slotwise.cli.top.page import TopApp
+    from slotwise.cli.watched import WatchedSource
+    from textual.widgets import DataTable
 
-    console = Console(file=io.StringIO(), record=True, width=TOP_SIZE[0], force_terminal=True)
-    for line in top_lines():
-        console.print(line)
-    form = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-    form = form.replace("Fira Code", "DejaVu Sans Mono")
-    title = "slotwise top now.yaml"
-    path.write_text(console.export_svg(title=title, code_format=form), encoding="utf-8")
+    instance = sw.load(sw.example("site"))
+    source = WatchedSource(lambda: (instance, []), "now.yaml")
+    app = TopApp(source, JobChoice(), None, 60.0)
+    app.listing = listing_of(instance, sw.outlook(instance, effort=2.0))
+
+    async def drawn() -> str:
+        async with app.run_test(size=TOP_SIZE) as pilot:
+            app.workers.cancel_all()
+            app.show_listing()
+            table = app.query_one(DataTable)
+            table.move_cursor(row=table.get_row_index(TOP_JOB))
+            await pilot.pause()
+            app.query_one("#status").update(f"read 12s ago; {app.listing.note}")
+            await pilot.pause()
+            return app.export_screenshot(title="slotwise top now.yaml")
+
+    found = re.sub(r"@font-face \{.*?\}\s*", "", asyncio.run(drawn()), flags=re.DOTALL)
+    return re.sub(r"terminal-\d+", "terminal", found.replace("Fira Code", "DejaVu Sans Mono"))
 
 
 def draw_site(folder: Path) -> None:
@@ -265,7 +266,7 @@ def draw(folder: Path, names: set[str]) -> None:
         if screen.name in names:
             picture(make_report(folder, screen.example), screen)
     if TOP in names:
-        draw_top(DOCS / TOP)
+        (DOCS / TOP).write_text(top_page(), encoding="utf-8")
     if BOARD in names:
         draw_board()
     if SITE in names:

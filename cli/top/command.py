@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,16 +11,15 @@ import typer
 
 from ...model.errors import InputError
 from ..declare import command, option
-from ..listing import Column, JobChoice
+from ..listing import Column, JobChoice, cell_of
 from ..options import interval_of, print_note
 from ..process import Exit, cancel_on_signal, left_of
 from ..source import Source
-from ..tables import terminal_width
-from .view import TopView
+from ..tables import Column as TableColumn
+from ..tables import ListingRow, listing_text
 
 if TYPE_CHECKING:
     from ..watched import WatchedSource
-    from .screen import TopPage
 
 #: Wall seconds of each plan, and of each explanation.
 TIME_LIMIT = 10.0
@@ -50,27 +49,30 @@ def top(
     Exit codes: 0 done, 2 bad input, 3 printed once and stopped early.
     """
     from ..watched import WatchedSource
-    from .live import TopOptions, live
-    from .terminal import check_terminal, is_live
 
     given = WatchedSource(source.read_with_warnings, source.name, source.watched)
-    seconds = LIVE_EVERY if source.live else None
-    options = TopOptions(seconds if every is None else interval_of(every, "--every"), time_limit)
+    seconds = interval_of(every, "--every") if every is not None else None
     only = {"user": user, "queue": queue}
-    view = TopView(JobChoice(sort, only={name: value for name, value in only.items() if value}))
-    if once or not is_live():
-        _print(given, view, time_limit)
+    choice = JobChoice(sort, only={name: value for name, value in only.items() if value})
+    terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    if once or not terminal:
+        _print(given, choice, time_limit)
         return
-    check_terminal()
     if str(source.file) == "-":
         raise InputError("top reads FILE again and again, and standard input only once: add --once")
-    live(given, options, view)
+    from .page import TopApp
+
+    app = TopApp(given, choice, seconds or (LIVE_EVERY if source.live else None), time_limit)
+    app.run(mouse=False)
+    if app.signalled:
+        raise typer.Exit(128 + app.signalled)
+    if app.failure:
+        raise InputError(app.failure)
 
 
-def _print(source: WatchedSource, view: TopView, time_limit: float) -> None:
+def _print(source: WatchedSource, choice: JobChoice, time_limit: float) -> None:
     """Print the table on standard output, warnings on standard error."""
-    from .screen import TopPage
-    from .work import listed
+    from .page import TITLES, head_lines, listed
 
     with cancel_on_signal() as cancel:
         with cancel.reading():
@@ -78,23 +80,13 @@ def _print(source: WatchedSource, view: TopView, time_limit: float) -> None:
         listing = listed(replace(source, read=lambda: found), lambda: left_of(time_limit), cancel)
     for line in listing.warnings:
         print_note(f"warning: {line}")
-    typer.echo(text_of(TopPage(source.title, view, listing), terminal_width()), nl=False)
+    columns = [TableColumn(title, marked=name == "job") for name, title in TITLES.items()]
+    rows = [
+        ListingRow(tuple(cell_of(item, name) for name in TITLES), item.colour)
+        for item in choice.of(listing.jobs)
+    ]
+    typer.echo("\n".join(head_lines(source.title, listing, choice)))
+    typer.echo(listing_text(columns, rows, instance=listing.instance), nl=False)
     if listing.truncated:
         print_note("the limit came before every job was examined: earlier starts may be possible")
         raise typer.Exit(Exit.STOPPED)
-
-
-def text_of(page: TopPage, width: int) -> str:
-    """Return all rows as lines of at most `width` characters, in colour only on a terminal."""
-    from rich.console import Console
-
-    from .screen import listed_lines
-
-    buffer = io.StringIO()
-    colours = True if sys.stdout.isatty() else None
-    console = Console(
-        file=buffer, force_terminal=colours, markup=False, highlight=False, emoji=False
-    )
-    for line in listed_lines(page, width):
-        console.print(line, soft_wrap=True)
-    return buffer.getvalue()

@@ -1,25 +1,21 @@
-"""A program on a terminal of its own: keys go in, whole screens come out."""
+"""A program on a terminal of its own: keys go in, its output comes out."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import pty
-import re
 import select
 import signal
 import struct
 import sys
 import termios
 import time
-from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 #: Seconds until something has to be seen.
 LIMIT = 60
-_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class OnTerminal:
@@ -76,39 +72,16 @@ class OnTerminal:
             os.waitpid(self.child, 0)
         os.close(self.terminal)
 
-    @property
-    def screen(self) -> list[str]:
-        """The lines of the last whole screen, without styles."""
-        whole = self.said.split("\x1b[H")[-1].split("\x1b[J")[0]
-        return [_STYLE.sub("", line).rstrip() for line in whole.replace("\x1b[K", "").split("\r\n")]
-
-    @property
-    def text(self) -> str:
-        """The last whole screen as one text."""
-        return "\n".join(self.screen)
-
-    def until(self, holds: Callable[[str], bool]) -> str:
-        """The screen, as soon as this holds of it; AssertionError if it never does."""
+    def said_until(self, words: str) -> None:
+        """Wait until the program has written this; AssertionError if it never does."""
         end = time.monotonic() + LIMIT
-        while not (self.said.endswith("\x1b[J") and holds(self.text)):
+        while words not in self.said:
             left = end - time.monotonic()
-            assert left > 0, self.text
+            assert left > 0, self.said[-3000:]
             assert self._read(left), self.said[-3000:]
-        return self.text
-
-    def shows(self, *words: str) -> str:
-        """The screen, as soon as all these words are on it."""
-        return self.until(lambda text: all(word in text for word in words))
 
     def press(self, keys: str) -> None:
         os.write(self.terminal, keys.encode())
-
-    def resize(self, columns: int, lines: int) -> None:
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-
-    def modes(self) -> list[Any]:
-        """How the terminal treats keys."""
-        return termios.tcgetattr(self.terminal)[:4]
 
     def ended(self) -> int:
         """The exit code, once the program has ended."""
@@ -128,10 +101,3 @@ class OnTerminal:
             return False
         self.said += data.decode("utf-8", "replace")
         return bool(data)
-
-
-def copy_of(source: Path, folder: Path) -> Path:
-    """A file that may be changed."""
-    target = folder / source.name
-    target.write_text(source.read_text("utf-8"), encoding="utf-8")
-    return target
