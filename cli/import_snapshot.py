@@ -282,8 +282,10 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 
 def with_contradictions(instance: Instance, found: Sequence[Omission]) -> Instance:
     """Return the instance with contradictions of its listings, each a note on stderr."""
+    from ..model.sources.lsf_state.values import fit_to_write
+
     print_notes([f"contradicts itself: {item.text()}" for item in found])
-    return replace(instance, omissions=(*instance.omissions, *found))
+    return replace(instance, omissions=fit_to_write((*instance.omissions, *found)))
 
 
 def _seen(printed: Printed, reference: datetime) -> Seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -238,6 +239,8 @@ class Stated(NamedTuple):
 _HOLDS = Stated("starts")
 #: Pending reason of a job whose dependency is not satisfied.
 _BY_CONDITION = (NOT_YET, NEVER_SATISFIED)
+#: Omission of an input for which an assumption stands, which may request more than the input.
+_REPLACED = re.compile(r"\btaken as\b|\botherwise than as\b|\bno input describes\b")
 #: Characters of a condition that are shown.
 LONGEST = 60
 
@@ -334,7 +337,8 @@ class Reasons:
         """Return the omission without which a job that fits nowhere may be feasible, "" if
         none.
         """
-        if omitted := self._omitted.get(job.id):
+        own = job.unheeded if self.instance.params.of_slurm else ()
+        if omitted := self._omitted.get(job.id) or next(filter(_REPLACED.search, own), ""):
             return f"the omission allows it ({omitted})"
         demand = self._at_best.demand_of(job)
         short = replace(demand, duration=1)
@@ -345,8 +349,9 @@ class Reasons:
     @cached_property
     def _omitted(self) -> Mapping[str, str]:
         """Return the omissions of the input that name or describe jobs, by job."""
-        of_jobs = [item for item in self.instance.omissions if item.jobs or item.narrowed]
-        seen = replace(self.instance, omissions=tuple(o for o in of_jobs if o.changes == "starts"))
+        of_jobs = (item for item in self.instance.omissions if item.jobs or item.narrowed)
+        lifted = tuple(item for item in of_jobs if _REPLACED.search(item.what))
+        seen = replace(self.instance, omissions=lifted)
         known = {item.name for item in seen.omissions}
         found = unsupported_rules(seen, self.problem.resolver) if known else ()
         return {job: o.name for o in reversed(found) if o.name in known for job in o.jobs or ()}

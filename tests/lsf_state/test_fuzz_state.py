@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from slotwise import InputError, Instance, dump_json, loads
+from slotwise import InputError, Instance, dump, dump_json, loads
 from slotwise.model.formats.sniff import kind_of_text
 from slotwise.model.sources.acct import parse_acct, split
 from slotwise.model.sources.log_lines import BadRecords
@@ -24,6 +24,9 @@ from slotwise.model.sources.lsf_state.event_log import cut
 from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
+
+from tests.slurm.test_gpus import TEXTS
+from tests.slurm.test_import import instance_of
 
 from .output_forms import FORMS
 from .test_bjobs import PENDING
@@ -244,3 +247,35 @@ def _renamed(text: str, copies: int) -> str:
         block = block.replace("Partition1", f"P{n}")
         blocks.append(block.replace("hostA+2 hostB", ""))
     return "".join(blocks)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "USER/GROUP JL/P MAX NJOBS USUSP RSV\n{}\nn]\n",
+        "USER/GROUP JL/P MAX NJOBS USUSP RSV\n{}\nn\x07\n",
+        "GROUP_NAME    USERS\ng\x07    ann bob\n",
+        "GROUP_NAME    USERS\ng[3-1]    ann bob\n",
+        "JOBID USER STAT QUEUE APS\n1\x07 ann PEND normal 5]\n",
+        "RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW\nu[#0 user ann 0/4 hostA:0/4 3:0:0-3:3:0 *\n",
+    ],
+)
+def test_names_that_no_file_can_hold_are_no_obstacle(text: str) -> None:
+    """Fails if an import writes, without an error, what no command reads."""
+    with suppress(InputError):
+        instance = made(text)
+        assert loads(dump_json(instance)) == loads(dump(instance)) == instance
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("JobName=j", "JobName=j\x07"), ("State=IDLE", "State=IDLE Reason=a\x07b"), ("g1", "n[3-1]"),
+     ("UserId=a", "UserId=a]"), ("Partition=gpu", "Partition=g\x1bpu"),
+     ("Gres=gpu:a100:2", "Gres=gp\x07u:2")],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["jobs.txt", "nodes.txt", "part.txt"])
+def test_names_of_slurm_that_no_file_can_hold(name: str, old: str, new: str) -> None:
+    texts = TEXTS | {name: TEXTS[name].replace(old, new)}
+    with suppress(InputError):
+        instance = instance_of(texts)
+        assert loads(dump_json(instance)) == loads(dump(instance)) == instance

@@ -211,3 +211,74 @@ def test_gpus_in_use_by_no_known_job_take_the_proof(
     """Of the jobs that request GPUs, and of no others; shard and gpu are of one device."""
     plan = sw.plan(_beside(running, node, waits), "optimal")
     assert (plan["1"].start, plan["1"].proved) == (0, proved)
+
+
+@pytest.mark.parametrize(
+    ("request_", "nodes"),
+    [
+        ("--gpus=12", 3),
+        ("--gpus=4", 1),
+        ("-N 2 --gpus=8", 2),
+        ("-n 3 --gpus-per-task=2", 2),
+        ("-n 3 --gpus-per-task=3", 3),
+        ("--gpus=13", 0),
+        ("-N 1-1 --gpus=5", 0),
+        ("-n 1 --gpus-per-task=5", 0),
+    ],
+)
+def test_gpus_of_a_whole_job_take_as_many_nodes_as_they_need(request_: str, nodes: int) -> None:
+    """Three nodes of 4 GPUs; impossible only where no reading of the request fits."""
+    texts = dict(TEXTS)
+    texts["nodes.txt"] = "".join(
+        f"NodeName=g{n} CPUTot=8 Gres=gpu:a100:4 RealMemory=900 State=IDLE\n" for n in (1, 2, 3)
+    )
+    texts["part.txt"] = texts["part.txt"].replace("Nodes=g1", "Nodes=g[1-3]")
+    texts["jobs.txt"] = "No jobs in the system\n"
+    asked = sw.ask(instance_of(texts), f"sbatch -t 5 {request_} --wrap x", method="optimal")
+    assert len(asked.line.answer.allocation) == nodes
+    assert asked.outlook is not None
+    assert asked.outlook.state == ("starts" if nodes else "impossible")
+
+
+@pytest.mark.parametrize(
+    ("request_", "state"),
+    [
+        ("NumNodes=1 NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1 TresPerJob=gres/gpu:4", "starts if"),
+        ("NumNodes=1-1 NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1 TresPerJob=gres/gpu:4", "impossible"),
+        ("NumNodes=2 NumCPUs=2 NumTasks=2 TRES=cpu=2,node=2 TresPerJob=gres/gpu:3", "starts if"),
+    ],
+)  # fmt: skip
+def test_what_an_omission_makes_infeasible_is_not_called_impossible(
+    request_: str, state: str
+) -> None:
+    """Nodes of 1 and 3 GPUs: Slurm may take 1 and 2 of them, we plan equal parts."""
+    texts = dict(TEXTS)
+    texts["nodes.txt"] = "".join(
+        f"NodeName=g{n} CPUTot=8 Gres=gpu:a100:{n} RealMemory=900 State=IDLE\n" for n in (1, 3)
+    )
+    texts["part.txt"] = texts["part.txt"].replace("Nodes=g1", "Nodes=g1,g3")
+    texts["jobs.txt"] = (
+        f"JobId=1 UserId=a(1) Priority=9 Partition=gpu JobState=PENDING TimeLimit=10 {request_}\n"
+    )
+    row = sw.outlook(instance_of(texts))["1"]
+    assert row.state == state
+
+
+@pytest.mark.parametrize(
+    ("line", "quiet"),
+    [
+        ("srun -n1 -t 5 --gres=gpu:1 --pty bash", ("--pty",)),
+        ("srun -l -u --mpi=pmix --cpu-bind cores -n1 -t 5 --gres=gpu:1 a.out",
+         ("--label", "--unbuffered", "--mpi", "--cpu-bind")),
+        ("salloc -n1 -t 5 --gres=gpu:1 --x11 --no-shell", ("--x11", "--no-shell")),
+    ],
+)  # fmt: skip
+def test_options_of_interactive_commands_do_not_move_the_start(
+    line: str, quiet: tuple[str, ...]
+) -> None:
+    plain = sw.ask(instance_of(TEXTS), "sbatch -n1 -t 5 --gres=gpu:1 a.sh", method="optimal")
+    asked = sw.ask(instance_of(TEXTS), line, method="optimal")
+    assert asked.line.answer == plain.line.answer
+    assert asked.passed_over == quiet
+    with pytest.raises(sw.InputError, match="unknown option"):
+        sw.ask(instance_of(TEXTS), line.replace("srun", "sbatch").replace("salloc", "sbatch"))

@@ -59,7 +59,7 @@ from .gpus import SeenGpus
 from .queues import merged_queues
 from .seen import Seen
 from .unknown import without_unknown
-from .values import Remarks
+from .values import Remarks, fit_to_write
 
 
 def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
@@ -312,7 +312,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = described(instance, seen.hosts or (), seen.gpus, notes)
     instance = with_consumables(instance, seen.hosts or (), seen.shared, notes)
     instance = without_unknown(acceptable(instance, notes), notes)
-    omissions = (*base.omissions, *notes.omissions)
+    omissions = fit_to_write((*base.omissions, *notes.omissions))
     return Assembled(replace(instance, omissions=omissions), notes, seen)
 
 

@@ -15,6 +15,7 @@ from ...formats.names import Domains
 from ...instance import AdvanceReservation, Instance
 from ...job import Job
 from ...windows import parse_windows
+from . import values
 from .reading import Reading, Touched
 from .values import Remarks, Text
 
@@ -66,7 +67,8 @@ def read_brsvs(text: Text, reading: Reading) -> Iterator[SeenReservation]:
             _add_hosts(found[-1], words)
     for item in found:
         reading.at(f"advance reservation {item.name}", item.line, Touched())
-        if not (item.slots and item.window):
+        named = all(map(values.is_name, (item.name, *item.users)))
+        if not (item.slots and item.window and named):
             reading.unknown("is no RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW")
             continue
         yield item

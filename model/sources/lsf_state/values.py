@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 
 from ...display import HOUR, MINUTE
 from ...errors import InputError, Problem
 from ...formats.names import check_job_group, check_name, host_requests
 from ...formats.reading import file_bytes
 from ...formats.sniff import KINDS, kind_of_text, other_kind
-from ...omissions import Omission
+from ...omissions import SCOPE, Omission
 from ...windows import parse_windows
 
 _MONTHS = {
@@ -143,7 +144,7 @@ def name(text: str) -> str:
 def is_name(text: str) -> bool:
     """Return whether a text can be a name."""
     try:
-        return bool(name(text))
+        return bool(name(text)) and text.isprintable()
     except ValueError:
         return False
 
@@ -302,6 +303,25 @@ def limit_row(names: str, row: str) -> dict[str, str]:
         if match is not None:
             found[word], at = match[1], match.end()
     return found
+
+
+def fit_to_write(omissions: Iterable[Omission]) -> tuple[Omission, ...]:
+    """Return omissions that an instance file can hold: control characters are escaped, and a scope
+    with a name that no file can hold is dropped, so that the omission touches more jobs.
+    """
+
+    def escaped(text: str) -> str:
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+    def fitting(item: Omission) -> Omission:
+        changed: dict[str, Any] = {
+            name: escaped(getattr(item, name)) for name in ("what", "where", "effect")
+        }
+        refused = [name for name in SCOPE if not all(map(is_name, getattr(item, name)))]
+        changed |= dict.fromkeys(refused, ())
+        return replace(item, **changed)
+
+    return tuple(map(fitting, omissions))
 
 
 class Remarks(list[str]):

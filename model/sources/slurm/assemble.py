@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -15,7 +15,7 @@ from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elem
 from ...slurm_version import PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
-from ..lsf_state.values import Remarks
+from ..lsf_state.values import Remarks, fit_to_write
 from .conditions import NeverSatisfied, condition_of
 from .held_cpus import shared_out
 from .limits import Binding, limits_of
@@ -23,7 +23,7 @@ from .preemption import preemptions
 from .priorities import associations_of
 from .priority_check import PriorityCheck, set_directly
 from .reasons import NEVER_SATISFIED, why_never
-from .requests import licence_counts, requested_of
+from .requests import count_of, licence_counts, requested_of
 from .reservations import SlurmReservations
 from .seen import SlurmJob, SlurmState
 from .several_partitions import (
@@ -107,7 +107,8 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     _check_use(instance, seen, notes)
     PriorityCheck(instance, seen, notes).run()
     made = acceptable(instance, notes)
-    return AssembledSlurm(replace(made, omissions=(*made.omissions, *notes.omissions)), notes)
+    omissions = fit_to_write((*made.omissions, *notes.omissions))
+    return AssembledSlurm(replace(made, omissions=omissions), notes)
 
 
 def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
@@ -173,7 +174,7 @@ class _SlurmJobs:
             unequal = [
                 node.name
                 for node in self.seen.nodes
-                if _count_of(node.gres_used, kind) > self.held[node.name, kind]
+                if count_of(node.gres_used, kind) > self.held[node.name, kind]
             ]
             if unequal:
                 self.notes.touch(
@@ -308,8 +309,8 @@ class _SlurmJobs:
         """
         if not allocation:
             return 0
-        total = _count_of(seen.gres_held, kind)
-        by_node = {name: _count_of(seen.gres_by_node.get(name, {}), kind) for name in allocation}
+        total = count_of(seen.gres_held, kind)
+        by_node = {name: count_of(seen.gres_by_node.get(name, {}), kind) for name in allocation}
         share, rest = divmod(total, len(allocation))
         share, less = share + bool(rest), list(allocation) if rest else []
         if any(by_node.values()):
@@ -497,18 +498,12 @@ def _counted(kind: str) -> str:
     return kind if kind == "gpu" else gres_resource(kind)
 
 
-def _count_of(held: Mapping[str, int], kind: str) -> int:
-    """Return the number of a generic resource, of which types are listed too or alone."""
-    typed = sum(count for name, count in held.items() if name.startswith(f"{kind}:"))
-    return held.get(kind) or typed
-
-
 def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
     """Return the total memory (MB) of a running job, from its request."""
     if seen.size.memory_per_cpu:
         return seen.size.memory_per_cpu * cpus
     if seen.size.memory_per_gpu:
-        return seen.size.memory_per_gpu * _count_of(seen.gres_held, "gpu")
+        return seen.size.memory_per_gpu * count_of(seen.gres_held, "gpu")
     return (seen.size.memory_per_node or 0.0) * nodes
 
 

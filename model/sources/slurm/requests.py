@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from ...job import HostRequest
 from .matching_or import matching_or
@@ -61,9 +61,14 @@ class Requested:
 def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     """Return the request of a pending job."""
     found = Requested()
+    size, is_beyond = _spread(job, facts)
+    job = replace(job, size=size)
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
-    _gres(job.size, found)
+    known = list(found.omitted)
+    _gres(size, found)
+    if is_beyond:  # impossible under any assumption
+        found.omitted = known
     _features(job.places.features, job.size, facts, found)
     _licences(job.places.licences, found)
     _nodes(job, facts, found)
@@ -79,6 +84,39 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
             "started Slurm raises its limit to what fits"
         )
     return found
+
+
+def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:
+    """Return the size of a job on as many nodes as its generic resources need, and whether all
+    nodes together have too little of them.
+
+    Slurm prints one node for --gpus=12 although no node has 12: it is a minimum.
+    """
+    size, is_beyond = job.size, False
+    if size.max_nodes is not None or size.tasks_per_node:
+        return size, is_beyond
+    partitions = [item.nodes for name, item in facts.partitions.items() if name in job.partitions]
+    inside = {name for names in partitions for name in names or facts.nodes} or {*facts.nodes}
+    nodes = size.nodes
+    for amounts, tasks in ((size.gres_per_job, 0), (size.gres_per_task, size.tasks)):
+        for name, count in amounts.items():
+            held = [count_of(n.gres, name) for n in facts.nodes.values() if n.name in inside]
+            most = max(held, default=0)
+            is_beyond |= count > (most if tasks else sum(held))
+            if most >= count and tasks:
+                nodes = max(nodes, math.ceil(tasks / (most // count)))
+            elif most and not tasks:
+                nodes = max(nodes, math.ceil(count / most))
+    if is_beyond or nodes == size.nodes:
+        return size, is_beyond
+    cpus = max(size.cpus, nodes * size.cpus_per_task)
+    return replace(size, nodes=nodes, tasks=max(size.tasks, nodes), cpus=cpus), is_beyond
+
+
+def count_of(held: Mapping[str, int], kind: str) -> int:
+    """Return the number of a generic resource, of which types are listed too or alone."""
+    typed = sum(count for name, count in held.items() if name.startswith(f"{kind}:"))
+    return held.get(kind) or typed
 
 
 def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
@@ -192,12 +230,12 @@ def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
     wanted = dict(size.gres_per_node)
     tasks = size.tasks_per_node or (size.tasks if size.nodes == size.max_nodes == 1 else 0)
     for name, count in size.gres_per_task.items():
-        on_node = tasks or (1 if size.tasks == 1 else 0)
-        if on_node:
-            wanted[name] = wanted.get(name, 0) + count * on_node
-        else:
-            wanted[name] = wanted.get(name, 0) + count
-            found.omitted.append(f"{count} {name} of every task: taken as of every node")
+        on_node = tasks or math.ceil(size.tasks / max(1, size.nodes))
+        wanted[name] = wanted.get(name, 0) + count * on_node
+        if not tasks and size.tasks > 1:
+            found.omitted.append(
+                f"{count} {name} of every task: taken as {count * on_node} on every node"
+            )
     for name, count in size.gres_per_job.items():
         nodes = max(1, size.nodes)
         wanted[name] = wanted.get(name, 0) + math.ceil(count / nodes)

@@ -51,6 +51,19 @@ _SWITCHES = _names(
     "requeue spread-job test-only use-min-nodes verbose wait"
 )
 _MAY_HAVE_VALUE = _names("exclusive get-user-env nice no-kill propagate")
+#: Options of srun and salloc alone, which do not affect the start: without a value, with an
+#: optional one, with one.
+_INTERACTIVE = (
+    _names("bell disable-status exact label multi-prog no-bell no-shell overlap preserve-env "
+           "quit-on-interrupt unbuffered whole"),
+    _names("bcast compress kill-command kill-on-bad-exit pty resv-ports send-libs x11"),
+    _names("accel-bind cpu-bind epilog het-group mpi msg-timeout prolog slurmd-debug task-epilog "
+           "task-prolog threads"),
+)  # fmt: skip
+_INTERACTIVE_SHORT = {
+    "-E": "preserve-env", "-K": "kill-on-bad-exit", "-l": "label", "-T": "threads",
+    "-u": "unbuffered", "-X": "disable-status",
+}  # fmt: skip
 #: Options that do not affect the start.
 _QUIET = _names(
     "account acctg-freq batch chdir comment container container-id cpu-freq delay-boot "
@@ -151,7 +164,8 @@ def sbatch_submission(
         raise InputError(Problem(text, path="sbatch line") for text in texts) from None
     is_limited = bool(instance.associations) or has_limited_projects(instance)
     counted = ("account",) if is_limited else ()
-    quiet = tuple(f"--{name}" for name in found.given if name in _QUIET and name not in counted)
+    silent = _QUIET.union(*_INTERACTIVE)
+    quiet = tuple(f"--{name}" for name in found.given if name in silent and name not in counted)
     return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
 
 
@@ -162,11 +176,12 @@ def _line_of(line: str) -> SbatchLine:
     except ValueError as error:
         raise InputError([Problem(f"cannot be read: {error}", path="sbatch line")]) from None
     command = words[0] if words and words[0] in COMMANDS else ""
-    rest = _read_words(found, words[1:] if command else words, 0)
+    is_interactive = command in ("srun", "salloc")
+    rest = _read_words(found, words[1:] if command else words, 0, is_interactive=is_interactive)
     while rest[:1] == [":"]:  # options of another component
         found.is_het = True
-        rest = _read_words(SbatchLine(), rest[1:], 0)
-    if command in ("", "sbatch"):  # srun and salloc run a command and read no script
+        rest = _read_words(SbatchLine(), rest[1:], 0, is_interactive=is_interactive)
+    if not is_interactive:  # srun and salloc run a command and read no script
         found.script = rest[0] if rest else ""
     return found
 
@@ -191,22 +206,28 @@ def _read_script(found: SbatchLine, text: str) -> None:
             return
 
 
-def _read_words(found: SbatchLine, words: Sequence[str], number: int) -> list[str]:
+def _read_words(
+    found: SbatchLine, words: Sequence[str], number: int, *, is_interactive: bool = False
+) -> list[str]:
     """Read the options of one line, the first of each counts; return the other words."""
     rest = list(words)
+    more = _INTERACTIVE if is_interactive else (frozenset[str](),) * 3
+    known = _KNOWN.union(*more)
     own: dict[str, str] = {}
     while rest and rest[0].startswith("-") and rest[0] != "-":
         word = rest.pop(0)
         if word == "--":
             break
         name, value = _name_and_value(word)
-        if name not in _KNOWN:
-            close = nearest(f"--{name}", [f"--{known}" for known in sorted(_KNOWN)])
+        if is_interactive and not word.startswith("--"):
+            name = _INTERACTIVE_SHORT.get(word[:2], name)
+        if name not in known:
+            close = nearest(f"--{name}", [f"--{other}" for other in sorted(known)])
             message = f"unknown option {word!r}{close}"
             found.problems.append(Problem(message, line=number or None))
             return []
         if value is None:
-            if name in _SWITCHES or name in _MAY_HAVE_VALUE:
+            if name in _SWITCHES | _MAY_HAVE_VALUE | more[0] | more[1]:
                 value = ""
             elif rest:
                 value = rest.pop(0)

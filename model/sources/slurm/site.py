@@ -385,7 +385,8 @@ def site_of(instance: Instance) -> SlurmSite:
 def _node_of_host(host: Host) -> SlurmNode:
     features = tuple(sorted(host.booleans))
     memory = host.amounts.get("mem", 0.0)
-    return SlurmNode(host.name, (), host.slots, memory=memory, features=features)
+    gpus = {f"gpu:{host.gpus.model}".rstrip(":"): host.gpus.count} if host.gpus else {}
+    return SlurmNode(host.name, (), host.slots, memory=memory, gres=gpus, features=features)
 
 
 def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartition:
