@@ -17,7 +17,7 @@ from .declare import argument, command, option, taking, values_of
 from .explain import EXPLAINED, Explained
 from .forecast import LikelyOptions, likely_cells, likely_columns
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, print_note
-from .outlook_text import caution_lines, start_lines, start_times
+from .outlook_text import caution_lines, start_lines, start_times, submitted_as
 from .process import Exit
 from .selection import Selection
 from .source import Source
@@ -301,6 +301,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
         text += "".join(paragraph(line, instance=instance) for line in told)
     if answer.outlook is None or answer.method != "configured":
         text += paragraph(placed_text(clock, who, found, answer.method, wide), instance=instance)
+    text += paragraph(submitted_as(instance, answer), instance=instance)
     if found.waits_for and found.start is not None:
         text += paragraph(found.waits_for, instance=instance)
     asked = (f"requirement: {section}" for section in answer.requirement)

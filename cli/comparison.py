@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from ..model.display import WrittenTimes, duration_text, hours_text, smallest_difference, wall_clock
+from ..model.display import (
+    WrittenTimes,
+    duration_text,
+    hours_text,
+    smallest_difference,
+    wall_clock,
+)
 from ..model.plan import array_name
 from ..model.slurm_words import family_text
 from .forecast import likely_cells, likely_columns
@@ -36,12 +42,17 @@ if TYPE_CHECKING:
 _ALL = Selection()
 #: Maximum width of a comparison without allocations, and of a reason in it, in characters.
 MAX_WIDTH, MAX_REASON = 100, 32
+#: Lengths of the reasons in a terminal that is too narrow for whole ones.
+_SHORTER = (26, 20, 14)
 #: Key of the marks of starts as configured.
 CONFIGURED = "configured"
 #: Keys of a job whose values are records.
 _RECORDS = ("greedy", "time_based", "optimal")
 #: Text for an estimate that a method does not give.
 _NONE = "–"
+#: Columns that a narrow terminal omits before it shortens reasons, in order; "": none.
+_CONFIGURED: Final = ("", "FREE WHEN", "USER")
+_BY_METHODS: Final = ("", "WAITS FOR", "TIME-BASED\nSAYS", "GREEDY\nSAYS")
 
 
 def comparison_output(
@@ -52,7 +63,7 @@ def comparison_output(
         return _text(_Table(instance, comparison, selection))
     record = comparison.to_dict()
     if not selection.everything:
-        rows = [_shown(row, comparison) for row in comparison]
+        rows = [_shown([row], comparison) for row in comparison]
         record["jobs"] = in_order(record["jobs"], [item.job for item in selection.choose(rows)])
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
@@ -61,16 +72,9 @@ def comparison_output(
     return csv_text(columns, [row | caution_names(row) for row in record["jobs"]])
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """A column, and its text for a job."""
-
-    column: Column
-    text: Callable[[ComparedJob], str]
-    #: Step at which it is omitted if the terminal is too narrow; 0: never.
-    omitted: int = 0
-    #: Text below the last row.
-    foot: str = ""
+def _column(title: str, *, right: bool = False, marked: bool = False) -> Column:
+    line = int(title in ("WAITS FOR", "FREE WHEN"))
+    return Column(title, line=line, whole=True, right=right, marked=marked)
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,19 @@ class _Table:
     def clock(self) -> WrittenTimes:
         """Return the format of times; of several days, starts by methods count from now."""
         clock = WrittenTimes.of(self.instance, _times(self.comparison))
-        if self.comparison.methods and clock.day is None:
+        if self.methods and clock.day is None:
             return WrittenTimes(replace(self.instance, origin=None))
         return clock
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """Return the compared methods, () if the starts as configured are shown."""
+        return self.comparison.methods
+
+    @property
+    def reference(self) -> Method | None:
+        """Return the method over which the optimal one saves waiting, None if there is none."""
+        return self.methods[0] if "optimal" in self.methods[1:] else None
 
     @cached_property
     def marks(self) -> Mapping[tuple[str, str], str]:
@@ -99,180 +113,145 @@ class _Table:
         """Return for each time of a row the word where a job has none."""
         return self.comparison.missing_starts(self.clock.short)
 
-    def fitting(self) -> tuple[list[Column], list[Shown], TableStyle]:
+    @cached_property
+    def users(self) -> Mapping[str, str]:
+        """Return the user of each pending job."""
+        return {job.id: job.user for job in self.instance.pending}
+
+    def fitting(self) -> tuple[Sequence[Column], list[Shown], TableStyle]:
         """Return the columns and rows that fit the terminal; all columns if only cards do."""
-        fields = list(self._by_methods() if self.comparison.methods else self._as_configured())
+        columns, rows, foot = self._columns(), self._rows(), self._foot()
+        wide = self.selection.wide
+        style = TableStyle(min_width=0, between=2, max_width=160 if wide else MAX_WIDTH, foot=foot)
+        omitted: list[str] = []
+        lengths = () if wide else _SHORTER
+        steps = [(MAX_REASON, title) for title in (_BY_METHODS if self.methods else _CONFIGURED)]
+        steps += [(length, "") for length in lengths]
+        for length, title in (*steps, (min(lengths, default=MAX_REASON), "SLOTS")):
+            omitted.append(title)
+            chosen = [n for n, column in enumerate(columns) if column.title not in omitted]
+            left = [columns[n] for n in chosen]
+            found = [_with_cells(row, chosen, length) for row in rows]
+            fitted = replace(style, foot=tuple(foot[n] for n in chosen if foot))
+            if not as_cards(left, [row.row for row in found], terminal_width(), fitted):
+                return left, found, fitted
+        return columns, rows, style
+
+    def _columns(self) -> list[Column]:
+        likely = likely_columns() if self.comparison.forecast is not None else ()
+        where = [Column("WHERE", line=1, label="on")] if self.selection.wide else []
+        found = [_column("JOB", marked=True)]
+        if not self.methods:
+            found += [_column("USER"), _column("SLOTS", right=True), _column("AS CONFIGURED")]
+            found += [_column("COULD START", marked=True), _column("EARLIER", right=True), *likely]
+            return [*found, _column("WAITS FOR"), _column("FREE WHEN"), *where]
+        found.append(_column("SLOTS", right=True))
+        for method in self.methods:
+            parts = ("START", "PROOF") if method == "optimal" else ("SAYS", "GETS")
+            found += [_column(f"{method.upper()}\n{part}", right=part != "PROOF") for part in parts]
+        if self.reference:
+            found.append(_column(f"SAVES OVER\n{self.reference.upper()}", right=True))
+        reason = [_column("WAITS FOR")] if "optimal" in self.methods else []
+        return [*found, *likely, *reason, *where]
+
+    def _cells(self, row: ComparedJob) -> list[str]:
+        likely: Sequence[str] = ()
         if self.comparison.forecast is not None:
-            at = next((n for n, item in enumerate(fields) if item.column.line), len(fields))
-            fields[at:at] = self._likely()
-        if self.selection.wide:
-            where = Column("WHERE", line=1, label="on")
-            fields.append(_Field(where, lambda row: hosts_text(row.possible_on, wide=True)))
-        whole = [item.column for item in fields]
-        rows = self._rows(fields)
-        foot = tuple(item.foot for item in fields) if any(item.foot for item in fields) else ()
-        wide = {} if self.selection.wide else {"max_width": MAX_WIDTH}
-        style = TableStyle(min_width=0, between=2, foot=foot, **wide)
-        lengths = (MAX_REASON,) if self.selection.wide else (MAX_REASON, 26, 20, 14)
-        for step in range(max(item.omitted for item in fields) + 1):
-            chosen = [n for n, item in enumerate(fields) if not 0 < item.omitted <= step]
-            for length in lengths if step > 1 else lengths[:1]:
-                columns = [whole[n] for n in chosen]
-                found = [_with_cells(row, chosen, length) for row in rows]
-                shown = replace(style, foot=tuple(foot[n] for n in chosen if foot))
-                if not as_cards(columns, [row.row for row in found], terminal_width(), shown):
-                    return columns, found, shown
-        return whole, rows, style
+            likely = likely_cells(self.clock, self.comparison.forecast.get(row.job), short=True)
+        where = [hosts_text(row.possible_on, wide=True)] if self.selection.wide else []
+        if not self.methods:
+            earlier = duration_text(row.earlier_by) if row.earlier_by else ""
+            why = "" if row.as_configured == self.comparison.now else _why(row)
+            starts = [self._configured(row), self._could_start(row), earlier, *likely]
+            reasons = [self._short(why), _free_when(why)]
+            return [row.job, self.users[row.job], str(row.slots), *starts, *reasons, *where]
+        found = [row.job, str(row.slots)]
+        for method in self.methods:
+            found += self._by_method(row, method)
+        if self.reference:
+            found.append(self._saved(row, self.reference))
+        why = "" if row.possible == self.comparison.now else _why_possible(row)
+        reason = _truncated(": ".join(filter(None, (self._short(why), _free_when(why)))))
+        return [*found, *likely, *([reason] if "optimal" in self.methods else []), *where]
 
-    def _as_configured(self) -> Iterator[_Field]:
-        """Yield the columns of the starts as configured and possible."""
-        users = {job.id: job.user for job in self.instance.pending}
-        slots = Column("SLOTS", whole=True, right=True)
-        yield _Field(Column("JOB", whole=True, marked=True), lambda row: row.job)
-        if any(users.values()):
-            yield _Field(Column("USER", whole=True), lambda row: users[row.job], 2)
-        yield _Field(slots, lambda row: str(row.slots), 3)
-        yield _Field(Column("AS CONFIGURED", whole=True), self._configured)
-        yield _Field(Column("COULD START", whole=True, marked=True), self._could_start)
-        earlier = Column("EARLIER", whole=True, right=True, label="earlier by")
-        yield _Field(earlier, lambda row: duration_text(row.earlier_by) if row.earlier_by else "")
-        yield _Field(Column("WAITS FOR", line=1, label="", whole=True), self._waits_for)
-        now = self.comparison.now
-        when = Column("FREE WHEN", line=1, whole=True)
-        yield _Field(when, lambda row: _free_when(_why(row, now)), 1)
+    def _foot(self) -> tuple[str, ...]:
+        """Return the sums of the waits, a text for each column; () as configured."""
+        comparison = self.comparison
+        if not self.methods or not self.selection.everything or len(comparison) < 2:
+            return ()
+        sums = {method: sum(each.values()) for method, each in comparison.waits_by().items()}
+        texts = {"JOB": "sum"}
+        for method, seconds in sums.items():
+            part = "START" if method == "optimal" else "GETS"
+            texts[f"{method.upper()}\n{part}"] = hours_text(seconds)
+        proved = sum(row.proved for row in comparison)
+        texts["OPTIMAL\nPROOF"] = f"{proved} of {len(comparison)}"
+        if self.reference:
+            saved = sums[self.reference] - sums["optimal"]
+            texts[f"SAVES OVER\n{self.reference.upper()}"] = hours_text(saved)
+        return tuple(texts.get(column.title, "") for column in self._columns())
 
-    def _by_methods(self) -> Iterator[_Field]:
-        """Yield the columns of the starts by each compared method, with their sums."""
-        comparison, methods = self.comparison, self.comparison.methods
-        right = Column("", whole=True, right=True)
-        summed = self.selection.everything and len(comparison) > 1
-        waits = comparison.waits_by() if summed else {}
-        sums = {method: hours_text(sum(each.values())) for method, each in waits.items()}
-        foot = "sum" if sums else ""
-        yield _Field(Column("JOB", whole=True, marked=True), lambda row: row.job, foot=foot)
-        yield _Field(replace(right, title="SLOTS"), lambda row: str(row.slots), 4)
-        for method in methods:
-            last = method == "optimal"
-            if not last:
-                says = replace(right, title=f"{method.upper()}\nSAYS")
-                yield _Field(says, self._says(method), 2 if method == "time-based" else 3)
-            title = f"{method.upper()}\n{'START' if last else 'GETS'}"
-            gets = replace(right, title=title, marked=last)
-            yield _Field(gets, self._gets(method), foot=sums.get(method, ""))
-        if "optimal" in methods:
-            proof = Column("OPTIMAL\nPROOF", whole=True)
-            proved = sum(row.proved for row in comparison)
-            foot = f"{proved} of {len(comparison)}" if sums else ""
-            yield _Field(proof, self._proof, foot=foot)
-        if "optimal" in methods and len(methods) > 1:
-            first = methods[0]
-            saved = sum(waits[first].values()) - sum(waits["optimal"].values()) if waits else 0
-            column = replace(right, title=f"SAVES OVER\n{first.upper()}")
-            foot = hours_text(saved) if sums else ""
-            yield _Field(column, lambda row: self._saved(row, first), foot=foot)
-        if "optimal" in methods:
-            reason = Column("WAITS FOR", line=1, label="", whole=True)
-            yield _Field(reason, self._whole_reason, 1)
-
-    def _likely(self) -> list[_Field]:
-        """Return the columns of the forecast starts."""
-        forecast = self.comparison.forecast or {}
-
-        def text_of(at: int) -> Callable[[ComparedJob], str]:
-            return lambda row: likely_cells(self.clock, forecast.get(row.job), short=True)[at]
-
-        columns = (replace(column, whole=True) for column in likely_columns())
-        return [_Field(column, text_of(at)) for at, column in enumerate(columns)]
-
-    def _time(self, row: ComparedJob, name: str, time: int | None) -> str:
+    def _time(self, row: ComparedJob, name: str, time: int | None, mark: str = "") -> str:
         """Return a start as text, precise enough for the difference to the other starts."""
         if time is None:
             return self.words[name].get(row.job, _NONE)
-        starts = [self.comparison.start_by(row, method) for method in self.comparison.methods]
-        if not starts:
-            starts = [row.as_configured, row.possible]
-        return self.clock.short(time, smallest_difference((*starts, row.bound)))
+        starts = [self.comparison.start_by(row, method) for method in self.methods]
+        beside = smallest_difference((*(starts or [row.as_configured, row.possible]), row.bound))
+        return f"{self.clock.short(time, beside)} {mark}".strip()
+
+    def _mark(self, row: ComparedJob, method: str) -> str:
+        return self.marks.get((method, row.job), "")
 
     def _configured(self, row: ComparedJob) -> str:
-        start = self._time(row, "as_configured", row.as_configured)
-        mark = "" if row.as_configured is None else self.marks.get((CONFIGURED, row.job), "")
-        return f"{start} {mark}".strip()
+        return self._time(row, "as_configured", row.as_configured, self._mark(row, CONFIGURED))
 
     def _could_start(self, row: ComparedJob) -> str:
-        start, mark = self._time(row, "possible", row.possible), ""
+        evidence = ""
         if row.possible is not None:
-            mark = self.marks.get(("optimal", row.job), "")
-        return could_start(row, start, mark or ("" if row.proved else self._bound(row)))
+            evidence = self._mark(row, "optimal") or ("" if row.proved else self._bound(row))
+        return could_start(row, self._time(row, "possible", row.possible), evidence)
 
     def _bound(self, row: ComparedJob) -> str:
         if row.possible is None or row.bound is None or row.bound >= row.possible:
             return ""
         return f"≥ {self._time(row, 'possible', row.bound)}"
 
-    def _says(self, method: Method) -> Callable[[ComparedJob], str]:
-        name = f"{method.replace('-', '_')}_estimate"
-
-        def text(row: ComparedJob) -> str:
-            says = row.by(method).says
-            mark = "" if says is None else self.marks.get((method, row.job), "")
-            early = self._time(row, name, says).replace("no sooner than", "≥")
-            return f"{_NONE if early == 'no estimate' else early} {mark}".strip()
-
-        return text
-
-    def _gets(self, method: Method) -> Callable[[ComparedJob], str]:
-        by_plan = method == "optimal" or method not in self.comparison.simulated
-        name = f"{method.replace('-', '_')}_{'estimate' if by_plan else 'simulated'}"
-
-        def text(row: ComparedJob) -> str:
-            start = self.comparison.start_by(row, method)
-            has_mark = by_plan and start is not None
-            mark = self.marks.get((method, row.job), "") if has_mark else ""
-            return f"{self._time(row, name, start)} {mark}".strip()
-
-        return text
-
-    def _proof(self, row: ComparedJob) -> str:
-        if row.proved and row.possible == self.comparison.start_by(row, "optimal"):
-            return "proved"
-        bound = row.possible if row.proved else row.bound
-        return "" if bound is None else f"≥ {self._time(row, 'possible', bound)}"
+    def _by_method(self, row: ComparedJob, method: Method) -> tuple[str, str]:
+        """Return what a method says and gets; of the optimal one the start and its proof."""
+        name, mark = method.replace("-", "_"), self._mark(row, method)
+        start, says = self.comparison.start_by(row, method), row.by(method).says
+        if method == "optimal":
+            proof = "proved" if row.proved else self._bound(row)
+            if row.proved and start != row.possible:  # the scheduler reaches it later
+                proof = f"≥ {self._time(row, 'possible', row.possible)}"
+            return self._time(row, f"{name}_estimate", start, mark), proof
+        early = self._time(row, f"{name}_estimate", says, mark).replace("no sooner than", "≥")
+        reached = f"{name}_{'simulated' if method in self.comparison.simulated else 'estimate'}"
+        return _NONE if early == "no estimate" else early, self._time(row, reached, start)
 
     def _saved(self, row: ComparedJob, method: Method) -> str:
         """Return what the optimal method saves a job over another one; a loss is negative."""
-        starts = [self.comparison.start_by(row, each) for each in (method, "optimal")]
-        if None in starts or starts[0] == starts[1]:
-            return ""
-        return duration_text((starts[0] or 0) - (starts[1] or 0))
-
-    def _waits_for(self, row: ComparedJob) -> str:
-        return self._short(_why(row, self.comparison.now))
+        start, best = (self.comparison.start_by(row, each) for each in (method, "optimal"))
+        return "" if start is None or best is None or start == best else duration_text(start - best)
 
     def _short(self, why: str) -> str:
         return _truncated(family_text(self.instance, short_reason(why)))
 
-    def _whole_reason(self, row: ComparedJob) -> str:
-        """Return the reason of the possible start with the event that ends it."""
-        if row.possible == self.comparison.now:
-            return ""
-        why = _why_possible(row)
-        return _truncated(": ".join(filter(None, (self._short(why), _free_when(why)))))
-
-    def _rows(self, fields: Sequence[_Field]) -> list[Shown]:
+    def _rows(self) -> list[Shown]:
         """Return a row for each job, or for each array with the id of its first element."""
         together: dict[str, list[ComparedJob]] = {}
         for row in self.comparison:
             together.setdefault(self.selection.folded(row.job) or row.job, []).append(row)
+        at = [column.title == "WAITS FOR" for column in self._columns()]
         found = []
         for job, rows in together.items():
-            cells = [item.text(rows[0]) for item in fields]
+            cells = self._cells(rows[0])
             if rows[0].job != job:
                 cells[0] = array_name(job, tuple(row.job for row in rows))
-                for at, item in enumerate(fields):
-                    if item.column.title == "WAITS FOR":
-                        both = filter(None, (self._last(rows), cells[at]))
-                        cells[at] = _truncated("; ".join(both))
-            found.append(_shown(rows[0], self.comparison, cells, job, rows))
+                if True in at:
+                    both = filter(None, (self._last(rows), cells[at.index(True)]))
+                    cells[at.index(True)] = _truncated("; ".join(both))
+            found.append(_shown(rows, self.comparison, cells, job))
         return found
 
     def _last(self, rows: Sequence[ComparedJob]) -> str:
@@ -342,14 +321,10 @@ def _with_cells(row: Shown, chosen: Sequence[int], length: int) -> Shown:
 
 
 def _shown(
-    row: ComparedJob,
-    comparison: Comparison,
-    cells: Sequence[str] = (),
-    job: str = "",
-    rows: Sequence[ComparedJob] = (),
+    rows: Sequence[ComparedJob], comparison: Comparison, cells: Sequence[str] = (), job: str = ""
 ) -> Shown:
-    """Return a job as it may be chosen; job, rows: id and elements of an array."""
-    gain = sum(each.sooner_by or 0 for each in rows or (row,))
+    """Return a job, or the elements of an array with its id, as it may be chosen."""
+    row, gain = rows[0], sum(each.sooner_by or 0 for each in rows)
     listed = ListingRow(tuple(cells), _state(row, comparison))
     members = tuple(each.job for each in rows) if len(rows) > 1 else ()
     return Shown(job or row.job, listed, row.slots, row.possible, gain, row.possible_on, members)
@@ -364,10 +339,8 @@ def _state(row: ComparedJob, comparison: Comparison) -> State:
     return "later" if row.proved else "unproved"
 
 
-def _why(row: ComparedJob, now: int) -> str:
+def _why(row: ComparedJob) -> str:
     """Return why a job does not start earlier than the table of starts as configured has it."""
-    if row.as_configured == now:
-        return ""
     if row.as_configured is None or row.earlier_by:
         return _why_possible(row)
     return row.condition or row.held_back or row.waits_for

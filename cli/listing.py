@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..model.display import WrittenTimes, duration_text, smallest_difference
 from ..model.slurm_words import family_text
-from .outlook_text import caution_lines, short_reason, start_lines, start_times
+from .outlook_text import caution_lines, could_start, short_reason, start_lines, start_times
 from .tables import State
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _row(clock: WrittenTimes, job: Job, item: JobOutlook) -> ListedJob:
         configured=configured,
         possible=possible,
         configured_text=_wait_text(configured, gap, bool(item.cautions)),
-        possible_text=_wait_text(possible, gap, bool(item.cautions or item.possible_cautions)),
+        possible_text=_possible_text(item, possible, gap),
         waits_for=family_text(clock.instance, why),
         lines=tuple(family_text(clock.instance, line) for line in _lines(clock, item, why)),
     )
@@ -168,8 +168,14 @@ def _state(item: JobOutlook, now: int) -> str:
         return item.state
     if item.as_configured == now:
         return NOW
-    could = item.possible is not None and item.possible < item.as_configured
-    return HELD_BACK if could else WAITS
+    return HELD_BACK if item.earlier_by else WAITS
+
+
+def _possible_text(item: JobOutlook, wait: int | None, gap: int) -> str:
+    """Return the possible wait, in words if it is no shorter than as configured."""
+    if item.is_ahead:
+        return could_start(item, "").removesuffix(" found")
+    return _wait_text(wait, gap, bool(item.cautions or item.possible_cautions))
 
 
 def _wait_text(wait: int | None, gap: int, doubtful: bool) -> str:

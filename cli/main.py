@@ -48,9 +48,9 @@ _MEMORY_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 app = typer.Typer(
     name="slotwise",
     cls=PanelledGroup,
-    help="When will each pending job start, where, is that provably the earliest, "
-    "and what would start it sooner? Pages (docs/NAME.md) are in share/doc/slotwise of the "
-    "installation.",
+    help="When does each pending job start, by greedy reservation and as configured, and what is "
+    "the earliest start, optimal and proved by constraint programming (CP-SAT)? Pages "
+    "(docs/NAME.md) are in share/doc/slotwise of the installation.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,4 +1,4 @@
-"""The outlook of one job as sentences, the same in every command."""
+"""The predicted start of one job as sentences, the same in every command."""
 
 from __future__ import annotations
 
@@ -87,7 +87,14 @@ def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
     clock = WrittenTimes.of(instance, start_times(answer.outlook))
     who = "the job" if answer.elements == 1 else "the first element"
     told = caution_lines(answer.outlook, answer.method, answer.omissions)
-    return [*start_lines(clock, who, answer.outlook), *told]
+    return [*start_lines(clock, who, answer.outlook), submitted_as(instance, answer), *told]
+
+
+def submitted_as(instance: Instance, answer: Answer) -> str:
+    """Return ``in queue normal (the default), as user anna``, for which an answer holds."""
+    job = answer.line.answer.job
+    default = " (the default)" if job.queue == instance.params.default_queue else ""
+    return f"in queue {job.queue}{default}, as user {job.user}"
 
 
 def could_start(outlook: JobOutlook, start: str, evidence: str = "") -> str:
@@ -139,7 +146,7 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
 
 def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
     text = clock.text(outlook.possible)
-    if (outlook.sooner_by or 0) < 0:
+    if outlook.is_ahead:
         text += " in priority order"
     if proof := proof_text(outlook.proved, outlook.proved_if):
         text += f", {proof.replace('proved', 'proved the earliest', 1)}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
 from ..model.omissions import sentences
 from ..model.plan import (
+    NOT_PROVED,
     PLANNED_TIMES,
     PlannedArray,
     array_name,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from ..solver.outlook.records import JobOutlook, Outlook
 
 
-#: The first words of a plan's entry that says why it is not proved.
-NOT_PROVED = "not proved"
 #: Sentence below a plan whose search stopped before all starts were proved.
 ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
 

@@ -209,7 +209,7 @@ def compare(
     format: Format = FORMAT,
     gantt: bool = GANTT,
 ) -> None:
-    """Greedy against optimal, or as configured against possible: each job's start, and its proof.
+    """Greedy against optimal, with proof; of a cluster, as configured against possible.
 
     GETS and AS CONFIGURED are starts that the simulated scheduler reaches, START and COULD START
     the earliest in priority order, by constraint programming (CP-SAT); with --history LIKELY is

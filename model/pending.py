@@ -16,6 +16,8 @@ from enum import Enum
 from itertools import chain
 from typing import Any, Literal, TypeAlias
 
+from .display import duration_text
+
 
 class Pending(Enum):
     """A pending reason: LSF's number (0 if none) and text. Numbers from 1001 on concern hosts."""
@@ -134,6 +136,14 @@ class Has(str):
 
 #: ``needs 4 free slots (now 0)``; in a sentence about no single instant, ``(has 0 to 3)``.
 HAS = Has("has")
+#: `` now`` in a sentence of now.
+NOW = Has("")
+
+
+class Seconds(float):
+    """Seconds in a sentence, written as ``1h 30m``."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +197,11 @@ class Reason:
         return HAS in self.parts
 
     @property
+    def lasts(self) -> bool:
+        """Return whether the sentence says for how long something is free."""
+        return any(isinstance(part, Seconds) for part in self.parts)
+
+    @property
     def words(self) -> str:
         """Return LSF's text without the hosts."""
         if self.kind is Pending.LOAD and self.resource:
@@ -214,7 +229,13 @@ def bjobs_text(reason: Reason, *, counted: bool = False) -> str:
 def sentence(reason: Reason, moment: Moment = "has") -> str:
     """Return our sentence with the number at one time: ``needs 4 free slots (now 0)``."""
     return "".join(
-        moment if part is HAS else part if isinstance(part, str) else _range([float(part)])
+        moment
+        if part is HAS
+        else " now" * (moment == "now")
+        if part is NOW
+        else part
+        if isinstance(part, str)
+        else _range([part])
         for part in reason.parts
     )
 
@@ -223,11 +244,13 @@ def over(reasons: Sequence[Reason]) -> str:
     """Return one sentence for similar reasons over a period: different numbers as ``0 to 5``."""
     columns = zip(*(reason.parts for reason in reasons), strict=True)
     return "".join(
-        column[0] if isinstance(column[0], str) else _range([float(n) for n in column])
-        for column in columns
+        column[0] if isinstance(column[0], str) else _range(column) for column in columns
     )
 
 
-def _range(numbers: list[float]) -> str:
-    low, high = min(numbers), max(numbers)
-    return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
+def _range(numbers: Sequence[float]) -> str:
+    low, high = (
+        duration_text(int(number)) if isinstance(number, Seconds) else f"{number:.10g}"
+        for number in (min(numbers), max(numbers))
+    )
+    return low if low == high else f"{low} to {high}"

@@ -85,6 +85,8 @@ Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
 #: Text in place of a start. "no place": infeasible; "no place found": none found by an incomplete
 #: search; "no date": the method gives at most an estimate; "not examined": not searched.
 MissingStart: TypeAlias = Literal["no place", "no place found", "no date", "not examined"]
+#: The `fallback` of a job whose start is not proved; notes and omissions of the plan say why.
+NOT_PROVED = "not proved"
 #: The `fallback` of a job that was not examined.
 NOT_EXAMINED = "not examined: the limit was reached first"
 
@@ -509,7 +511,9 @@ class Plan(_Indexed):
             where = allocation_text(item.allocation or item.reserved)
             proved = yes_or_no(item.proved, item.proved_if)
             end = self._time_text(item.finish)
-            why = "; ".join(filter(None, (item.fallback or item.waits_for, item.exact_fit)))
+            is_own = item.fallback not in ("", NOT_PROVED)
+            waits = item.fallback if is_own else item.waits_for
+            why = "; ".join(filter(None, (waits, item.exact_fit)))
             rows.append((item.job, start, end, where, proved, why))
         rows += [(item.job, "none", None, "", "", item.reason) for item in self.unplaced]
         title = f"{self.method}, {self.objective}: {self.status}"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from .cluster import distinct
 from .omissions import ASSUMED
 
 if TYPE_CHECKING:
@@ -53,10 +57,18 @@ _SECTIONS = (
     (re.compile(r"select\[([^\]]*)\]"), r"nodes with \1"),
 )
 _RUSAGE = re.compile(r"rusage\[([^\]]*)\]")
+
+
+def _reservation(found: re.Match[str]) -> str:
+    """Return Slurm's word for an advance reservation."""
+    return "Reservation" if found[1] == "A" else "reservation"
+
+
 #: Phrases of sentences.
 _PHRASES = (
     (re.compile(r"begin time \(-b\)"), "begin time (--begin)"),
     (re.compile(r"(advance reservation \S+) \(-U\)"), r"\1 (--reservation)"),
+    (re.compile(r"\b([Aa])dvance reservation"), _reservation),
     (re.compile(r"run limits \(-W\)"), "time limits (-t)"),
     (re.compile(r"its termination time \(-t ([^)]*)\)"), r"the time by which it has to end (\1)"),
     (re.compile(r"when LSF aborts it"), "after which it cannot start"),
@@ -158,26 +170,97 @@ def job_id(job: str) -> str:
 
 
 def family_text(instance: Instance, text: str) -> str:
-    """Return a sentence in the words of the instance's scheduler: of LSF as it is."""
+    """Return a sentence in the words of the instance's scheduler: of LSF as it is.
+
+    The names of the cluster stay, also those that are words of LSF.
+    """
     if not instance.params.of_slurm:
         return text
+    names, kept = _names_like_words(instance), list[str]()
+
+    def hide(found: re.Match[str]) -> str:
+        around = f"{text[: found.start()]}\0{text[found.end() :]}"
+        if found[0] in _KEYS and not _IS_A_NAME.search(around):
+            return found[0]
+        kept.append(found[0])
+        return f"\0{len(kept) - 1}\0"
+
+    masked = _in_our_words(text if names is None else names.sub(hide, text))
+    return re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], masked)
+
+
+def _in_our_words(text: str) -> str:
     text = _RUSAGE.sub(lambda found: _amounts(found[1]), text)
     for ours, theirs in (*_SECTIONS, *_PHRASES):
         text = ours.sub(theirs, text)
-    names = {queue.name for queue in instance.queues}
     for word, unit in _UNITS:
-        text = re.sub(_UNIT.format(word), partial(_unit, names, unit), text)
+        text = re.sub(_UNIT.format(word), partial(_unit, unit), text)
     return text
+
+
+#: Words of sentences that may be names too: they are names alone, after a noun, and between
+#: a preposition or a sign and the end of the phrase.
+_KEYS = frozenset(
+    (*("queue", "queues", "host", "hosts", "slot", "slots"), *("BACKFILL", "RUNLIMIT", "PRIORITY"))
+)
+_IS_A_NAME = re.compile(
+    r"^\0$|(?:users?|groups?|queues?|partitions?|hosts?|nodes?|limit|QOS|reservation|licen[cs]e"
+    r"|account|project|jobs?|feature|pool|class|jobs of|shares of) \0"
+    r"|(?:[(\[{,;:'\"=>]\s?|\b(?:of|by|for|from|and|or|in|on) )\0(?![ \w-]\w)"
+)
+#: Instance of the last sentence, and its names that the sentences would change.
+_last: tuple[Instance, re.Pattern[str] | None] | None = None
+
+
+def _names_like_words(instance: Instance) -> re.Pattern[str] | None:
+    """Return what finds the names of a cluster with a word of LSF in them, None if none has one."""
+    global _last
+    if _last is None or _last[0] is not instance:
+        found = [name for name in _names(instance) if _in_our_words(name) != name]
+        longest = "|".join(map(re.escape, sorted(found, key=len, reverse=True)))
+        pattern = re.compile(rf"(?<![\w.-])(?:{longest})(?![\w-])") if found else None
+        _last = instance, pattern
+    return _last[1]
+
+
+#: Fields of jobs that are names.
+_OF_JOBS = (
+    *("id", "name", "user", "group", "queue", "project", "application", "license_project"),
+    *("reservation", "job_group", "service_class", "from_host"),
+)
+
+
+def _names(instance: Instance) -> set[str]:
+    """Return all names of a cluster and of its jobs."""
+    cluster = instance.cluster
+    later = instance.future if isinstance(instance.future, tuple) else ()
+    jobs = (*(run.job for run in instance.running), *instance.pending, *later)
+    found = {name for field in _OF_JOBS for name in map(attrgetter(field), jobs)}
+    sections = (instance.queues, instance.limits, instance.users, instance.groups)
+    more = (instance.advance_reservations, instance.associations, instance.partitions)
+    for item in chain(*sections, *more, cluster.groups, cluster.units, cluster.shared):
+        found |= _texts(item)
+    found.update(host.name for host in cluster.hosts)
+    found.update(*distinct(host.booleans for host in cluster.hosts))
+    found.update(*distinct(host.amounts for host in cluster.hosts))
+    return found - {""}
+
+
+def _texts(item: object) -> set[str]:
+    """Return the texts in an object of the model."""
+    if isinstance(item, str):
+        return {item}
+    if is_dataclass(item):
+        item = [getattr(item, field.name) for field in fields(item)]
+    return set().union(*map(_texts, item)) if isinstance(item, Iterable) else set()
 
 
 #: A word for a unit in any number and any case, which is no part of a name.
 _UNIT = r"(?<![\w'./-])((?i:{}))([sS]?)(?!'(?!s\b)|\w|[./]\w|-(?!hours))"
 
 
-def _unit(names: Collection[str], word: str, found: re.Match[str]) -> str:
-    """Return the word for a unit as its first letters are written; names of partitions stay."""
-    if found[0] in names:
-        return found[0]
+def _unit(word: str, found: re.Match[str]) -> str:
+    """Return the word for a unit as its first letters are written."""
     if found[1].isupper():
         return f"{word.upper()}{found[2]}"
     return (word[0].upper() + word[1:] if found[1][0].isupper() else word) + found[2]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import bisect
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..model.cluster import BUILTIN_AMOUNTS
-from ..model.display import WEEK
+from ..model.display import WEEK, duration_text
 from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
+from ..model.instance import AdvanceReservation
 from ..model.job import Job
-from ..model.pending import Moment, Pending, Reason, sentence
+from ..model.pending import NOW, Moment, Pending, Reason, Seconds, sentence
 from ..model.plan import PlannedJob
 from ..model.reserved_periods import KNOWN_WEEKS, recurring
-from ..model.resreq.vocabulary import UNITS
 from ..model.windows import open_periods
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
 from .availability.profile import (
@@ -27,6 +27,7 @@ from .availability.profile import (
     uses_and_min_free,
 )
 from .availability.resources import SLOTS, Alternative, BoolArray, IntArray, Per, Use
+from .beyond_capacity import beyond_capacity, in_unit
 from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
@@ -37,6 +38,8 @@ from .rules.rule_book import NOT_IN_A_PARTITION
 FEW_SLOTS = Pending.FEW_SLOTS
 #: Start of the reason of a job that fits nowhere, unless its text already says so.
 NOWHERE = "does not fit on this cluster even when nothing runs: "
+#: Start of the reason of a job whose hosts take no jobs yet.
+WINDOW_OF = "the dispatch window of "
 #: Reason of a job that needs a loan, because guaranteed pools protect too much.
 ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan foresees"
 NOTHING_SHORT = Reason.of(
@@ -51,10 +54,68 @@ def counted(number: int, noun: str, more: str = "") -> str:
     return f"{text} {more}" if more else text
 
 
+#: Function that returns the planned jobs that start at a second, each with its hosts.
+Begins = Callable[[int], Iterable[tuple[str, Collection[str]]]]
+
+
 def find_shortage(
+    problem: PlanningProblem,
+    demand: Demand,
+    availability: Availability,
+    instant: int,
+    begins: Begins = lambda _: (),
+) -> Reason:
+    """Return the first constraint that fails at `instant`, as numbers (LOP-01).
+
+    begins: names the jobs that start too soon if it fits there, but not for its whole run.
+    """
+    found = _find_shortage(problem, demand, availability, instant)
+    if found is NOTHING_SHORT:
+        return found
+    names = set(problem.named({int(h): 1 for term in demand.terms for h in term.candidates}))
+    near = [r for r in _reservations_of(problem) if not names.isdisjoint(r.slots)]
+    active = [f"advance reservation {r.name}" for r in near if r.start <= instant < r.end]
+    if active and found.kind is FEW_SLOTS and not demand.job.reservation:
+        verb = "is" if len(active) == 1 else "are"
+        return replace(found, parts=(*found.parts, f" while {listed(active)} {verb} active"))
+    later = _points(demand, availability, instant)[1:]
+
+    def is_short(time: int) -> bool:
+        brief = replace(demand, duration=time - instant + 1, killed=None)
+        return _find_shortage(problem, brief, availability, instant) is not NOTHING_SHORT
+
+    if not later or is_short(instant) or not is_short(later[-1]):
+        return found
+    time = later[bisect.bisect_left(later, True, key=is_short)]
+    who = [name for name, on in begins(time) if not names.isdisjoint(on)]
+    who += [f"advance reservation {item.name}" for item in near if item.start == time]
+    return free_until(demand, found, time - instant, who)
+
+
+def free_until(demand: Demand, short: Reason, seconds: int, begins: Sequence[str]) -> Reason:
+    """Return the reason of a job that fits, but not for its run.
+
+    short: what it lacks then. seconds: for how long it fits. begins: what begins then.
+    """
+    runs = "its whole run" if demand.runs is None else duration_text(demand.runs)
+    until = f", until {listed(begins)} start{'s' * (len(begins) == 1)}" if begins else ""
+    return free_but(demand, short, "only for ", Seconds(seconds), until, needs=f" for {runs}")
+
+
+def free_but(demand: Demand, short: Reason, *why: str | float, needs: str = "") -> Reason:
+    """Return the reason of a job for which enough is free, and why it may not have it.
+
+    short: what it lacks; needs: more words on that.
+    """
+    wanted = f"needs {counted(demand.slots, 'slot')}"
+    if short.counts:
+        wanted = str(short.parts[0]).removesuffix(" (")
+    return replace(short, parts=(f"{wanted}{needs}: free", NOW, ", but ", *why))
+
+
+def _find_shortage(
     problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
 ) -> Reason:
-    """Return the first constraint that fails at `instant`, as numbers (LOP-01)."""
     for term in demand.terms:
         reasons = [
             _term_shortage(problem, demand, term, availability, instant, number)
@@ -89,6 +150,14 @@ def _term_shortage(
             f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
         )
         return Reason.of(Pending.JUST_ACCEPTED, f"one job a host {each} (JOB_ACCEPT_INTERVAL)")
+    shut = _closed_by_windows(demand, instant)
+    if shut and demand.calendar is not None:
+        anytime = replace(demand, calendar=replace(demand.calendar, hosts=()))
+        if fits(term, availability.capacity(anytime, term, alternative, instant)):
+            closed = np.logical_or.reduce(shut)
+            hosts = dict.fromkeys((int(host) for host in term.candidates if closed[host]), 1)
+            text = f"{WINDOW_OF}{listed(list(problem.named(hosts)))} is closed"
+            return Reason.of(Pending.HOST_WINDOW, text)
     for group in capacity.groups:
         inside = np.zeros_like(capacity.caps)
         inside[group.mask] = capacity.caps[group.mask]
@@ -185,7 +254,7 @@ def _first_host_shortage(
     most = int(np.minimum(capacity.caps[hosts], UNBOUND).max(initial=0))
     which = "its first execution host" if len(names) == 1 else "one of its first execution hosts"
     wanted = counted(term.slots, "free slot") if term.one_host else "free slots"
-    text = f"needs {wanted} on {which}{f', {_some(names)}' if names else ''}"
+    text = f"needs {wanted} on {which}{f', {listed(names)}' if names else ''}"
     return Reason.counting(Pending.FIRST_HOST, text, most)
 
 
@@ -252,6 +321,8 @@ def _binding_beside_slots(
     slots = availability.min_free(SLOTS, points)[hosts]
     wanted = np.minimum(slots, term.slots)
     for use in alternative.host_uses[1:]:
+        if use.index == problem.resolver.table.unreserved:
+            continue  # find_shortage names the advance reservations
         short: tuple[float, float] | None = None
         for held, free in uses_and_min_free(availability, use, points):
             times = (free[hosts] + SLACK) / held
@@ -410,6 +481,7 @@ class JobByJob:
     #: Whether starts are at finish times only (TBR-02).
     finishes_only: bool = False
     _ending: dict[tuple[int, str], dict[str, PlannedJob]] = field(default_factory=dict)
+    _starting: dict[int, list[tuple[str, Collection[str]]]] = field(default_factory=dict)
     _falling: dict[str, PlannedJob] = field(default_factory=dict)
     _order: dict[str, int] = field(default_factory=dict)
     _short: dict[tuple[Hashable, int], str] = field(default_factory=dict)
@@ -417,6 +489,8 @@ class JobByJob:
     def planned(self, item: PlannedJob, demand: Demand) -> None:
         """Note a job that has its place now."""
         self._order[item.job] = len(self._order)
+        if item.start is not None:
+            self._starting.setdefault(item.start, []).append((item.job, item.allocation))
         for host in item.allocation if item.finish is not None else ():
             self._ending.setdefault((item.finish or 0, host), {})[item.job] = item
         terms = demand.terms
@@ -441,6 +515,7 @@ class JobByJob:
             *(self.problem, demand, start, profile, before),
             finishes_only=self.finishes_only,
             short=self._short.get(key),
+            begins=lambda time: self._starting.get(time, ()),
         )
         return reason
 
@@ -450,7 +525,7 @@ def what_it_waits_for(
     demand: Demand,
     start: Start,
     profile: Profile,
-    planned: Sequence[PlannedJob] = (),
+    planned: Sequence[PlannedJob],
 ) -> str:
     """Return why the job cannot start just before `start`, "" if it starts immediately.
 
@@ -469,10 +544,14 @@ def reason_and_shortage(
     *,
     finishes_only: bool,
     short: str | None = None,
+    begins: Begins | None = None,
+    kept: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Return the reason as :func:`what_it_waits_for` does, and separately the missing amount.
 
-    short: the latter if it is known from an equal job that starts at an equal time.
+    short: the latter if it is known from an equal job that starts at an equal time. begins: of the
+    jobs planned before it, if `planned` has not all of them. kept: the jobs that have reserved all
+    that it lacks at its earliest start.
     """
     if start.time <= demand.earliest:
         held_back = start.time == demand.earliest > problem.instance.now
@@ -484,10 +563,15 @@ def reason_and_shortage(
         if reserved is not None and not reserved.is_active(instant):
             return sentence(not_active(reserved.name)), ""
         return "a dispatch or run window", ""
+    begins = begins or (
+        lambda time: [(item.job, item.allocation) for item in planned if item.start == time]
+    )
+    short = short or _shortage_until(problem, demand, profile, instant, begins, kept)
+    if short.startswith(WINDOW_OF):
+        return short, short
     ends = _opening_hosts(problem, demand, start, profile, instant) or _enders(
         problem, demand, start, planned
     )
-    short = short or _shortage_until(problem, demand, profile, instant)
     return short + ends, short
 
 
@@ -514,18 +598,31 @@ def not_yet(job: Job) -> Reason:
 
 
 def _shortage_until(
-    problem: PlanningProblem, demand: Demand, profile: Profile, instant: int
+    problem: PlanningProblem,
+    demand: Demand,
+    profile: Profile,
+    instant: int,
+    begins: Begins,
+    kept: Sequence[str],
 ) -> str:
     """Return the missing amount up to `instant`, with the numbers of now if it is missing now."""
-    last = find_shortage(problem, demand, profile, instant)
-    first = (
-        last
-        if instant == demand.earliest
-        else find_shortage(problem, demand, profile, demand.earliest)
-    )
-    if first.alike == last.alike:
-        return sentence(first, "now" if demand.earliest == problem.instance.now else "has")
-    return sentence(last, "just before") if last.counts else f"{sentence(last)} just before"
+    last = find_shortage(problem, demand, profile, instant, begins)
+    first = last
+    if instant != demand.earliest:
+        first = find_shortage(problem, demand, profile, demand.earliest, begins)
+    now: Moment = "now" if demand.earliest == problem.instance.now else "has"
+    if kept and first.counts:
+        return sentence(free_but(demand, first, f"reserved for {listed(kept)}"), now)
+    if first.alike == last.alike or first.lasts:
+        return sentence(first, now)
+    text = sentence(last, "just before")
+    return text if last.counts or last.lasts else f"{text} just before"
+
+
+def _closed_by_windows(demand: Demand, instant: int) -> list[BoolArray]:
+    """Return the hosts that a dispatch window closes to a job, one mask [H] for each window."""
+    windows = () if demand.calendar is None else demand.calendar.hosts
+    return [mask for mask, opening in windows if not opening.is_open(instant)]
 
 
 def _opening_hosts(
@@ -535,19 +632,17 @@ def _opening_hosts(
 
     "" if none opens then: the job waits for something else.
     """
-    windows = () if demand.calendar is None else demand.calendar.hosts
-    by_window = [mask for mask, opening in windows if not opening.is_open(instant)]
-    late = [mask for mask, opening in windows if not opening.is_open(start.time - 1)]
+    by_window, late = (_closed_by_windows(demand, at) for at in (instant, start.time - 1))
     after_a_job = [
         closed for closed in [profile.just_accepted(demand, start.time - 1)] if closed is not None
     ]
     for what, opens, masks, last in (
-        ("the dispatch window of", "opens", by_window, late),
-        ("JOB_ACCEPT_INTERVAL of", "is over", after_a_job, after_a_job),
+        (WINDOW_OF, "opens", by_window, late),
+        ("JOB_ACCEPT_INTERVAL of ", "is over", after_a_job, after_a_job),
     ):
         if any(mask[host] for host in start.allocation for mask in last):
             closed = {host: 1 for host in start.allocation if any(mask[host] for mask in masks)}
-            return f"; free when {what} {_some(list(problem.named(closed)))} {opens}"
+            return f"; free when {what}{listed(list(problem.named(closed)))} {opens}"
     return ""
 
 
@@ -576,23 +671,28 @@ def _enders(
         for item in planned
         if item.finish == start.time - problem.margin and names & set(item.allocation)
     ]
-    if problem.honours_windows or problem.resolver.table.unreserved != SLOTS:
-        enders += [
-            f"advance reservation {item.name}"
-            for item in problem.instance.advance_reservations
-            if item.end == start.time and names & set(item.slots)
-        ]
+    enders += [
+        f"advance reservation {item.name}"
+        for item in _reservations_of(problem)
+        if item.end == start.time and names & set(item.slots)
+    ]
     if enders:
         return free_when(enders)
     givers = _givers(problem, start, names, planned)
     if not givers:
         return ""
-    return f"; free when {_some(givers)} {'holds' if len(givers) == 1 else 'hold'} less"
+    return f"; free when {listed(givers)} {'holds' if len(givers) == 1 else 'hold'} less"
+
+
+def _reservations_of(problem: PlanningProblem) -> Sequence[AdvanceReservation]:
+    """Return the advance reservations that plans of a problem obey."""
+    obeyed = problem.honours_windows or problem.resolver.table.unreserved != SLOTS
+    return problem.instance.advance_reservations if obeyed else ()
 
 
 def free_when(enders: Sequence[str]) -> str:
     """Return ``; free when 101 ends``, the part after a missing amount."""
-    return f"; free when {_some(enders)} {'ends' if len(enders) == 1 else 'end'}"
+    return f"; free when {listed(enders)} {'ends' if len(enders) == 1 else 'end'}"
 
 
 def _givers(
@@ -622,24 +722,13 @@ def _uses(alternative: Alternative) -> tuple[Use, ...]:
     return (*alternative.host_uses, *alternative.pool_uses)
 
 
-def _some(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return text such as ``a``, ``a and b``, ``a, b and c`` or ``a, b, c and 2 more``."""
     if len(names) == 1:
         return names[0]
     shown = names[:-1] if len(names) <= 3 else names[:3]
     last = names[-1] if len(names) <= 3 else f"{len(names) - 3} more"
     return f"{', '.join(shown)} and {last}"
-
-
-def shortage(
-    problem: PlanningProblem,
-    demand: Demand,
-    availability: Availability,
-    instant: int,
-    moment: Moment = "has",
-) -> str:
-    """Return the first constraint that fails at `instant`, as numbers (LOP-01)."""
-    return sentence(find_shortage(problem, demand, availability, instant), moment)
 
 
 def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
@@ -658,11 +747,12 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
             return _no_window(demand)
         if earliest_start(Profile(problem.resolver.table, problem.instance.now), demand):
             return _no_gap(problem, demand)
-        why = beyond_capacity(problem, demand)
-        return NOWHERE + (why or shortage(problem, demand, problem.empty, demand.earliest))
+        short = find_shortage(problem, demand, problem.empty, demand.earliest)
+        return NOWHERE + (beyond_capacity(problem, demand) or sentence(short))
     if beyond_reported(problem, demand):
         reported = _as_reported(problem)
-        return f"{BEYOND_REPORTED}: {shortage(problem, demand, reported, demand.earliest)}"
+        short = find_shortage(problem, demand, reported, demand.earliest)
+        return f"{BEYOND_REPORTED}: {sentence(short)}"
     endless = problem.endless()
     if endless:
         shown = ", ".join(run.job.id for run in endless[:3]) + (" and more" * (len(endless) > 3))
@@ -720,7 +810,7 @@ def closed_now(
     if earliest_start(problem.base, rest) is not None:
         return ""
     names = list(problem.named(dict.fromkeys(np.flatnonzero(closed).tolist(), 1)))
-    return f"load closes {_some(names)} in this cycle, the rest is too little"
+    return f"load closes {listed(names)} in this cycle, the rest is too little"
 
 
 def _no_window(demand: Demand) -> str:
@@ -741,86 +831,7 @@ def _no_window(demand: Demand) -> str:
 def _no_gap(problem: PlanningProblem, demand: Demand) -> str:
     """Return the reason why recurring advance reservations leave a job no start."""
     names = dict.fromkeys(item.name for item in recurring(problem.instance))
-    of = f"advance reservation{'s' * (len(names) > 1)} {_some(list(names))}"
+    of = f"advance reservation{'s' * (len(names) > 1)} {listed(list(names))}"
     if demand.duration is None:
         return f"has no known end, so that it fits into no gap of {of}"
     return f"is longer than every gap of {of}"
-
-
-# Reason of a job that does not fit even without running jobs: its request, and the maximum.
-
-
-def beyond_capacity(problem: PlanningProblem, demand: Demand) -> str:
-    """Return ``asks 2148 GB of mem on a host, the largest has 256 GB``; "" if no single amount
-    is too large.
-    """
-    for term in demand.terms:
-        if len(term.alternatives) == 1 and term.candidates.size:
-            found = [*_of_hosts(problem, demand, term), *_of_blocks(problem, demand, term)]
-            if found:
-                return "; ".join(found)
-    return ""
-
-
-def _slots_together(term: TermDemand) -> int:
-    """Return the minimum number of slots that a single host must provide."""
-    if term.one_host:
-        return term.slots
-    if term.ptile is not None:
-        return min(int(term.ptile[term.candidates].max()), term.slots)
-    return min(term.block, term.slots) if term.block > 1 else 1
-
-
-def _of_hosts(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Iterator[str]:
-    """Yield the memory, GPUs or similar of which no candidate host has enough."""
-    together = _slots_together(term)
-    for use in term.alternatives[0].host_uses[1:]:
-        resource = problem.resolver.table.host_resources[use.index]
-        if resource.short is not Pending.RUSAGE:
-            continue
-        for held, free in uses_and_min_free(problem.empty, use, [demand.earliest]):
-            most = max(0.0, float(free[term.candidates].max()))
-            times = together if use.per is Per.SLOT else 1
-            if most + SLACK >= held * times:
-                continue
-            each = ""
-            if times > 1:
-                each = f" ({_amount(problem, resource.name, held)} for each of {times} slots)"
-            unit = problem.instance.params.unit_for_limits
-            told = resource.name in BUILTIN_AMOUNTS and unit != "MB"
-            yield (
-                f"asks {_with_name(problem, resource.name, held * times)} on a host{each}, "
-                f"the largest has {_amount(problem, resource.name, most)}"
-                + (f" (this cluster counts in {unit})" if told else "")
-            )
-            break
-
-
-def _of_blocks(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Iterator[str]:
-    """Yield the number of slots on one host that no candidate has."""
-    together = _slots_together(term)
-    free = problem.empty.min_free(SLOTS, [demand.earliest])[term.candidates]
-    most = max(0, int(free.max()))
-    if together > max(1, most):
-        yield f"asks {together} slots on a host, the largest has {most}"
-
-
-def _with_name(problem: PlanningProblem, name: str, amount: float) -> str:
-    if name == PHYSICAL:
-        return f"{amount:.10g} GPU{'' if amount == 1 else 's'}"
-    return f"{_amount(problem, name, amount)} of {name}"
-
-
-def _amount(problem: PlanningProblem, name: str, amount: float) -> str:
-    """Return an amount as text, in the unit of this cluster's requirements."""
-    number, unit = in_unit(problem, name, amount)
-    return f"{number:.10g}{unit}"
-
-
-def in_unit(problem: PlanningProblem, name: str, amount: float) -> tuple[float, str]:
-    """Return an amount in the unit of this cluster's requirements, and the unit."""
-    if name not in BUILTIN_AMOUNTS:
-        return amount, ""
-    unit = problem.instance.params.unit_for_limits
-    number = amount / UNITS.get(unit, 1)
-    return float(f"{number:.6g}"), f" {unit if unit in UNITS else 'MB'}"

@@ -17,7 +17,7 @@ from ..model.instance import Instance
 from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.omissions import sentences
-from ..model.plan import MAX_MARGIN, Method, Plan
+from ..model.plan import MAX_MARGIN, NOT_PROVED, Method, Plan
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
@@ -50,8 +50,6 @@ from .scheduler.next_cycle import NextCycle, plan_next_cycle, plan_of
 
 #: Time kept for the end of a search, in multiples of the time of the time-based plan.
 WRITE_UP = 1.6
-#: Fallback of a job whose start no search has examined.
-FIRST_FIT = "not proved: the limit left no time for a search"
 
 
 def plan_exact(
@@ -130,7 +128,7 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
         method=method,
         status="feasible",
         reservations=tuple(
-            replace(item, method=method, fallback=item.fallback or FIRST_FIT) for item in warm
+            replace(item, method=method, fallback=item.fallback or NOT_PROVED) for item in warm
         ),
         notes=(*warm.notes, "the limit left no time for a search: jobs are where they first fit"),
         cut=True,

@@ -12,7 +12,9 @@ import pytest
 import slotwise as sw
 from sampling import some
 from slotwise import Instance, dump, loads
+from slotwise.cli.ask import answer_output
 from slotwise.cli.main import app
+from slotwise.cli.outlook_text import answer_sentences
 from slotwise.model.formats.submit import submitted_job
 from slotwise.model.generate import generate
 from slotwise.solver.advice.suggestions import Trials
@@ -479,3 +481,16 @@ def test_a_class_that_refuses_for_another_reason_asks_for_no_user() -> None:
     with pytest.raises(sw.InputError, match=r"QUEUES\[day\]") as refused:
         sw.ask(instance, "bsub -n 1 -W 10 -q own -sla sc1")
     assert "user" not in str(refused.value)
+
+
+def test_an_answer_names_the_queue_and_the_user_for_which_it_holds() -> None:
+    """Would find: a start of the default queue, told without its name; the service's lines, too."""
+    instance = sw.load(sw.example("site"))
+    for line, user, told in (
+        ("-n 8 -W 2:00", "", "in queue normal (the default), as user user"),
+        ("-n 8 -W 2:00 -q engineering", "User31", "in queue engineering, as user User31"),
+    ):
+        answer = sw.ask(instance, line, user=user, effort=1)
+        assert told in answer_sentences(instance, answer)
+        assert told in answer_output(instance, answer, "text").splitlines()
+        assert answer.to_dict()["line"]["user"] == (user or "user")

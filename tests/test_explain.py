@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -112,8 +113,10 @@ pending:
 def test_reservations_and_backfill() -> None:
     found = sw.explain(loads(TEXT), "low", method="time-based")
     assert found.answer.start == 3 * HOUR
-    (only,) = found.obstacles
-    assert only.reason.endswith("(reserved for high)")
+    assert [item.reason for item in found.obstacles] == [
+        "needs 4 free slots for 4h: free, but only for 2h, until high starts",
+        "needs 4 free slots (has 0) (reserved for high)",
+    ]
     expected = {
         "with -W 2:00 or less (backfill)": 0,
         "if high (before it in line) were not there": 0,
@@ -268,9 +271,11 @@ def test_time_based_promises_no_start_at_the_end_of_a_memory_phase() -> None:
     assert found.answer.start == 4 * HOUR
     assert not any("-W" in change for change in helps(found))
     rows = [(o.first, o.until, o.reason) for o in found.obstacles]
-    assert [row[:2] for row in rows] == [(0, HOUR // 2), (HOUR // 2, 4 * HOUR)]
+    times = [0, HOUR // 2, 3 * HOUR, 4 * HOUR]
+    assert [row[:2] for row in rows] == list(pairwise(times))
     assert "mem beside a free slot: 200 MB at best" in rows[0][2]
-    assert rows[1][2] == "needs 1 free slot (has 0) (reserved for p1)"
+    assert rows[1][2] == "needs 1 free slot for 4h: free, but only for 2h 30m, until p1 starts"
+    assert rows[2][2] == "needs 1 free slot (has 0) (reserved for p1)"
 
 
 def test_a_job_that_fits_where_the_method_does_not_look() -> None:
@@ -324,9 +329,8 @@ pending:
     )
     assert found.answer.start == start * 60
     assert found.obstacles[-1].until == start * 60
-    assert found.obstacles[-1].reason == (
-        "it fits, but what is free is kept for jobs before it or no dispatch cycle comes"
-    )
+    kept = "it fits, but what is free is kept for large before it"
+    assert found.obstacles[-1].reason == kept
 
 
 def test_what_leaves_little_comes_last() -> None:

@@ -129,6 +129,7 @@ ROOMS = (
     "solver.fairshare",
     "solver.rules",
     "solver.problem",
+    "solver.beyond_capacity",
     "solver.pending_reasons",
     "solver.optimal",
     "solver.milp",

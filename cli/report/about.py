@@ -10,7 +10,7 @@ from typing import Any
 from ...model.display import WrittenTimes, duration_text, smallest_difference
 from ...model.duration import expected_duration
 from ...model.job import Job
-from ...model.plan import PlannedJob, proof_text
+from ...model.plan import NOT_PROVED, PlannedJob, proof_text
 from ...model.slurm_words import change_text
 from ...solver.advice.comparison import METHOD_STARTS, ComparedJob
 from ...solver.advice.diagnosis.records import SpokenTimes, WaitingJob, advised
@@ -19,6 +19,7 @@ from ...solver.advice.likely import times_of
 from ...solver.advice.suggestions import Suggestion
 from ...solver.pending_reasons import counted
 from ..brief import command_of
+from ..outlook_text import could_start
 from ..source import LIVE
 from ..tables import hosts_text
 from .data import Report
@@ -165,6 +166,11 @@ class About:
             return self.words.get(name, {}).get(job, "?")
         return self.clock.short(time, beside)
 
+    def could_start(self, row: ComparedJob, beside: int = 0) -> str:
+        """Return the possible start of a job, in words if it is no earlier than as configured."""
+        start = self.time("possible", row.job, row.possible, beside)
+        return could_start(row, start).removesuffix(" found") if row.is_ahead else start
+
     def _rows(self) -> Iterator[JobRow]:
         report = self.report
         users = {job.id: job for job in (*report.instance.pending, *report.instance.future)}
@@ -197,15 +203,15 @@ class About:
 
     def _compared(self, row: ComparedJob, job: Job) -> JobRow:
         beside = smallest_difference((row.as_configured, row.possible))
-        starts = tuple(
-            (time, self.time(name, row.job, time, beside))
-            for name, time in (("as_configured", row.as_configured), ("possible", row.possible))
+        starts = (
+            (row.as_configured, self.time("as_configured", row.job, row.as_configured, beside)),
+            (row.possible, self.could_start(row, beside)),
         )
         waits = row.as_configured != self.report.instance.now
         why = (row.condition or row.waits_for or row.held_back) if waits else ""
         flag = self.flag(row.job, row.state)
         start = row.as_configured
-        return JobRow(row.job, job.user, row.slots, flag, starts, row.sooner_by, why, start)
+        return JobRow(row.job, job.user, row.slots, flag, starts, row.earlier_by, why, start)
 
     def _planned(self, item: PlannedJob, job: Job) -> JobRow:
         early = item.bound if item.start is not None else item.estimate
@@ -267,16 +273,20 @@ class About:
 
     def _of_compared(self, row: ComparedJob, job: Job) -> JobText:
         beside = smallest_difference((row.as_configured, row.possible, row.bound))
-        gain = row.sooner_by
-        more = "the same" if gain == 0 else ""
-        if gain:
-            more = f"{duration_text(abs(gain))} {'sooner' if gain > 0 else 'later'}"
-        starts = tuple(
-            StartText(name, self.time(key, row.job, getattr(row, key), beside), said, good)
-            for name, key, said, good in (
-                ("As configured", "as_configured", "", False),
-                ("Possible", "possible", more, bool(gain and gain > 0)),
-            )
+        gain = row.earlier_by
+        more = (
+            f"{duration_text(gain)} sooner"
+            if gain
+            else "the same"
+            if row.as_configured == row.possible
+            else ""
+        )
+        if row.is_ahead:
+            more = f"{self.time('possible', row.job, row.possible, beside)} in priority order"
+        configured = self.time("as_configured", row.job, row.as_configured, beside)
+        starts = (
+            StartText("As configured", configured),
+            StartText("Possible", self.could_start(row, beside), more, bool(gain)),
         )
         why = [("", text) for text in dict.fromkeys((row.condition, row.held_back)) if text]
         if row.as_configured == self.report.instance.now:
@@ -319,7 +329,7 @@ class About:
             yield "By the history " + (", ".join(known) or "not known")
         if row.needs_backfill:
             yield f"The possible start needs BACKFILL in queue {row.needs_backfill}"
-        yield from filter(None, (row.fallback, row.exact_fit))
+        yield from (text for text in (row.fallback, row.exact_fit) if text not in ("", NOT_PROVED))
 
     def _of_planned(self, item: PlannedJob, job: Job) -> JobText:
         start = self.time("start", item.job, item.start)
@@ -331,7 +341,7 @@ class About:
         proof = proof_text(item.proved, item.proved_if) if item.start is not None else ""
         notes = [f"On {hosts_text(item.allocation)}"] if item.allocation else []
         notes += [f"Holds {hosts_text(item.reserved)} now"] if item.reserved else []
-        notes += filter(None, (item.fallback, item.exact_fit))
+        notes += (text for text in (item.fallback, item.exact_fit) if text not in ("", NOT_PROVED))
         why = [("", item.waits_for)] if item.waits_for else []
         said = ("good", proof.replace("proved", "proved the earliest", 1)) if proof else None
         return self._text(job, starts, said, notes, why)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...model.display import duration_text
 from ...model.escaping import html_text
-from ...model.plan import allocation_text, yes_or_no
+from ...model.plan import NOT_PROVED, allocation_text, yes_or_no
 from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.diagnosis.records import page_of
 from ...solver.advice.likely import times_of
@@ -99,7 +99,8 @@ def _number(value: float | None, text: str | None = None, kind: str = "") -> str
 
 
 def _why(*parts: str) -> str:
-    return f'<td class="why">{html_text("; ".join(part for part in parts if part))}</td>'
+    said = (part for part in parts if part not in ("", NOT_PROVED))
+    return f'<td class="why">{html_text("; ".join(said))}</td>'
 
 
 def _where(allocation: Mapping[str, int]) -> str:
@@ -111,8 +112,12 @@ def _of_comparison(about: About, comparison: Comparison) -> Iterator[str]:
     hint = "greedy, time-based, optimal: estimate and simulated start of each job"
     body = starts_html(about, comparison) + _compared(about, comparison)
     yield _fold("methods", "Methods compared", hint, body)
-    waiting = sum(row.as_configured != comparison.now for row in comparison)
-    hint = f"{waiting} of {len(comparison)} do not start now; where each could, and the proof"
+    known = [row for row in comparison if row.state != "not examined"]
+    waiting = sum(row.as_configured != comparison.now for row in known)
+    parts = [f"{waiting} of {len(comparison)} do not start now"] if known else []
+    if left := len(comparison) - len(known):
+        parts.append(f"{left} not examined")
+    hint = f"{', '.join(parts)}; where each could, and the proof"
     yield _fold("why", "Why each job waits", hint, _reasons(about, comparison))
     limits = _limits(comparison)
     if limits:
@@ -132,7 +137,7 @@ def _compared(about: About, comparison: Comparison) -> str:
             + _number(row.slots)
             + "".join(_compared_start(about, row, name, marks) for name in shown)
             + _likely(about, comparison, row.job)
-            + _gain(row.sooner_by),
+            + _gain(row.earlier_by),
         )
         for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, comparison.now))
     ]
@@ -153,8 +158,20 @@ def _compared_start(
 ) -> str:
     known = {"possible": "optimal", "as_configured": CONFIGURED}
     method = known.get(name) or name.removesuffix("_estimate").replace("_", "-")
+    mark = marks.get((method, row.job), "")
+    if name == "possible":
+        return _possible(about, row, mark)
     missing = about.words.get(name, {}).get(row.job, "?")
-    return _time(about, getattr(row, name), missing, marks.get((method, row.job), ""))
+    return _time(about, getattr(row, name), missing, mark)
+
+
+def _possible(about: About, row: ComparedJob, mark: str = "") -> str:
+    """Return the cell of a possible start: words if it is no earlier than as configured."""
+    if not row.is_ahead:
+        missing = about.words["possible"].get(row.job, "?")
+        return _time(about, row.possible, missing, mark)
+    text = html_text(f"{about.could_start(row)} {mark}".strip())
+    return f'<td class="time" data-order="{row.possible}">{text}</td>'
 
 
 def _starts_now(row: ComparedJob, now: int) -> bool:
@@ -172,8 +189,8 @@ def _likely(about: About, comparison: Comparison, job: str) -> str:
 
 
 def _gain(gain: int | None) -> str:
-    kind = "" if not gain else "good" if gain > 0 else "bad"
-    return _number(gain, None if gain is None else duration_text(gain), kind)
+    text = None if gain is None else duration_text(gain)
+    return _number(gain, text, "good" if gain else "")
 
 
 def _reasons(about: About, comparison: Comparison) -> str:
@@ -182,7 +199,7 @@ def _reasons(about: About, comparison: Comparison) -> str:
             row.job,
             _name(row.job)
             + _time(about, row.as_configured, about.words["as_configured"].get(row.job, "?"))
-            + _time(about, row.possible, about.words["possible"].get(row.job, "?"))
+            + _possible(about, row)
             + f"<td>{'' if row.possible is None else _yes_or_no(row.proved, row.proved_if)}</td>"
             + _where(row.possible_on)
             + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),

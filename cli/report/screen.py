@@ -232,10 +232,8 @@ def _cell(time: int | None, text: str) -> str:
 def _sooner(seconds: int | None) -> str:
     if not seconds:
         return '<td class="n gn soft" data-order="0">–</td>'
-    style = "good" if seconds > 0 else "bad"
-    return (
-        f'<td class="n gn {style}" data-order="{seconds}">{html_text(duration_text(seconds))}</td>'
-    )
+    text = html_text(duration_text(seconds))
+    return f'<td class="n gn good" data-order="{seconds}">{text}</td>'
 
 
 def _details() -> str:

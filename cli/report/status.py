@@ -119,7 +119,7 @@ class _Concerned:
         """Return the status from the diagnosis, or from the outlook alone if there is none."""
         never = [row.job for row in comparison if row.state == "impossible"]
         undated = [row.job for row in comparison if row.state in ("starts if", "unknown end")]
-        sooner = tuple(row for row in comparison if (row.sooner_by or 0) > 0)
+        sooner = tuple(row for row in comparison if row.earlier_by)
         if diagnosis is None:
             return cls(tuple(never), sooner=sooner, undated=tuple(undated))
         stuck = [item.job for item in diagnosis.starving]
@@ -168,10 +168,10 @@ def _of_others(concerned: set[str], remedies: Sequence[Remedy], one: bool) -> st
 def _by_planning(sooner: Sequence[ComparedJob], comparison: Comparison) -> Iterator[str]:
     """Yield the effect of planning all jobs together on some jobs, and on the others."""
     many = len(sooner)
-    gain = duration_text(sum(row.sooner_by or 0 for row in sooner))
+    gain = duration_text(sum(row.earlier_by or 0 for row in sooner))
     yield f"{counted(many, 'job')} could start sooner"
     yield f"all jobs planned together free {gain} for {'it' if many == 1 else 'them'}"
-    late = sum((row.sooner_by or 0) < 0 for row in comparison)
+    late = sum(row.is_ahead for row in comparison)
     yield f"{late} other{'' if late == 1 else 's'} start{'s' if late == 1 else ''} later"
 
 
@@ -187,14 +187,10 @@ def _of_plan(plan: Plan) -> Status:
 
 
 def _figures_of_comparison(report: Report, comparison: Comparison) -> Iterator[Figure]:
-    now, total = comparison.now, len(comparison)
-    before, after = (
-        sum(getattr(row, name) == now for row in comparison)
-        for name in ("as_configured", "possible")
-    )
-    yield Figure(
-        *(str(after), "jobs start now", f"as configured → possible, of {total}"), before=str(before)
-    )
+    total = len(comparison)
+    before, after = (_now(report, comparison, name) for name in ("as_configured", "possible"))
+    more = f"as configured → possible, of {total}"
+    yield Figure(after, "jobs start now", more, before=before)
     yield _waiting(comparison)
     proved = sum(row.proved for row in comparison)
     settings = len(comparison.outlook.cautions())
@@ -204,6 +200,15 @@ def _figures_of_comparison(report: Report, comparison: Comparison) -> Iterator[F
         of=str(total),
         leads_to="limits" if settings else "",
     )
+
+
+def _now(report: Report, comparison: Comparison, name: str) -> str:
+    """Return how many of the examined jobs start now; "–" if none was examined."""
+    unknown = sum(word == "not examined" for word in report.missing[name].values())
+    now = sum(getattr(row, name) == comparison.now for row in comparison)
+    if unknown == len(comparison):
+        return "–"
+    return f"≥ {now}" if unknown else str(now)
 
 
 def _waiting(comparison: Comparison) -> Figure:

@@ -190,6 +190,7 @@ class Answer:
         answer = item.answer
         found = {
             **item.shown,
+            "user": answer.job.user,
             "changed": dict(item.changed),
             "start": answer.start,
             "wait": None if answer.start is None else answer.start - self.now,

@@ -28,7 +28,7 @@ from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
-from ..availability.demand import Calendar, Demand
+from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..availability.usage import FOREVER
 from ..budget import OutOfTime
@@ -40,9 +40,11 @@ from ..pending_reasons import (
     amounts_short,
     find_shortage,
     held_back_by,
+    listed,
     not_active,
 )
 from ..placement.earliest import can_start
+from ..problem import PlanningProblem
 from ..scheduler.continuation import CONFIGURED
 from ..scheduler.history import snapshot_of
 from .absolute_rank import AbsoluteRank, absolute_rank
@@ -309,10 +311,7 @@ BETWEEN_ENDS = Reason.of(
     "it fits, but time-based reservation starts jobs only now and when other jobs end",
 )
 #: Starts that the scheduler as configured examines.
-BETWEEN_CYCLES = Reason.of(
-    Pending.POSTPONED,
-    "it fits, but what is free is kept for jobs before it or no dispatch cycle comes",
-)
+BETWEEN_CYCLES = Reason.of(Pending.POSTPONED, "it fits, but no dispatch cycle starts it")
 #: No amount is short, and still it may not start there: jobs before it have a claim.
 KEPT = Reason.of(Pending.POSTPONED, "what is free then is kept for jobs before it")
 UNMET = "Job dependency condition not satisfied: {}"
@@ -356,9 +355,11 @@ def find_obstacles(
     start: int | None,
     method: str,
     should_stop: Callable[[], bool] = lambda: False,
+    otherwise: str = "",
 ) -> Iterator[Obstacle]:
     """Yield the time before the start, divided by the reason why the job could not start.
 
+    otherwise: why it does not start where nothing is short and no job before it has a claim.
     Raises OutOfTime when `should_stop` returns True.
     """
     now = view.problem.instance.now
@@ -386,6 +387,8 @@ def find_obstacles(
     ends = [*(part[0].time for part, _ in rows[1:]), last]
     for (part, names), end in zip(rows, ends, strict=False):
         reason = over([item.reason for item in part])
+        if part[0].reason in (BETWEEN_CYCLES, KEPT) and not names:
+            reason = otherwise or over([BETWEEN_CYCLES])
         yield Obstacle(part[0].time, end, f"{reason}{names}", len(part))
     if last is not None and start is None:
         yield Obstacle(last, None, EVERY_WEEK, 1)
@@ -436,10 +439,11 @@ def _finding(
         closed = reserved is not None and not reserved.is_active(time)
         return BlockedInstant(time, False, not_active(demand.job.reservation) if closed else CLOSED)
     planned = can_start(base, demand, time)
-    if planned and not looked_at and can_start(view.profile, demand, time):
-        return BlockedInstant(time, False, BETWEEN_CYCLES if method == CONFIGURED else BETWEEN_ENDS)
+    if planned and method != "optimal" and can_start(view.profile, demand, time):
+        between_ends = not looked_at and method == "time-based"
+        return BlockedInstant(time, False, BETWEEN_ENDS if between_ends else BETWEEN_CYCLES)
     profile = view.profile if planned else base
-    found = find_shortage(view.problem, demand, profile, time)
+    found = find_shortage(view.problem, demand, profile, time, view.begins)
     if found == NOTHING_SHORT and method != "optimal":
         found = KEPT
     amounts = amounts_short(view.problem, demand, profile, time, found)
@@ -457,7 +461,7 @@ class BlockingReservations:
 
     def parts(self, alike: list[BlockedInstant]) -> Iterator[tuple[list[BlockedInstant], str]]:
         """Yield the reasons of one kind as text, divided by the jobs that block the start."""
-        if not alike[0].planned:
+        if not alike[0].planned or alike[0].reason.lasts:
             yield alike, ""
             return
         at = 0
@@ -482,7 +486,7 @@ class BlockingReservations:
         if alone:
             return end, f" (reserved for {' or '.join(map(job_text, named))})"
         if not named:
-            return end, " (reserved for jobs before it)"
+            return end, ""
         shown = ", ".join(map(job_text, named[:MAX_NAMED]))
         if more or len(named) > MAX_NAMED:
             return end, f" (reserved for {shown} and others together)"
@@ -495,7 +499,8 @@ class BlockingReservations:
         return [
             other.demand.job.id
             for other in self.view.planned
-            if other.start.time < end and time < (other.start.finish(other.demand) or FOREVER)
+            if time < (other.start.finish(other.demand) or FOREVER)
+            and (other.start.time < end or self.view.respects_reservations)
         ]
 
     def _frees(self, job: str, time: int) -> bool:
@@ -742,30 +747,31 @@ def _obstacles(
     free.
     """
     start, stop, asked = found.answer.start, forecast.cancel.is_set, found.answer.job
+    row = found.outlook
+    said = "" if row is None else row.condition or row.held_back
     if start is None and found.method == CONFIGURED and forecast.awaits(asked):
         yield Obstacle(found.now, None, UNMET.format(demand.job.dependency), 1)
         return
     fits = None if found.method != CONFIGURED else forecast.in_turn(demand.job)
     if start is None or fits is None or fits >= start or demand.job.reservation:
-        yield from find_obstacles(view, demand, start, found.method, stop)
+        yield from find_obstacles(view, demand, start, found.method, stop, said)
         return
-    yield from find_obstacles(view, demand, fits, "time-based", stop)
-    opens = _opening(forecast.instance, demand, fits, start)
-    if opens > fits:  # the next cycle's estimate leaves windows out (TBR-19)
-        yield Obstacle(fits, opens, sentence(CLOSED), 1)
-    if opens < start:
-        passed = forecast.is_passed(asked, start)
-        why = not_kept(forecast.instance, demand.job, fits) if passed else over([BETWEEN_CYCLES])
-        yield Obstacle(opens, start, why, 1)
-
-
-def _opening(instance: Instance, demand: Demand, first: int, last: int) -> int:
-    """Return the first instant between these at which the windows of its queue allow a start."""
-    calendar = Calendar.of(instance, instance.queue(demand.job.queue))
-    at = first
-    while calendar is not None and at < last and not calendar.allows(at, demand.duration):
-        at = min((time for time in calendar.openings(at) if time > at), default=last)
-    return min(at, last)
+    yield from find_obstacles(view, demand, fits, "time-based", stop, said)
+    if forecast.is_passed(asked, start):
+        said = not_kept(forecast.instance, demand.job, fits)
+    elif ahead := forecast.blocked_by(asked, fits, start):
+        said = f"it fits, but what is free is kept for {listed(ahead)} before it"
+    elif fits > found.now:
+        said = ""  # What the scheduler said first is of another time.
+    # The next cycle's estimate leaves windows and advance reservations out (TBR-19).
+    alone = replace(forecast.instance, pending=(demand.job,))
+    problem = PlanningProblem.of(alone, as_lsf=False, budget=forecast.budget())
+    real = PlanView(problem, problem.base, ())
+    rows = find_obstacles(real, problem.demands[0], start, found.method, stop, said)
+    for reason, alike in groupby(rows, key=lambda row: row.reason):
+        same = [row for row in alike if row.until is None or row.until > fits]
+        if same:
+            yield Obstacle(max(fits, same[0].first), same[-1].until, reason, len(same))
 
 
 def not_kept(instance: Instance, job: Job, fits: int) -> str:

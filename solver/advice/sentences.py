@@ -146,7 +146,10 @@ def _unplaced(words: Mapping[str, str]) -> list[str]:
 
 def _changes(rows: Sequence[JobOutlook]) -> str:
     """Return a clause about the jobs that could start earlier, and those that pass others."""
-    earlier, ahead = _earlier(rows), [row for row in rows if row.ahead_of]
+    earlier, ahead = (
+        [row for row in rows if row.earlier_by],
+        [row for row in rows if row.ahead_of],
+    )
     parts = []
     if earlier:
         each = "each " if len(earlier) > 1 else ""
@@ -158,16 +161,6 @@ def _changes(rows: Sequence[JobOutlook]) -> str:
         verb = "start" if many else "starts"
         parts.append(f"{names} {verb} ahead of {whom}, of higher priority")
     return "; ".join(parts) or "every job starts as early as the plan has it"
-
-
-def _earlier(rows: Sequence[JobOutlook]) -> list[JobOutlook]:
-    """Return the jobs that could start earlier than as configured."""
-    return [row for row in rows if row.earlier_by]
-
-
-def _later(rows: Sequence[JobOutlook]) -> list[JobOutlook]:
-    """Return the jobs that would start later in priority order than as configured."""
-    return [row for row in rows if (row.sooner_by or 0) < 0]
 
 
 def named(names: Sequence[str]) -> str:
@@ -213,8 +206,8 @@ def _totals(rows: Sequence[JobOutlook]) -> list[str]:
         f"{counted(len(some), 'job')} would wait "
         f"{hours_text(abs(sum(row.sooner_by or 0 for row in some)))} {less} "
         f"({_slot_hours(abs(sum((row.sooner_by or 0) * row.slots for row in some)))} slot-hours)"
-        for some, less in ((_earlier(rows), "less"), (_later(rows), "more"))
-        if some
+        for kind, less in (("earlier_by", "less"), ("is_ahead", "more"))
+        if (some := [row for row in rows if getattr(row, kind)])
     ]
     if not parts:
         return []

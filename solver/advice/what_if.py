@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -197,6 +197,12 @@ class PlanView:
     def times(self) -> dict[str, tuple[int, int | None]]:
         """Start and end (seconds) of the planned jobs."""
         return {item.demand.job.id: (item.start.time, item.item.finish) for item in self.planned}
+
+    def begins(self, time: int) -> Iterator[tuple[str, Collection[str]]]:
+        """Yield the planned jobs that start at a second, with their hosts."""
+        for other in self.planned:
+            if other.start.time == time:
+                yield other.demand.job.id, other.item.allocation
 
     def released(self, demand: Demand) -> Demand:
         """Return the job with the earliest eligible time that its condition permits in this
@@ -435,6 +441,21 @@ class WhatIfPlanner:
         except OutOfTime:
             return replace(answer, missing="not examined")
         return replace(answer, missing=state, waits_for=why)
+
+    def blocked_by(self, job: Job, fits: int, start: int) -> list[str]:
+        """Return the jobs before it that wait when it fits, if it starts earlier without them."""
+        found = self._run(job).starts
+        ahead = [
+            other.id
+            for other in self.jobs_ahead(job)
+            if other.id not in found or (found[other.id].start or 0) > fits
+        ]
+        rest = tuple(other for other in self.instance.pending if other.id not in ahead)
+        if not ahead or self.stopped():
+            return []
+        without = self.for_instance(replace(self.instance, pending=rest))
+        then = without.answer(job, unless_later=start - 1).start
+        return ahead if then is not None and then < start else []
 
     def is_passed(self, job: Job, start: int) -> bool:
         """Whether a job behind it starts before this as configured."""

@@ -648,9 +648,10 @@ class DispatchOrder:
         if refused := self.infeasibility(job):
             return refused
         if use is not None:
+            free = f"{use.free} {'is' if use.free == 1 else 'are'} free for it"
             return (
                 f"queue {job.queue} has {use.in_use[job.queue]} of the {use.total} slots of slot "
-                f"pool {use.pool.name}, of which {use.free} are free for it"
+                f"pool {use.pool.name}, of which {free}"
             )
         return f"{_who(job)} has no share in a host partition that queue {job.queue} can use"
 

@@ -350,7 +350,7 @@ def _as_plan(
     by_id = {demand.job.id: with_eligible_time(demand, times) for demand in problem.demands}
     placed = with_fewest_units(profile, problem.demands, solved.starts)
     for job, start in sorted(placed.items(), key=lambda item: item[1].time):
-        reason = what_it_waits_for(problem, by_id[job], start, profile)
+        reason = what_it_waits_for(problem, by_id[job], start, profile, [*entries.values()])
         allocate_start(profile, by_id[job], start)
         entries[job] = problem.planned(
             by_id[job], start, "milp", bound=alone[job], waits_for=reason
@@ -525,7 +525,7 @@ def _entries(problem: PlanningProblem, settled: list[_SettledJob]) -> list[Plann
     starts = with_fewest_units(profile, problem.demands, starts)
     for item in settled:
         item.start = starts[item.demand.job.id]
-        reason = what_it_waits_for(problem, item.demand, item.start, profile)
+        reason = what_it_waits_for(problem, item.demand, item.start, profile, found)
         allocate_start(profile, item.demand, item.start)
         planned = problem.planned(
             item.demand, item.start, "milp", bound=item.bound, waits_for=reason

@@ -11,7 +11,7 @@ from ...model.display import clock_text
 from ...model.instance import Instance
 from ...model.objective import Objective, objective_named
 from ...model.omissions import Omission
-from ...model.plan import Plan, PlannedJob, Status, Unplaced
+from ...model.plan import NOT_PROVED, Plan, PlannedJob, Status, Unplaced
 from ..availability.demand import Calendar, Demand, with_eligible_time
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
@@ -33,9 +33,6 @@ from .costs import in_terms_of
 from .lexicographic import warm_starts
 from .order_search import times_of
 
-#: Maximum length, in characters, of a rule printed next to a job; longer rules appear in the notes
-#: only.
-LONGEST = 70
 #: Maximum number of jobs that a note names.
 SHOWN = 3
 
@@ -297,9 +294,7 @@ def _before_all(
 def _without_proof(item: PlannedJob, rule: str) -> PlannedJob:
     if not rule:
         return item
-    why = rule if len(rule) <= LONGEST else "what a note names"
-    fallback = item.fallback or f"not proved: {why} is not considered"
-    return replace(item, bound=None, proved=False, fallback=fallback)
+    return replace(item, bound=None, proved=False, fallback=item.fallback or NOT_PROVED)
 
 
 # Plans of searches that know no JOB_ACCEPT_INTERVAL, made to keep it (TBR-16).

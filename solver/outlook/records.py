@@ -122,6 +122,11 @@ class JobOutlook:
             return None
         return self.as_configured - self.possible
 
+    @property
+    def is_ahead(self) -> bool:
+        """Return whether the job starts earlier as configured than in priority order."""
+        return (self.sooner_by or 0) < 0
+
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Return the fields as a JSON object; times in seconds from the origin, also as ISO
         stamps.

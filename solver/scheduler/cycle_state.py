@@ -17,7 +17,7 @@ from ...model.configuration import Queue
 from ...model.duration import aborted, last_start
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.pending import Moment, sentence
+from ...model.pending import Moment, Reason, sentence
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import FEW_HOSTS, UNBOUND, max_advance_reserved
 from ..availability.resources import (
@@ -33,7 +33,16 @@ from ..availability.usage import FOREVER
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
-from ..pending_reasons import BEGIN_TIME, not_active, not_yet, shortage
+from ..pending_reasons import (
+    BEGIN_TIME,
+    NOTHING_SHORT,
+    find_shortage,
+    free_but,
+    free_until,
+    listed,
+    not_active,
+    not_yet,
+)
 from ..placement.earliest import Start, can_start, start_at
 from ..placement.single import first_part, place_most, place_on_first
 from ..precedence import After, Event, Precedence, earliest
@@ -717,9 +726,37 @@ class CycleState:
         else:
             # A log is read later, so its numbers must not depend on the current time.
             moment: Moment = "now" if self.settings.planning else "has"
-            residual = self.residual(None, state)
-            parts.append(shortage(self.problem, demand, residual, self.world.now, moment))
+            parts.append(sentence(self._short_of(state, demand), moment))
         return "; ".join(part for part in parts if part)
+
+    def _short_of(self, state: JobState, demand: Demand) -> Reason:
+        """Return what a job lacks now; if all is free but set aside, for whom."""
+        view, now = self.residual(None, state), self.world.now
+        short = found = find_shortage(self.problem, demand, view, now)
+        soon: dict[int, list[str]] = {}
+        for item in self.instance.advance_reservations if view.blocked is not None else ():
+            if item.start > now:
+                soon.setdefault(item.start, []).append(f"advance reservation {item.name}")
+        for time, names in sorted(soon.items()):
+            view.blocked = self.set_aside(time - now)
+            if find_shortage(self.problem, demand, view, now) is not NOTHING_SHORT:
+                break
+            found = free_until(demand, short, time - now, names)
+        if found is short and short.counts and (kept := self.kept_for(state, demand)):
+            return free_but(demand, short, f"reserved for {listed(kept)}")
+        return found
+
+    def kept_for(self, state: JobState, demand: Demand) -> list[str]:
+        """Return the jobs that have reserved what another one lacks now, [] if it lacks more."""
+        view = self.residual(None, state)
+        view.held = Amounts()
+        others = [item for item in self.other_reservations(state) if item.slots]
+        if not others or demand.earliest > view.now:
+            return []
+        if find_shortage(self.problem, demand, view, view.now) is not NOTHING_SHORT:
+            return []
+        hosts = {int(host) for term in demand.terms for host in term.candidates}
+        return [item.state.job.id for item in others if not hosts.isdisjoint(item.slots)]
 
     def _cut_down(self) -> None:
         """Reduce reservations to the slots that backfill left."""

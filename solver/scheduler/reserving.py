@@ -5,7 +5,7 @@ TBR-12).
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -775,7 +775,17 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
             )
         )
     problem = replace(cycle.problem, demands=tuple(demands))
+
+    def begins(time: int) -> Iterator[tuple[str, Collection[str]]]:
+        for item in others:
+            if item.start is not None and item.start.time == time:
+                yield item.state.job.id, cycle.world.named(item.allocation)
+
     reason, cycle.short[key] = reason_and_shortage(
-        problem, demand, start, profile, planned, finishes_only=True, short=short
+        *(problem, demand, start, profile, planned),
+        finishes_only=True,
+        short=short,
+        begins=begins,
+        kept=() if short else cycle.kept_for(state, demand),
     )
     return reason

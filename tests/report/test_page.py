@@ -80,10 +80,13 @@ def test_the_tables_of_the_page_say_the_same_without_any_script(name: str) -> No
                 method = key.removesuffix("_estimate").replace("_", "-")
                 method = "optimal" if key == "possible" else method
                 mark = marks.get((method, record["job"]), "")
-                assert text == f"{clock.short(record[key])} {mark}".strip()
-        if record["sooner_by"] is not None:
-            said = duration_text(record["sooner_by"])
-            assert cells[10] == (said, str(record["sooner_by"]))
+                shown = clock.short(record[key])
+                if key == "possible" and (record["sooner_by"] or 0) < 0:
+                    shown = _ahead(record["ahead_of"])
+                assert text == f"{shown} {mark}".strip()
+        if record["earlier_by"] is not None:
+            said = duration_text(record["earlier_by"])
+            assert cells[10] == (said, str(record["earlier_by"]))
         assert why[3][0] == (
             "yes" if record["proved"] else "no" if record["possible"] is not None else ""
         )
@@ -106,10 +109,18 @@ def test_the_slim_table_has_the_outlook_the_longest_wait_first(name: str) -> Non
             if time is None:
                 assert text == words[key][row.job]
             else:
-                assert (int(order or -1), text) == (time, clock.short(time, _beside(row)))
-        assert sooner[0] == (duration_text(row.sooner_by) if row.sooner_by else "–")
+                shown = clock.short(time, _beside(row))
+                if key == "possible" and (row.sooner_by or 0) < 0:
+                    shown = _ahead(row.ahead_of)
+                assert (int(order or -1), text) == (time, shown)
+        assert sooner[0] == (duration_text(row.earlier_by) if row.earlier_by else "–")
     waits = [float(cells[3][1] or 0) for cells in rows]
     assert waits == sorted(waits, reverse=True)
+
+
+def _ahead(job: str) -> str:
+    """The possible start in words: no cell has one later than as configured."""
+    return f"ahead of {job}" if job else "no earlier"
 
 
 def _beside(row: ComparedJob) -> int:

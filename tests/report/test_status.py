@@ -161,6 +161,20 @@ def test_the_figures_are_sums_of_the_outlook() -> None:
     assert (proved.value, proved.of) == ("2", "2")
 
 
+def test_what_was_not_examined_is_no_zero() -> None:
+    """Would find: "0 → 48 jobs start now" where a limit came before any was simulated."""
+    report = compared(sw.load(sw.example("joint-wins")))
+    assert report.comparison is not None
+    rows = [replace(row, as_configured=None, state="not examined") for row in report.comparison]
+    shown = {}
+    for kept in (0, 1, 2):
+        jobs = (*list(report.comparison)[:kept], *rows[kept:])
+        cut = replace(report.comparison, jobs=jobs, cut=True)
+        figures = figures_of(replace(report, comparison=cut, missing=cut.missing_starts()))
+        shown[kept] = (figures[0].before, figures[0].value)
+    assert shown == {0: ("–", "2"), 1: ("≥ 1", "2"), 2: ("1", "2")}
+
+
 @pytest.mark.parametrize(
     ("text", "short"),
     [

@@ -257,3 +257,45 @@ def test_a_request_for_the_command_of_another_scheduler_is_told(tmp_path: Path) 
     assert "lowest priority" not in printed
     assert "ignored:" not in printed
     assert "the request is for" not in run("ask", lsf, "bsub -n 1 -W 5")[1]
+
+
+#: A cluster of Slurm in which each kind of name is NAME.
+NAMED = """
+format: slotwise/1
+params: {family: Slurm}
+hosts: [{name: n1, slots: 4}, {name: n2, slots: 4}]
+queues: [{name: "NAME", PRIORITY: 1}]
+shared_resources: [{name: "lic_NAME", amount: 1}]
+advance_reservations: [{name: "NAME", start: 1h, end: 2h, allocation: 4*n2}]
+limits: [{name: "NAME", PER_USER: all, SLOTS: 4}]
+running: [{id: 1, user: "NAME", project: "NAME", queue: "NAME", slots: 4, run_limit: 1h, start: 0,
+  allocation: 4*n1}]
+pending: [{id: 2, user: "NAME", project: "NAME", queue: "NAME", slots: 4, run_limit: 3h}]
+"""
+#: What the commands say of names, and what Slurm's users read.
+SENTENCES = (
+    ("limit NAME (slots of NAME): needs 4 (now 0)", "limit NAME (CPUs of NAME): needs 4 (now 0)"),
+    ("needs 2 slots on 1 host in queue NAME", "needs 2 CPUs on 1 node in partition NAME"),
+    ("user NAME has no share in queue NAME", "user NAME has no share in partition NAME"),
+    ("fairshare puts jobs of NAME behind others", "fairshare puts jobs of NAME behind others"),
+    ("until advance reservation NAME starts", "until reservation NAME starts"),
+    ("needs BACKFILL in queue NAME", "uses CPUs that are reserved for another job"),
+    ("one host with 4 slots (NAME)", "one node with 4 CPUs (NAME)"),
+    ("NAME", "NAME"),
+)
+
+
+@pytest.mark.parametrize("name", ["host", "slot", "queue", "hosts", "BACKFILL", "a:host", "x@slot"])
+def test_names_that_are_words_of_lsf_stay(name: str, tmp_path: Path) -> None:
+    """Users, limits and others were rewritten with the sentence: `limit node (CPUs of CPU)`."""
+    from slotwise.model.slurm_words import family_text
+
+    text = NAMED.replace("NAME", name).replace("lic_" + name, "lic_x")
+    site = tmp_path / "s.yaml"
+    site.write_text(text)
+    instance = sw.load(site)
+    for ours, theirs in SENTENCES:
+        said = family_text(instance, ours.replace("NAME", name))
+        assert said == theirs.replace("NAME", name)
+    _, said = run("explain", site, "2")
+    assert f"limit {name} (CPUs of {name})" in said
