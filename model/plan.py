@@ -370,6 +370,9 @@ class Plan(_Indexed):
     #: Number of pending jobs that are not planned, because only the first of the order were
     #: requested.
     behind: int = 0
+    #: Running jobs that are suspended for jobs of the plan, each with the second at which it
+    #: releases its slots.
+    suspended: Mapping[str, int] = field(default_factory=dict)
     #: Differences from the planner's previous plan.
     changes: tuple[PlanChange, ...] = ()
     #: Whether the validator rejects the plan (a fault of Slotwise; a note has the reason).
@@ -474,6 +477,8 @@ class Plan(_Indexed):
             record["margin"] = self.margin
         if self.behind:
             record["behind"] = self.behind
+        if self.suspended:
+            record["suspended"] = dict(self.suspended)
         if self.refused:
             record["refused"] = True
         if self.changes:

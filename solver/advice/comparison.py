@@ -324,12 +324,12 @@ class Comparison:
     def start_by(self, row: ComparedJob, method: Method) -> int | None:
         """Return the start that a job reaches by a method: simulated, else as in its plan.
 
-        A start of the optimal plan that the scheduler reaches later is the later one.
+        A proved start that the scheduler reaches later is the later one.
         """
         found = row.by(method)
         if method not in self.loop:
             return found.says
-        if method == "optimal":
+        if method == "optimal" and (found.proved or found.gets is None):
             return max(
                 (time for time in (found.says, found.gets) if time is not None), default=None
             )
