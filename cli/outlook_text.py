@@ -1,4 +1,4 @@
-"""The outlook of one job as sentences, the same in every command."""
+"""The predicted start of one job as sentences, the same in every command."""
 
 from __future__ import annotations
 

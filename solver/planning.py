@@ -17,10 +17,10 @@ from ..model.instance import Instance
 from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.omissions import sentences
-from ..model.plan import MAX_MARGIN, NOT_PROVED, Method, Plan
+from ..model.plan import MAX_MARGIN, NOT_PROVED, Method, Plan, Unplaced
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
-from .certify import certified
+from .certify import certified, holds
 from .fairshare.priority_order import first_in_order, priority_order
 from .optimal.claims import (
     has_accept_intervals,
@@ -45,11 +45,18 @@ from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .resolve import may_have_choices
 from .rules.omitted import remarks
 from .rules.rule_book import StartedNow
-from .scheduler.continuation import needing_backfill, started_now, with_relevant_omissions
+from .scheduler.continuation import (
+    needing_backfill,
+    run_as_configured,
+    started_now,
+    with_relevant_omissions,
+)
 from .scheduler.next_cycle import NextCycle, plan_next_cycle, plan_of
 
 #: Time kept for the end of a search, in multiples of the time of the time-based plan.
 WRITE_UP = 1.6
+#: Maximum number of dispatch attempts in a simulation whose schedule may be the plan.
+MAX_ATTEMPTS = 5_000
 
 
 def plan_exact(
@@ -64,11 +71,13 @@ def plan_exact(
     use.
     """
     found, warm = _search(problem, budget, method, objective, on_progress)
-    found = fill_ranges(problem, found, budget)
-    if problem.as_lsf and objective.in_order:
-        found = without_backfill(problem, found, budget)
+    happens = None if problem.as_lsf else _as_it_happens(problem, found, objective, budget)
+    if happens is not None:
+        found = happens
+    elif problem.as_lsf and objective.in_order:
+        found = without_backfill(problem, fill_ranges(problem, found, budget), budget)
     else:
-        found = with_backfill_needs(problem, found, budget)
+        found = with_backfill_needs(problem, fill_ranges(problem, found, budget), budget)
     unsure = problem.omitted_rules or any(map(may_grow, problem.demands))
     begun = started_now(problem.instance, budget) if unsure else StartedNow()
     found = with_exact_fits(problem, with_justified_claims(problem, found, budget, begun), budget)
@@ -176,7 +185,7 @@ def plan(
     time-only problem of a pool of processors). jobs: how many jobs get a time-based reservation
     (None: all). first: plan only so many jobs, the first of the order; estimates are then as if
     nobody waited behind them. as_lsf: leave out windows and advance reservations in the exact
-    methods, as LSF's own estimate does (TBR-19), and keep what is held from jobs of queues without
+    methods, as LSF's own estimate does, and keep what is held from jobs of queues without
     BACKFILL. margin: seconds that nothing planned comes nearer to the end of a pending job.
     whole_nodes: plan as Slurm does: a job that starts later has its hosts to itself (time-based).
     cancel: set it to stop with the best so far. on_progress: called during the search.
@@ -396,40 +405,105 @@ def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -
         return found
     timed = plan_next_cycle(instance, "time-based", budget=budget, margin=margin)
     planned = {item.job for item in found} | {item.job for item in found.unplaced}
-    timed = replace(
-        timed,
-        reservations=tuple(item for item in timed if item.job in planned),
-        unplaced=tuple(item for item in timed.unplaced if item.job in planned),
-    )
-    if timed.cut or _starts(instance, found) <= _starts(instance, timed):
+    order = [job.id for job in priority_order(instance) if job.id in planned]
+    timed = _only(order, timed)
+    if timed.cut or _starts(order, found) <= _starts(order, timed):
         return found
+    note = "as time-based reservation has it, where jobs start earlier"
+    return _with_claims_of(found, timed, note)
+
+
+#: Note on a plan that is the schedule of the loop.
+AS_CONFIGURED = "as the scheduler as configured has it, where jobs start earlier"
+
+
+def _as_it_happens(
+    problem: PlanningProblem, found: Plan, objective: Objective, budget: Budget
+) -> Plan | None:
+    """Return the starts that the scheduler as configured reaches, None if they are no better or
+    the validator rejects them.
+
+    A plan omits rules by which jobs start earlier: preemption, loans, suspension for an advance
+    reservation.
+    """
+    from .optimal.costs import in_terms_of
+
+    instance = problem.instance
+    if found.cut or problem.margin or problem.unseen or budget.late():
+        return None
+    run = run_as_configured(instance, budget=budget, attempts=MAX_ATTEMPTS)
+    jobs = [job.id for job in instance.pending]
+    other = replace(
+        found,
+        reservations=tuple(
+            replace(run.starts[job], method=found.method) for job in jobs if job in run.starts
+        ),
+        unplaced=tuple(
+            Unplaced(job, run.waiting.get(job, "")) for job in jobs if job not in run.starts
+        ),
+        objective="lexicographic",
+        value=None,
+        bound=None,
+        status="heuristic",
+        suspended=run.suspended,
+    )
+    if run.cut or not holds(instance, other, as_lsf=False):
+        return None
+    order = [demand.job.id for demand in problem.demands]
+    other = _only(order, other)
+    waits = [item.start - instance.now for item in other if item.start is not None]
+    other = in_terms_of(objective, replace(other, value=float(sum(waits))), problem.demands)
+    if objective.in_order:
+        better = _starts(order, other) < _starts(order, found)
+    else:
+        better = _worth(other) < _worth(found)
+    return _with_claims_of(found, other, AS_CONFIGURED) if better else None
+
+
+def _only(order: Sequence[str], found: Plan) -> Plan:
+    """Return the entries of these jobs, in this order."""
+    place = {job: at for at, job in enumerate(order)}
+    entries = sorted((item for item in found if item.job in place), key=lambda i: place[i.job])
+    unplaced = tuple(item for item in found.unplaced if item.job in place)
+    return replace(found, reservations=tuple(entries), unplaced=unplaced)
+
+
+def _worth(found: Plan) -> tuple[float, ...]:
+    """Return a sort key: fewer jobs without a start, then the less value."""
+    return len(found.unplaced), math.inf if found.value is None else found.value
+
+
+def _with_claims_of(found: Plan, other: Plan, note: str) -> Plan:
+    """Return another plan with the claims of one up to the first job that starts elsewhen; what
+    starts now cannot start earlier.
+    """
     claims = {(item.job, item.start): item for item in found}
-    bounds = {item.job: item.bound for item in found}
     same = True
     entries = []
-    for item in timed:
+    for item in other:
         claim = claims.get((item.job, item.start))
-        bound = bounds.get(item.job)
-        same = same and claim is not None and (claim.proved or bool(claim.proved_if))
-        known = None if bound is None or item.start is None else min(bound, item.start)
-        conditions = claim.proved_if if same and claim is not None else ()
-        proved = same and not conditions
-        entries.append(replace(item, bound=known, proved=proved, proved_if=conditions))
+        same = same and claim is not None
+        if same and claim is not None:
+            item = replace(item, bound=claim.bound, proved=claim.proved, proved_if=claim.proved_if)
+            entries.append(item)
+        elif item.start == found.now:
+            entries.append(replace(item, bound=item.start, proved=True))
+        else:
+            entries.append(item.unproved())
+    proved = all(item.proved for item in entries) and not other.unplaced
     return replace(
-        found,
-        status="feasible",
+        other,
+        status="optimal" if proved else "feasible",
         reservations=tuple(entries),
-        unplaced=timed.unplaced,
-        value=timed.value,
-        bound=None,
-        notes=(*found.notes, "as time-based reservation has it, where jobs start earlier"),
+        bound=other.value if proved else None,
+        notes=(*found.notes, note),
     )
 
 
-def _starts(instance: Instance, found: Plan) -> list[float]:
-    """Return the starts in priority order, infinite if a job has none."""
+def _starts(order: Sequence[str], found: Plan) -> list[float]:
+    """Return the starts of jobs in this order, infinite if a job has none."""
     known = {item.job: item.start for item in found if item.start is not None}
-    return [float(known.get(job.id, math.inf)) for job in priority_order(instance)]
+    return [float(known.get(job, math.inf)) for job in order]
 
 
 def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:

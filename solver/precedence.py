@@ -182,6 +182,10 @@ class Awaited:
     left_out: tuple[str, ...] = ()
 
 
+#: Number of conditions between two checks of the clock.
+POLLED = 1_000
+
+
 @dataclass(frozen=True, slots=True)
 class Precedence:
     """The conditions of the pending jobs of an instance, by job id; jobs without one have none."""
@@ -192,13 +196,20 @@ class Precedence:
         return bool(self.releases)
 
     @classmethod
-    def of(cls, instance: Instance) -> Precedence:
-        """Return the events that the pending jobs of an instance wait for."""
+    def of(cls, instance: Instance, poll: Callable[[], None] = lambda: None) -> Precedence:
+        """Return the events that the pending jobs of an instance wait for.
+
+        poll: called repeatedly; what it raises ends the work.
+        """
         asking = [job for job in instance.pending if job.dependency]
         if not asking:
             return NOTHING
         reader = _Conditions(instance)
-        found = {job.id: reader.release(job) for job in asking}
+        found = {}
+        for at, job in enumerate(asking):
+            if at % POLLED == 0:
+                poll()
+            found[job.id] = reader.release(job)
         waits_for = _waits_for(found)
         while stuck := dependency_cycle(waits_for):
             for name in set(stuck) & set(found):
@@ -221,7 +232,7 @@ class Precedence:
         found: dict[str, set[str]] = {
             name: set(release.left_out) for name, release in self.releases.items()
         }
-        for name in self.ordered(list(self.releases)):
+        for name in self.ordered(list(self.releases)) if any(found.values()) else ():
             for other in jobs_of(self.releases[name].event):
                 found[name] |= found.get(other, set())
         touched: dict[str, list[str]] = {}

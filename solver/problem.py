@@ -135,8 +135,9 @@ class PlanningProblem:
         if partly:
             budget.renew_grace()
         block_advance_reservations(instance, base)
-        rules = RuleBook(instance, resolver)
-        order = priority_order(instance)
+        precedence = Precedence.of(instance, budget.check)
+        rules = RuleBook(instance, resolver, precedence)
+        order = priority_order(instance, precedence)
 
         def resolved() -> Iterator[Demand]:
             for job in order:
@@ -152,9 +153,8 @@ class PlanningProblem:
             gone = {job.id for job in unseen}
             pending = tuple(job for job in instance.pending if job.id not in gone)
             instance = replace(instance, pending=pending)
-        demands = _after_others(Precedence.of(instance), demands)[:first]
-        left_out = rules.omitted_rules()
-        return cls(instance, resolver, demands, base, left_out, as_lsf, unseen)
+        demands = _after_others(precedence, demands)[:first]
+        return cls(instance, resolver, demands, base, rules.omitted_rules(), as_lsf, unseen)
 
     @classmethod
     def without_demands(cls, instance: Instance, resolver: Resolver) -> PlanningProblem:

@@ -48,6 +48,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.accept_interval,
     capacity.running,
     capacity.slots,
+    capacity.suspensions,
     capacity.amounts,
     capacity.shared,
     capacity.alone,

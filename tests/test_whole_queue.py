@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import slotwise as sw
@@ -12,7 +13,8 @@ from slotwise.solver.rules.rule_book import SHARED_GPUS
 pytestmark = pytest.mark.behaviour("OUT-01", "GUA-01")
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 6])
+#: The last two: by preemption in a guaranteed pool, and of an exclusive job.
+@pytest.mark.parametrize("seed", [0, 1, 2, 5, 1128, 1213])
 def test_a_part_of_a_queue_is_told_as_the_whole(seed: int) -> None:
     """explain, --first and solve would give one job another start, state or proof."""
     assert list(differences(sw.loads(json.dumps(queue_document(seed))))) == []
@@ -80,3 +82,66 @@ def test_jobs_share_gpus_with_those_before_them(jobs: tuple[str, ...], unproved:
         assert told.proved == item.proved
     shared = [o for o in sw.plan(instance, effort=5).omissions if o.what == SHARED_GPUS]
     assert {job for item in shared for job in item.jobs or ()} == unproved
+
+
+HEAD = """
+format: slotwise/1
+hosts: [{name: h, slots: 4}]
+service_classes: [{name: g, GOALS: "[GUARANTEE]"}]
+queues: [{name: hi, PRIORITY: 50PREEMPTION}, {name: lo, PRIORITY: 20}]
+MORE
+running: [{id: r, queue: lo, user: v, start: 0, run_limit: 1h, allocation: N*h}]
+pending:
+  - {id: X, user: u, bsub: "-q hi -n 2 -W 5 OPTIONS"}
+  - {id: Y, user: u, bsub: "-q lo -n 4 -W 5"}
+"""
+LOANS = """guaranteed_pools:
+  - {name: p, TYPE: slots, HOSTS: h, DISTRIBUTION: "[g, 2]", LOAN_POLICIES: "QUEUES[hi]"}"""
+RESERVED = """advance_reservations:
+  - {name: ar, start: 0, end: 7200, allocation: 4*h, users: [u]}"""
+
+
+@pytest.mark.behaviour("REF-05", "LOP-06")
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+@pytest.mark.parametrize(
+    ("preemption", "more", "options", "slots"),
+    [
+        (', PREEMPTION: "PREEMPTIVE[lo]"', "", "", 4),
+        ("", RESERVED, "-U ar", 4),
+        ("", LOANS, "", 2),
+    ],
+    ids=["preemption", "reservation", "loan"],
+)
+def test_no_plan_is_worse_than_what_happens(
+    method: str, preemption: str, more: str, options: str, slots: int
+) -> None:
+    """The first job started now, and its possible start was in an hour."""
+    text = HEAD.replace("PREEMPTION}", preemption + "}").replace("MORE", more)
+    instance = sw.loads(text.replace("OPTIONS", options).replace("N*h", f"{slots}*h"))
+    happens = {item.job: item.as_configured for item in sw.outlook(instance, effort=5).jobs}
+    assert happens["X"] == 0
+    for objective in ("lexicographic", "total-start"):
+        found = sw.plan(instance, method, objective=objective, effort=5)  # type: ignore[arg-type]
+        starts = {item.job: item.start for item in found}
+        if objective == "lexicographic":
+            assert starts["X"] == 0, found.notes
+        known = [name for name, time in happens.items() if time is not None]
+        assert sum(starts[name] or 0 for name in known) <= sum(happens[name] or 0 for name in known)
+        assert not found.refused
+        assert sw.validate(instance, found) == []
+    told = sw.explain(instance, "X", effort=5).outlook
+    assert told is not None
+    assert told.possible == 0
+
+
+def test_a_plan_may_suspend_only_what_a_queue_preempts() -> None:
+    """The judge would take any running job for gone."""
+    text = HEAD.replace("PREEMPTION}", ', PREEMPTION: "PREEMPTIVE[lo]"}').replace("MORE", "")
+    instance = sw.loads(text.replace("OPTIONS", "").replace("N*h", "4*h"))
+    found = sw.plan(instance, effort=5)
+    assert found.suspended == {"r": 0}
+    queues = tuple(replace(queue, preemptive=None) for queue in instance.queues)
+    faults = sw.validate(replace(instance, queues=queues), found)
+    assert {item.check for item in faults} == {"suspended"}
+    faults = sw.validate(instance, replace(found, suspended={}))
+    assert {item.check for item in faults} == {"slots"}

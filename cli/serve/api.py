@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 from urllib.parse import parse_qs, quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
+from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException as FrameworkError
 
 from ... import __version__
@@ -22,7 +23,6 @@ from ...model.errors import InputError, SlotwiseError, UnknownNameError
 from ...solver.accuracy.score import ScoreBy
 from .access import COOKIE, Viewer
 from .answers import (
-    JobsAnswer,
     dumped,
     finite,
     job_record,
@@ -31,6 +31,15 @@ from .answers import (
     state_record,
 )
 from .board import BoardState
+from .described import (
+    AccuracyAnswer,
+    AskAnswer,
+    Health,
+    JobAnswer,
+    JobsAnswer,
+    PlanAnswer,
+    answers_of,
+)
 from .guard import Guard, TooLarge, read_body
 from .metrics import CONTENT_TYPE, metrics_text
 from .others import shown
@@ -264,7 +273,7 @@ def application(service: Service) -> tuple[Guard, Streams]:
         finally:
             streams.close()
 
-    app = FastAPI(
+    app = _Described(
         title="slotwise", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan
     )
     _add_answers(app, answers)
@@ -292,7 +301,7 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(request: Request, error: FrameworkError) -> Response:
         text, path, headers = str(error.detail), request.url.path[:80], dict(error.headers or {})
         if error.status_code == 404:
-            text = f"there is no {path!r} here: /openapi.json lists the paths"
+            text = f"there is no {path!r} here: /api lists the paths"
         elif error.status_code == 405:
             text = f"{path} does not accept {request.method[:10]}: use {headers.get('Allow', '')}"
         return problem(error.status_code, text, headers)
@@ -303,52 +312,92 @@ def _add_errors(app: FastAPI) -> None:
         return problem(400, f"{first['loc'][-1]}: {str(first['input'])[:40]!r}: {first['msg']}")
 
 
+#: Adds the function of a path.
+_Added: TypeAlias = Callable[[Callable[..., Any]], None]
+
+
+class _Described(FastAPI):
+    """An application whose description has its own statuses: wrong values are 400 here."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description, without the status and the bodies of the framework's errors."""
+        found = super().openapi()
+        for call in (call for path in found["paths"].values() for call in path.values()):
+            call["responses"].pop("422", None)
+        for name in ("HTTPValidationError", "ValidationError"):
+            found["components"]["schemas"].pop(name, None)
+        return found
+
+
+def _adder(app: FastAPI) -> Callable[..., _Added]:
+    """Return what adds a path with its answers and the names of its query."""
+
+    def at(path: str, described: dict[int | str, Any], *known: str, **more: Any) -> _Added:
+        def add(function: Callable[..., Any]) -> None:
+            app.add_api_route(
+                path,
+                function,
+                response_class=Response,
+                responses=described,
+                summary=(function.__doc__ or "").partition("\n")[0],
+                dependencies=[_only(*known)],
+                **more,
+            )
+
+        return add
+
+    return at
+
+
 def _add_answers(app: FastAPI, answers: Answers) -> None:
     """Add the paths that return data."""
+    at = _adder(app)
 
-    @app.get(
-        "/jobs",
-        response_class=Response,
-        responses={200: {"model": JobsAnswer}},
-        dependencies=[_only(*FILTERED)],
-    )
+    @at("/jobs", answers_of(JobsAnswer, 304), *FILTERED)
     async def jobs(request: Request, user: str = "", queue: str = "") -> Response:
-        """The pending jobs with their predicted starts; 304 if the ETag is the same."""
+        """Return the pending jobs with their predicted starts."""
         return answers.jobs(request)
 
-    @app.get("/jobs/{job:path}", response_class=Response, dependencies=[_only("explain")])
+    @at("/jobs/{job:path}", answers_of(JobAnswer, 404, 429, 503), "explain")
     async def one_job(request: Request, job: str, explain: bool = False) -> Response:
-        """One pending job; explain=true: why it waits, and what would start it earlier."""
+        """Return one pending job; with explain=true why it waits, and what would help."""
         return await answers.job(request, job, explain=explain)
 
-    @app.get("/plan", response_class=Response, dependencies=[_only()])
+    @at("/plan", answers_of(PlanAnswer, 304))
     async def plan(request: Request) -> Response:
-        """The plan of possible starts."""
+        """Return the plan of possible starts."""
         return answers.of_state(request, "plan", plan_record)
 
-    @app.post("/ask", response_class=Response)
+    question = {_JSON: {"schema": TypeAdapter(AskedJob).json_schema()}}
+
+    @at(
+        "/ask",
+        answers_of(AskAnswer, 404, 413, 415, 429, 503),
+        methods=["POST"],
+        openapi_extra={"requestBody": {"required": True, "content": question}},
+    )
     async def ask(request: Request) -> Response:
-        """When the job of a bsub line ({"line": …}) or script ({"script": …}) would start."""
+        """Return when the job of a line ({"line": …}) or script ({"script": …}) would start."""
         return await answers.ask(request)
 
-    @app.get("/accuracy", response_class=Response, dependencies=[_only("by")])
+    @at("/accuracy", answers_of(AccuracyAnswer, 503), "by")
     async def accuracy(request: Request, by: str = "method") -> Response:
-        """How right the estimates were."""
+        """Return how right the estimates were."""
         return await answers.accuracy(request)
 
-    @app.get("/events", response_class=Response)
+    @at("/events", answers_of("text/event-stream", 503))
     async def events(request: Request) -> Response:
-        """Server-sent events: one with the head of each new state."""
+        """Return server-sent events: one with the head of each new state."""
         return await answers.events(request)
 
-    @app.get("/healthz", response_class=Response)
+    @at("/healthz", answers_of(Health, 503, is_open=True))
     async def healthz() -> Response:
-        """Whether the service works."""
+        """Return whether the service works."""
         return answers.health()
 
-    @app.get("/metrics", response_class=Response)
+    @at("/metrics", answers_of("text/plain"))
     async def metrics() -> Response:
-        """Counters as Prometheus reads them."""
+        """Return counters as Prometheus reads them."""
         return Response(metrics_text(answers.service), media_type=CONTENT_TYPE)
 
 
@@ -370,6 +419,10 @@ def _add_pages(app: FastAPI, answers: Answers) -> None:
     @app.get("/score", response_class=Response, include_in_schema=False)
     async def score_page() -> Response:
         return page("score")
+
+    @app.get("/api", response_class=Response, include_in_schema=False)
+    async def api_page() -> Response:
+        return page("api")
 
     @app.get("/login", response_class=Response, include_in_schema=False)
     async def login_page() -> Response:

@@ -158,13 +158,17 @@ def _check_pages(engine: Engine, name: str) -> None:
     try:
         with engine.connect() as connection:
             found = [row[0] for row in connection.exec_driver_sql("PRAGMA quick_check(1)")]
-    except DBAPIError as error:
+    except (DBAPIError, ValueError) as error:
         found = [_first_line(error)]
     if found != ["ok"]:
         engine.dispose()
-        remedy = "restore a copy, or move it away and begin a new store"
-        said = str(found[0]).splitlines()[-1]
-        raise InputError([Problem(f"is damaged: {said}; {remedy}", name)])
+        raise damaged(str(found[0]).splitlines()[-1], name)
+
+
+def damaged(said: object, name: str) -> InputError:
+    """Return the error for a store that is damaged."""
+    remedy = "restore a copy, or move it away and begin a new store"
+    return InputError([Problem(f"is damaged: {said}; {remedy}", name)])
 
 
 def _first_line(error: Exception) -> str:

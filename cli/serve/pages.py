@@ -20,6 +20,7 @@ ASSETS: Final = {
     "board.js": "text/javascript",
     "job.js": "text/javascript",
     "score.js": "text/javascript",
+    "api.js": "text/javascript",
 }
 
 

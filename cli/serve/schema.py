@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Dialect,
     ForeignKey,
     Index,
     Integer,
     MetaData,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
     column,
     func,
@@ -23,6 +26,7 @@ from sqlalchemy import (
     table,
     text,
 )
+from sqlalchemy.types import TypeEngine
 
 #: Marks a store: the value of "format" in META, and the application id of an SQLite file.
 FORMAT: Final = "slotwise-store"
@@ -31,33 +35,95 @@ APPLICATION: Final = 0x534C5457
 VERSION: Final = 2
 
 TABLES: Final = MetaData()
+#: Numbers of a store are smaller than this one.
+_LARGEST = 1 << 53
+_QUANTILE = re.compile(r"-|-?[0-9]{1,15}")
+
+
+class DamagedCell(ValueError):
+    """A value that no version of the store has written."""
+
+
+class _Cell(TypeDecorator[Any]):
+    """Values of a column, checked as they are read; needed: there is one in every row."""
+
+    impl: type[TypeEngine[Any]] = Text
+    cache_ok = True
+
+    def __init__(self, *, needed: bool = True) -> None:
+        super().__init__()
+        self.needed = needed
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        """Return a value that was read; raise DamagedCell for one that is none."""
+        if not (self.is_sound(value) or (value is None and not self.needed)):
+            raise DamagedCell(f"{value!r} is none of its values")
+        return value
+
+    def is_sound(self, value: Any) -> bool:
+        """Whether a value that was read may have been written."""
+        return type(value) is str
+
+
+class _Number(_Cell):
+    impl = BigInteger
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type of a database; a key of SQLite is an INTEGER."""
+        return Integer() if dialect.name == "sqlite" else BigInteger()
+
+    def is_sound(self, value: Any) -> bool:
+        """Whether a value that was read may have been written."""
+        return type(value) is int and abs(value) < _LARGEST
+
+
+class _Quantiles(_Cell):
+    """At 0.1 … 0.9 in seconds, a blank between two, ``-``: no start; nothing without a forecast."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+        """Return the text of quantiles."""
+        return " ".join("-" if time is None else str(time) for time in value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> tuple[int | None, ...]:
+        """Return the quantiles of a text; raise DamagedCell for a text that has none."""
+        words = super().process_result_value(value, dialect).split()
+        return tuple(None if word == "-" else int(word) for word in words)
+
+    def is_sound(self, value: Any) -> bool:
+        """Whether a value that was read may have been written."""
+        words = value.split() if super().is_sound(value) else [""]
+        return len(words) in (0, 9) and all(map(_QUANTILE.fullmatch, words))
+
+
 #: Facts on the store by name: format, version, dated, first_poll, last_poll, polls.
 META: Final = Table(
     "meta",
     TABLES,
-    Column("name", Text, primary_key=True),
-    Column("value", Text, nullable=False),
+    Column("name", _Cell(), primary_key=True),
+    Column("value", _Cell(), nullable=False),
 )
-_SECONDS: Final = BigInteger().with_variant(Integer, "sqlite")
 #: Jobs that were pending at a poll. A job that is requeued has a row for each attempt.
 JOBS: Final = Table(
     "jobs",
     TABLES,
-    Column("key", _SECONDS, primary_key=True, autoincrement=False),
-    Column("job", Text, nullable=False),
-    Column("submit", _SECONDS, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("user", Text, nullable=False),
-    Column("queue", Text, nullable=False),
-    Column("slots", Integer, nullable=False),
-    Column("first_seen", _SECONDS, nullable=False),
+    Column("key", _Number(), primary_key=True, autoincrement=False),
+    Column("job", _Cell(), nullable=False),
+    Column("submit", _Number(), nullable=False),
+    Column("attempt", _Number(), nullable=False),
+    Column("user", _Cell(), nullable=False),
+    Column("queue", _Cell(), nullable=False),
+    Column("slots", _Number(), nullable=False),
+    Column("first_seen", _Number(), nullable=False),
     # pending, running, finished; gone: left the cluster, and no start is known.
-    Column("state", Text, nullable=False),
-    Column("started", _SECONDS),
+    Column("state", _Cell(), nullable=False),
+    Column("started", _Number(needed=False)),
     # By a poll: the first one without the job; by a log: to the second.
-    Column("finished", _SECONDS),
+    Column("finished", _Number(needed=False)),
     # "poll" or "log", "" if no start is known.
-    Column("known_by", Text, nullable=False),
+    Column("known_by", _Cell(), nullable=False),
     UniqueConstraint("job", "submit", "attempt"),
 )
 #: Estimates of a job; a row is kept if one of them has changed. The clock of a cluster may be wrong
@@ -65,18 +131,17 @@ JOBS: Final = Table(
 ESTIMATES: Final = Table(
     "estimates",
     TABLES,
-    Column("job_key", _SECONDS, ForeignKey("jobs.key"), primary_key=True, autoincrement=False),
-    Column("poll", _SECONDS, primary_key=True, autoincrement=False),
-    Column("at", _SECONDS, nullable=False),
-    Column("as_configured", _SECONDS),
-    Column("estimate", _SECONDS),
-    Column("possible", _SECONDS),
-    Column("printed", _SECONDS),
-    Column("likely", _SECONDS),
-    Column("early", _SECONDS),
-    Column("late", _SECONDS),
-    # Quantiles at 0.1 … 0.9 in seconds, a blank between two, "-": no start.
-    Column("quantiles", Text, nullable=False),
+    Column("job_key", _Number(), ForeignKey("jobs.key"), primary_key=True, autoincrement=False),
+    Column("poll", _Number(), primary_key=True, autoincrement=False),
+    Column("at", _Number(), nullable=False),
+    Column("as_configured", _Number(needed=False)),
+    Column("estimate", _Number(needed=False)),
+    Column("possible", _Number(needed=False)),
+    Column("printed", _Number(needed=False)),
+    Column("likely", _Number(needed=False)),
+    Column("early", _Number(needed=False)),
+    Column("late", _Number(needed=False)),
+    Column("quantiles", _Quantiles(), nullable=False),
 )
 Index("jobs_by_state", JOBS.c.state)
 Index("jobs_by_start", JOBS.c.started)

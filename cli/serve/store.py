@@ -6,6 +6,7 @@ one transaction, so that a killed process loses the poll in flight and no more.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,9 +35,9 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from ...model.display import HOUR, MINUTE
 from ...model.errors import InputError, Problem, SlotwiseError
 from ...solver.forecast.forecast import WINDOW, Calibration, Calibrator
-from .database import MEMORY, connected, shown_name, writer_lock
+from .database import MEMORY, connected, damaged, shown_name, writer_lock
 from .polled import JobEstimate, JobKey, PolledState
-from .schema import ESTIMATES, FORMAT, JOBS, META, STEPS, TABLES, VERSION
+from .schema import ESTIMATES, FORMAT, JOBS, META, STEPS, TABLES, VERSION, DamagedCell
 
 #: An estimate has changed if it differs by this many seconds from the kept one, and by this share
 #: of the time that is left to it.
@@ -206,6 +207,8 @@ class Store:
                     yield connection
         except SQLAlchemyError as error:
             raise StoreError(f"{self.name}: the store failed: {_reason(error)}") from error
+        except DamagedCell as error:
+            raise damaged(error, self.name) from error
 
     def _guard(self, *, writes: bool) -> AbstractContextManager[object]:
         """Return the lock of the one writer; readers need it only in memory."""
@@ -223,6 +226,9 @@ class Store:
                 connection.execute(insert(META), rows)
             self._meta = {row.name: row.value for row in connection.execute(select(META))}
             self._migrate(connection)
+            for name in _NUMBERS:
+                if not re.fullmatch("-?[0-9]{1,15}", value := self._meta.get(name, "0")):
+                    raise DamagedCell(f"{name}: {value!r} is no number")
             self._load(connection)
 
     def _refused(self, wrong: str, found: str) -> InputError:
@@ -235,6 +241,8 @@ class Store:
         if self._meta.get("format") != FORMAT or not said.isdecimal():
             raise self._refused("is no store", "a database of another program")
         found = int(said)
+        if not found:
+            raise self._refused("is no store", f"of version {said}")
         if found > VERSION:
             raise InputError(
                 [
@@ -261,7 +269,8 @@ class Store:
 
     def _load(self, connection: Connection) -> None:
         """Read the jobs that were in the cluster at the last poll, with their last estimates."""
-        self._next = (connection.scalar(select(func.max(JOBS.c.key))) or 0) + 1
+        last_key = select(JOBS.c.key).order_by(JOBS.c.key.desc()).limit(1)
+        self._next = (connection.scalar(last_key) or 0) + 1
         alive = JOBS.c.state.in_(("pending", "running"))
         chosen = select(JOBS).where(alive).order_by(JOBS.c.attempt)
         self._alive = {
@@ -423,7 +432,7 @@ class Store:
         column = ESTIMATES.c[name]
         given: ColumnElement[bool] = column.is_not(None)
         if name == "likely":
-            given |= ESTIMATES.c.quantiles != ""
+            given |= ESTIMATES.c.quantiles != ()
         given &= ESTIMATES.c.at > JOBS.c.submit - MINUTE  # some commands print no seconds
         given &= ESTIMATES.c.at < JOBS.c.started + MINUTE
         groups: list[ColumnElement[Any]] = [ESTIMATES.c.job_key]
@@ -594,9 +603,8 @@ def _job_row(job: _Alive, item: JobEstimate, at: int) -> dict[str, Any]:
 
 
 def _estimate_row(job: int, poll: int, item: JobEstimate, at: int) -> dict[str, Any]:
-    quantiles = " ".join("-" if time is None else str(time) for time in item.quantiles)
     starts = {name: getattr(item, name) for name in STARTS}
-    return {"job_key": job, "poll": poll, "at": at, **starts, "quantiles": quantiles}
+    return {"job_key": job, "poll": poll, "at": at, **starts, "quantiles": item.quantiles}
 
 
 def _attempt(rows: Sequence[Row[Any]], item: LoggedStart) -> Row[Any] | None:
@@ -631,7 +639,6 @@ def _starts_of(row: Row[Any]) -> tuple[int | None, ...]:
 
 
 def _kept(row: Row[Any]) -> KeptEstimate:
-    quantiles = tuple(None if word == "-" else int(word) for word in row.quantiles.split())
     return KeptEstimate(
         row.key,
         row.job,
@@ -641,7 +648,7 @@ def _kept(row: Row[Any]) -> KeptEstimate:
         row.slots,
         row.at,
         dict(zip(STARTS, _starts_of(row), strict=True)),
-        quantiles,
+        row.quantiles,
         row.started,
     )
 

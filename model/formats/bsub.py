@@ -59,7 +59,7 @@ _SHELLS = frozenset({"sh", "bash", "ksh", "csh", "tcsh", "zsh", "dash"})
 _NOT_READ = "bsub reads them behind '<', or with LSB_BSUB_PARSE_SCRIPT=Y in lsf.conf"
 #: A limit with a unit, which bsub does not accept.
 _WITH_UNIT = re.compile(r".*[A-Za-z.]")
-_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
+_DASHES = tuple("\u2010\u2011\u2012\u2013\u2014\u2212")
 #: Options of which bsub takes the first occurrence; of all other options it takes the last
 #: (SUB-03).
 _FIRST = frozenset({"-n", "-W", "-c", "-b", "-t"})
@@ -383,7 +383,7 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
     text = _uncommented(text).strip()
     if not text:
         return
-    if text[0] != "-" and text[0] not in _DASHES:
+    if not text.startswith(("-", *_DASHES)):
         found.notes.append(f"#BSUB {text} (line {found.line}: no option)")
         return
     try:
@@ -392,14 +392,19 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
         found.complain(f"#BSUB: {error}")
         return
     _read_options(found, words)
-    if words and last and words[0][0] not in _DASHES and not any(w[0] == "-" for w in words if w):
+    if (
+        words
+        and last
+        and not any(w.startswith("-") for w in words)
+        and not words[0].startswith(_DASHES)
+    ):
         found.notes.append(f"{' '.join(words)} (line {found.line}: no option)")
     elif words:
         found.complain(f"#BSUB: {words[0]!r} {_no_option(words[0])}")
 
 
 def _no_option(word: str) -> str:
-    if word[0] in _DASHES:
+    if word.startswith(_DASHES):
         return f"begins with a long dash: write -{word[1:]}"
     return "is no option: put a value of several words in quotes, and # before a comment"
 
@@ -554,7 +559,7 @@ def _read_options(found: BsubLine, words: deque[str]) -> None:
         found.lines.setdefault(option, found.line)
         if value is not None:
             words.popleft()
-    if words and words[0][0] in _DASHES:
+    if words and words[0].startswith(_DASHES):
         found.complain(f"{words[0]!r} {_no_option(words[0])}")
         words.clear()
 

@@ -101,10 +101,11 @@ def changed(
         try:
             pairs = [(setting.key, setting.value)]
             if instance.params.of_slurm:
-                present = document.get("params", {}).get(SCHEDULER_PARAMETERS, "")
+                params = document.get("params", {})
+                present = params.get(SCHEDULER_PARAMETERS, "") if isinstance(params, dict) else ""
                 pairs = slurm_settings(setting.key, setting.value, present)
             for key, value in pairs:
-                for place in _places(document, key, others):
+                for place in _places(document, key, others, of_slurm=instance.params.of_slurm):
                     _put(document, place, value)
                     places[place] = setting
         except ValueError as error:
@@ -155,7 +156,9 @@ def _canonical(model: type[BaseModel], key: str) -> str:
     return names.get(key.upper(), key)
 
 
-def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[Location]:
+def _places(
+    document: dict[str, Any], key: str, others: Iterable[str], *, of_slurm: bool
+) -> list[Location]:
     """Return the places of a key in the document; unknown keys are left to the reader."""
     first, dot, rest = key.partition(".")
     first = _SHORT.get(first, first) if dot else first
@@ -165,7 +168,7 @@ def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[L
     if not dot:
         return [_alone(first, sections, others)]
     if first not in sections:
-        if document.get("params", {}).get("family") == "Slurm":
+        if of_slurm:
             sections = [SECTION_NAMES.get(name, name) for name in sections]
             sections.remove("host_partitions")
         known = [*sections, *(f"params.{name}" for name in keys_of(ParamsEntry))]
@@ -200,6 +203,8 @@ def _of_entries(
     if section == "queues" and not document.get(section):
         document[section] = [{"name": "default"}]
     entries: list[dict[str, Any]] = document.get(section, [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise SettingError(f"{section} has no entries any more: an earlier setting replaced them")
     names = [_name_of(entry) for entry in entries]
     name, key = _parted(names, rest)
     if not key:
@@ -235,7 +240,7 @@ def _of_parts(
     places: list[Location] = []
     for n in found:
         inside = entries[n].get(key)
-        if key in _SHARES and inside is not None and not isinstance(inside, dict):
+        if key in _SHARES and isinstance(inside, (str, list)):
             entries[n][key] = inside = dict(text.user_shares(inside))
         if key == "DISTRIBUTION" and isinstance(inside, str):
             amounts = {i.service_class: share_text(i.share) for i in distribution(inside)}
@@ -279,7 +284,7 @@ def _single_hosts(entries: list[dict[str, Any]], name: str) -> list[dict[str, An
         raise SettingError(str(error)) from None
     found: list[dict[str, Any]] = []
     for entry in entries:
-        names = expand_range(str(entry["name"]))
+        names = expand_range(_name_of(entry))
         some = len(names) > 1 and not wanted.isdisjoint(names)
         found += [{**entry, "name": each} for each in names] if some else [entry]
     return found
@@ -289,7 +294,10 @@ def _put(document: dict[str, Any], place: Location, given: str) -> None:
     """Set the value at a place, or remove the key if the value is empty."""
     inside: Any = document
     for part in place[:-1]:
-        inside = inside.setdefault(part, {}) if isinstance(inside, dict) else inside[int(part)]
+        if isinstance(part, int):
+            inside = inside[part]
+        elif isinstance(inside, dict):
+            inside = inside.setdefault(part, {})
     value = _value(str(place[-1]), given)
     if not isinstance(inside, dict):
         raise SettingError(

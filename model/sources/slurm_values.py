@@ -197,7 +197,11 @@ def tres(value: Any) -> dict[str, float]:
         amount = amount.partition("(")[0].strip()
         if not equals or blank(amount) or amount.lower() in _INFINITE:
             continue
-        sized = megabytes(amount)
+        try:
+            sized = megabytes(amount)
+        except ValueError:
+            wrong = f"{part.strip()!r} is no amount such as cpu=8, mem=100M or gres/gpu=2"
+            raise ValueError(wrong) from None
         if sized is not None and math.isfinite(sized) and sized < 2.0**62:
             found[name.strip()] = sized if name.strip() in ("mem", "vmem") else _count(amount)
     return found
@@ -213,7 +217,9 @@ def tres_weights(value: Any) -> dict[str, float]:
         name, equals, written = part.strip().rpartition("=")
         if not equals:
             continue
-        weight = re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)([KMGTP]?)", written.strip().upper())
+        weight = re.fullmatch(
+            r"(\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})([KMGTP]?)", written.strip().upper()
+        )
         if weight is None:
             raise ValueError(f"{part.strip()!r} is no weight such as CPU=1.0 or Mem=0.25G")
         kind = name.strip().lower()

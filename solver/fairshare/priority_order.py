@@ -18,14 +18,16 @@ from .queue_order import has_policy, queue_key
 from .waiting_jobs import Rank
 
 
-def priority_order(instance: Instance) -> tuple[Job, ...]:
+def priority_order(instance: Instance, precedence: Precedence | None = None) -> tuple[Job, ...]:
     """Return the pending jobs in the order in which a cycle with free slots for all starts them.
 
     The order is first come, first served, or by the fairshare, partitions and pools of the
-    instance; a job with an unsatisfied dependency (-w) comes last.
+    instance; a job with an unsatisfied dependency (-w) comes last. precedence: of these jobs, if it
+    is known.
     """
     instance = with_loaded_modules(instance)
-    order, precedence = _by_priority(instance), Precedence.of(instance)
+    order = _by_priority(instance)
+    precedence = Precedence.of(instance) if precedence is None else precedence
     if not precedence:
         return order
     by_id = {job.id: job for job in order}

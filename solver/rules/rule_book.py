@@ -7,7 +7,7 @@ used. A rule that no demand can express is reported, and nothing that it touches
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -170,11 +170,15 @@ KNOWN_IN_A_RUN = (COUNT, EXIT, NOT, LATER_ALTERNATIVES)
 
 
 def unsupported_rules(
-    instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
+    instance: Instance,
+    resolver: Resolver,
+    jobs: Iterable[Job] | None = None,
+    conditions: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Omission, ...]:
     """Return rules that touch pending jobs and that no method obeys, with these jobs.
 
-    jobs: the jobs of interest; the pending ones if None.
+    jobs: the jobs of interest; the pending ones if None. conditions: omissions of start conditions,
+    if they are known.
     """
     scopes = Scopes(instance, resolver)
     touched: dict[str, list[str]] = {}
@@ -200,7 +204,9 @@ def unsupported_rules(
         for group, queues in strangers.items():
             if queues is None or job.queue in queues:
                 touched.setdefault(UNKNOWN_MEMBERS.format(group), []).append(job.id)
-    for what, names in Precedence.of(instance).omitted_rules().items():
+    if conditions is None:
+        conditions = Precedence.of(instance).omitted_rules()
+    for what, names in conditions.items():
         if ids := [name for name in names if name in asked]:
             touched.setdefault(what, []).extend(ids)
     if sharers := sharing.moved((run.job for run in instance.running), instance.pending):
@@ -349,8 +355,9 @@ NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 class RuleBook:
     """The rules of an instance at its now, for the demands of its pending jobs."""
 
-    def __init__(self, instance: Instance, resolver: Resolver) -> None:
+    def __init__(self, instance: Instance, resolver: Resolver, precedence: Precedence) -> None:
         self.instance = instance
+        self.precedence = precedence
         self.resolver = resolver
         self.situation = InitialSituation(instance, resolver)
         self.eligibility = Eligibility(
@@ -570,8 +577,9 @@ class RuleBook:
         )
         if stopped:
             yield OmittedRule("loadStop, which would suspend running jobs", everybody)
-        conditions = Precedence.of(self.instance).omitted_rules()
-        for item in unsupported_rules(self.instance, self.resolver, (d.job for d in demands)):
+        conditions = self.precedence.omitted_rules()
+        jobs_asked = (demand.job for demand in demands)
+        for item in unsupported_rules(self.instance, self.resolver, jobs_asked, conditions):
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
             if item.what != SHARED_GPUS:
                 when = item.what in conditions

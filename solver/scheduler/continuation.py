@@ -7,9 +7,10 @@ instance whose jobs run to their limits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...model.compact import no_collection
 from ...model.display import WrittenTimes
@@ -534,6 +535,8 @@ class ConfiguredRun:
     waiting: Mapping[str, str]
     #: Whether the run stopped before every job that can start had started.
     cut: bool = False
+    #: When running jobs were first preempted, in seconds.
+    suspended: Mapping[str, int] = field(default_factory=dict)
 
     def start(self, job: str) -> int | None:
         """Return the start of a job, or None if the job does not start."""
@@ -548,6 +551,7 @@ def run_as_configured(
     until: str = "",
     unless_later: tuple[str, int] | None = None,
     first_part: tuple[float, Callable[[ConfiguredRun], None]] | None = None,
+    attempts: float = math.inf,
 ) -> ConfiguredRun:
     """Run the scheduler until every pending job has started or no event is left.
 
@@ -555,7 +559,8 @@ def run_as_configured(
     ends there. unless_later: a job and a second: where it has not started by then the run is given
     up. budget: once it is over, the run is `cut`. first_part: wall seconds after which a run that
     still continues gives its earliest starts, as an incomplete run, and the function that takes
-    them. Raises InputError where the configuration does not allow its method (TBR-15).
+    them. attempts: dispatch attempts after which the run is given up. Raises InputError where the
+    configuration does not allow its method (TBR-15).
     """
     budget = budget or Budget()
     top = looking_ahead(instance)
@@ -573,7 +578,8 @@ def run_as_configured(
         estimates = _expected(session)
         waiting = {job for job in waiting if session.world.states.get(job).start is None}
         while waiting and not (until and until not in waiting):
-            given_up = watched in waiting and session.world.now > latest
+            attempts -= len(session.world.pending) + 1
+            given_up = attempts < 0 or (watched in waiting and session.world.now > latest)
             if given_up or budget.stopped() or not session.advance():
                 break
             waiting.difference_update(session.cycle.record.started)
@@ -657,4 +663,16 @@ def _found(
         method,
         waiting,
         cut,
+        {
+            run.job.id: time
+            for run in instance.running
+            if (time := _released(session, run.job)) is not None
+        },
     )
+
+
+def _released(session: Session, job: Job) -> int | None:
+    """Return when a running job was first preempted, None if never."""
+    state = session.world.states.get(job.id)
+    past = state.past_allocations if state.suspensions else []
+    return past[0][1] if past else None

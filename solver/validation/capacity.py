@@ -18,7 +18,7 @@ from itertools import chain
 import numpy as np
 
 from ...model.cluster import Host
-from ...model.configuration import Limit, Scope
+from ...model.configuration import Limit, Queue, Scope
 from ...model.job import Job
 from . import reservations
 from .facts import (
@@ -61,6 +61,25 @@ def slots(facts: Facts) -> Iterator[Violation]:
             active = [item for item in facts.holdings_on(host) if item.active(time)]
             yield from _overfull(facts, host, time, active, blamed)
             yield from _beyond_reservations(facts, host, time, active, blamed)
+
+
+def suspensions(facts: Facts) -> Iterator[Violation]:
+    """Yield suspended jobs that no queue (PREEMPTION) and no advance reservation may suspend."""
+    running = {item.job.id: facts.queues[item.job.queue] for item in facts.running}
+    for name, time in facts.plan.suspended.items():
+        other = running.get(name)
+        periods = (item for item in facts.instance.advance_reservations if item.suspends)
+        if any(item.start <= time < item.end for item in periods):
+            continue
+        if other is None or not any(_may_suspend(own, other) for own in facts.queues.values()):
+            text = f"job {name}: it is suspended at {time} s, and no queue may preempt it"
+            yield Violation("suspended", text, name, "", time)
+
+
+def _may_suspend(own: Queue, other: Queue) -> bool:
+    named = {*(own.preemptive or ())} & {other.name, "*"}
+    named |= {*(other.preemptable or ())} & {own.name, "*"}
+    return bool(named) and own.priority > other.priority and not other.backfill
 
 
 def _overfull(
@@ -108,7 +127,7 @@ def amounts(facts: Facts) -> Iterator[Violation]:
     for time, jobs in facts.starts().items():
         facts.poll()
         for host, blamed in holdings_by_host([job for job in jobs if job.active(time)]).items():
-            active = [item for item in facts.holdings_on(host) if item.active(time)]
+            active = [item for item in facts.holdings_on(host) if item.keeps(time)]
             for resource in _reserved_names(blamed):
                 have = amount_of(facts.hosts[host], resource)
                 if have is None or not any(
@@ -133,7 +152,7 @@ def shared(facts: Facts) -> Iterator[Violation]:
                     continue
                 guilty = [job for job in blamed if of_shared(facts, job, location, time) > 0]
                 if active is None:
-                    active = [item for item in facts.reserving(resource) if item.active(time)]
+                    active = [item for item in facts.reserving(resource) if item.keeps(time)]
                 used = sum(of_shared(facts, item, location, time) for item in active)
                 if guilty and used > location.amount + SLACK:
                     text = f"{shown(used)} {resource} in use at {time} s"
@@ -235,7 +254,7 @@ def enough(facts: Facts) -> Iterator[Violation]:
         facts.poll()
         for host in dict.fromkeys(name for job in starting for name in job.allocation):
             blamed = [job for job in starting if _taken(facts, job, host) > 0]
-            active = [item for item in facts.holdings_on(host) if item.active(time)]
+            active = [item for item in facts.holdings_on(host) if item.keeps(time)]
             used = sum(_taken(facts, item, host) for item in active)
             have = amount_of(facts.hosts[host], GPUS[0]) or 0
             if blamed and used > have:

@@ -178,6 +178,8 @@ class Holding:
     parts: tuple[TermShare, ...] = ()
     #: Reason for a missing requirement or split, else "".
     fault: str = ""
+    #: Finish of a suspended job, which keeps everything but its slots until then.
+    keeps_until: float | None = None
 
     @property
     def slots(self) -> int:
@@ -187,6 +189,11 @@ class Holding:
     def active(self, time: int) -> bool:
         """Return whether the job has its allocation at `time`."""
         return self.start <= time and (self.finish is None or time < self.finish)
+
+    def keeps(self, time: int) -> bool:
+        """Return whether the job has its amounts at `time`, on its slots or suspended."""
+        end = self.keeps_until
+        return self.active(time) or (self.start <= time and end is not None and time < end)
 
     def violation(self, check: str, message: str, host: str = "") -> Violation:
         """Return a violation by this job alone, at its start."""
@@ -281,7 +288,13 @@ class Facts:
 
     def _take_in(self, split: Splitter) -> None:
         """Add the allocations of running jobs and of the plan's entries."""
-        self.running = self._of_running(self.instance.running, split)
+        stops = self.plan.suspended
+        self.running = [
+            replace(item, finish=stops[item.job.id], keeps_until=_end(item))
+            if item.job.id in stops
+            else item
+            for item in self._of_running(self.instance.running, split)
+        ]
         for entry in self.plan.reservations:
             job = self.pending.get(entry.job)
             if job is None or entry.start is None:
@@ -356,6 +369,7 @@ class Facts:
             "requirement": requirements,
             "parts": zip(objects_of(TermShare, len(taken), shares), strict=True),
             "fault": repeat(""),
+            "keeps_until": repeat(None),
         }
         return objects_of(Holding, len(taken), values)
 

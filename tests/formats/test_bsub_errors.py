@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from slotwise import InputError, Instance, loads
+from slotwise.model.formats.bsub import parse_bsub, read_bsub
 from slotwise.model.formats.submit import submitted_job
 
 INSTANCE = """format: slotwise/1
@@ -56,3 +57,15 @@ def test_the_group_of_a_job_must_have_its_user_in_any_queue() -> None:
     for section in ("pending", "future"):
         with pytest.raises(InputError, match="user bob is not a member of group g"):
             loads(INSTANCE + f"{section}: [{{id: p, user: bob, group: g}}]\n")
+
+
+@pytest.mark.parametrize(
+    "words", ['-x "" ./run', '"" -n 2', '-n 2 ""', "-n 1 -W 10 ''", '-n 1 "" -q']
+)
+def test_an_empty_word_is_the_command(words: str) -> None:
+    """As the shell passes an unset variable in quotes; also on the last line of a script."""
+    words = f"bsub {words}"
+    assert parse_bsub(words) == parse_bsub(words.replace('""', "x").replace("''", "x"))
+    found, wrong = read_bsub(f"bsub < job.sh << E\n#BSUB {words[5:]}\n#BSUB -n 1\nE")
+    assert isinstance(found, dict)
+    assert all(str(problem) for problem in wrong)

@@ -53,7 +53,7 @@ def test_elements_are_counted_before_any_is_made(
 
     monkeypatch.setattr(job_builder, "elements", made)
     with pytest.raises(
-        InputError, match=r"400,000 elements of job arrays.*--max-elements"
+        InputError, match=r"100,000 elements of job arrays.*--max-elements"
     ) as error:
         loads(text)
     assert len(error.value.problems) == 1
@@ -98,7 +98,7 @@ def test_elements_of_a_reference_are_no_list_of_numbers() -> None:
     """Fifty thousand references to a hundred thousand elements each fit into a megabyte of text."""
     (test,) = [parse_dependency("done(a[1-100000:3,7])")]
     assert test.job.ranges == (range(1, 100_001, 3), range(7, 8))  # type: ignore[union-attr]
-    with pytest.raises(InputError, match="names more than 400,000 elements"):
+    with pytest.raises(InputError, match="names more than 100,000 elements"):
         parse_dependency("done(a[1-300000,1-300000:2])")
 
 

@@ -146,7 +146,7 @@ def test_a_script_for_slurm_is_read_as_such(asking: Lab) -> None:
         ("/jobs/large?explain=maybe", 400, "explain: 'maybe': "),
         ("/plan?user=ana", 400, "unknown query name 'user': none is accepted here"),
         ("/accuracy?buy=queue", 400, "unknown query name 'buy': use by"),
-        ("/nowhere", 404, "there is no '/nowhere' here: /openapi.json lists the paths"),
+        ("/nowhere", 404, "there is no '/nowhere' here: /api lists the paths"),
         ("/ask", 405, "/ask does not accept GET: use POST"),
     ],
 )
@@ -219,8 +219,34 @@ def test_the_interface_describes_itself(quiet: Lab) -> None:
     wanted = {"/jobs", "/jobs/{job}", "/plan", "/ask", "/accuracy", "/events", "/healthz"}
     assert wanted | {"/metrics"} == set(found["paths"])
     schema = found["components"]["schemas"]
-    assert set(schema["JobsAnswer"]["properties"]) == get(quiet.app, "/jobs").data.keys()
-    assert set(schema["StateTime"]["properties"]) == get(quiet.app, "/jobs").data["state"].keys()
+    bodies = {
+        "JobsAnswer": get(quiet.app, "/jobs").data,
+        "StateTime": get(quiet.app, "/jobs").data["state"],
+        "JobAnswer": get(quiet.app, "/jobs/large").data | {"explanation": 0, "commands": 0},
+        "PlanAnswer": get(quiet.app, "/plan").data,
+        "AccuracyAnswer": get(quiet.app, "/accuracy").data,
+        "Health": get(quiet.app, "/healthz").data,
+        "Refused": get(quiet.app, "/plan?x=1").data,
+    }
+    for name, body in bodies.items():
+        assert set(schema[name]["properties"]) == body.keys(), name
+    calls = {path: call for path, each in found["paths"].items() for call in each.values()}
+    statuses = {path: set(map(int, call["responses"])) for path, call in calls.items()}
+    assert {304, 401} <= statuses["/jobs"] & statuses["/plan"]
+    assert {401, 404, 429, 503} <= statuses["/jobs/{job}"] & statuses["/ask"]
+    assert 503 in statuses["/events"] & statuses["/accuracy"] & statuses["/healthz"]
+    assert not any(422 in codes for codes in statuses.values())
+    for call in calls.values():
+        assert re.fullmatch(r"Return [^\n]+\.", call["summary"])
+        for code, answer in call["responses"].items():
+            assert answer["description"].endswith(".")
+            assert code == "304" or answer["content"]
+
+
+def test_a_page_for_people_says_how_to_call_it(quiet: Lab) -> None:
+    assert 'href="api"' in get(quiet.app, "/").body.decode()
+    assert 'src="assets/api.js"' in get(quiet.app, "/api").body.decode()
+    assert "openapi.json" in get(quiet.app, "/assets/api.js").body.decode()
 
 
 def test_health_and_metrics(quiet: Lab) -> None:
@@ -303,7 +329,11 @@ def test_a_burst_of_streams_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def burst() -> list[Answer]:
         here.streams.begin()
-        asked = [sent(here.app, "GET", "/events", until=b"state") for _ in range(8)]
+        here.streams.closing = False
+        asked = [asyncio.create_task(sent(here.app, "GET", "/events")) for _ in range(8)]
+        while sum(task.done() for task in asked) < 5:
+            await asyncio.sleep(0.01)
+        here.streams.close()
         return await asyncio.gather(*asked)
 
     for _ in range(2):

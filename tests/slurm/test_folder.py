@@ -168,6 +168,46 @@ def test_associations_of_another_cluster_do_not_count() -> None:
         read_texts([Text(table, "assoc.txt"), jobs], "test")
 
 
+QOS = "Name|Priority|GrpTRES|GrpJobs|UsageFactor|MaxTRESPU\nnormal|25|||1.000000|\n"
+ASSOC = "Cluster|Account|User|GrpTRES|GrpJobs|MaxJobs\nlive|bio||cpu=2|3|\n"
+CONFIG = "Configuration data as of 2026-03-01T09:00:00\nClusterName = live\n"
+SDIAG = "sdiag output at Sun Mar 01 09:00:00 2026 (1772355600)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("qos.txt", f"{QOS}long|Unknown||||\n", "qos.txt:3: Priority: must be a number"),
+        ("qos.txt", f"{QOS}long||cpu=x|||\n", "qos.txt:3: GrpTRES: 'cpu=x' is no amount such as"),
+        ("qos.txt", f"{QOS}long|||1k||\n", "qos.txt:3: GrpJobs: must be a number"),
+        ("qos.txt", f"{QOS}long||||x|\n", "qos.txt:3: UsageFactor: must be a number"),
+        ("qos.txt", f"{QOS}long|||||mem=1Q\n", "qos.txt:3: MaxTRESPU: 'mem=1Q' is no amount"),
+        ("assoc.txt", f"{ASSOC}live|a|b|||1.x\n", "assoc.txt:3: MaxJobs: must be a number"),
+        ("assoc.txt", f"{ASSOC}live|a|b|=|cpu|\n", "assoc.txt:3: GrpJobs: must be a number"),
+        ("m.txt", "Current Association Manager state\nQOS=long(2)\n    GrpJobs=z(1)\n",
+         "m.txt, QOS=long(2): grpjobs: must be a number such as 4 or UNLIMITED, not 'z'"),
+        ("config.txt", f"{CONFIG}PriorityWeightTRES = CPU=x\n",
+         "config.txt: PriorityWeightTRES: 'CPU=x' is no weight"),
+        ("sdiag.txt", SDIAG.replace("2026", "2206"), "sdiag.txt: 'sdiag output at Sun Mar 01"),
+        ("sdiag.txt", SDIAG.replace("2026", "0026"), "are of different days"),
+    ],
+)  # fmt: skip
+def test_a_cell_that_cannot_be_read_is_named(name: str, text: str, says: str) -> None:
+    """With its file, row and column, also of what is used late."""
+    jobs = Text("JobId=1 JobState=PENDING\n", "jobs.txt")
+    with pytest.raises(InputError) as caught:
+        read_texts([Text(text, name), jobs], "test")
+    (problem,) = caught.value.problems
+    assert says in str(problem)
+
+
+def test_tables_of_one_file_are_read_each_by_its_head() -> None:
+    jobs = Text("JobId=1 JobState=PENDING\n", "jobs.txt")
+    found = read_texts([Text(QOS + QOS + ASSOC, "sacctmgr.txt"), jobs], "test").limits
+    assert [item.of for item in found] == ["qos", "qos", "association"]
+    assert found[2].values["grpjobs"] == "3"
+
+
 @pytest.mark.parametrize(
     ("name", "without", "counts"),
     [

@@ -254,3 +254,29 @@ def test_what_is_wrong_with_the_guarantees_of_a_pool(key: str, says: str) -> Non
     found, wrong = changed(sw.loads(POOLS), [read_setting(key)])
     assert found is None
     assert any(says in str(problem) for problem in wrong), wrong
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("hosts=9", "hosts.a1.slots=8"),
+        ("hosts=ALL", "hosts.a1.mem=1"),
+        ("hosts=[{slots: 4}]", "hosts.a1.mem=1"),
+        ("queues=x", "queues.*.PRIORITY=4"),
+        ("limits=[null]", "limits.*.JOBS=1"),
+        ("resources=- a", "resources.*.x=1"),
+        ("params=[1,2]", "params.MBD_SLEEP_TIME=5"),
+        ("params=[{name: x}]", "MBD_SLEEP_TIME=5"),
+        ("queues=[{name: q, FAIRSHARE: 9}]", "queues.q.FAIRSHARE.ann=3"),
+        ("config=9", "config.lsf.x=3"),
+    ],
+)
+def test_a_section_that_a_setting_replaced_is_no_fault_of_the_next_one(
+    first: str, second: str
+) -> None:
+    """Each is refused in words, of an instance of LSF and of Slurm."""
+    lsf = sw.loads("format: slotwise/1\nhosts: [{name: a1, slots: 4}]\n")
+    for here in (lsf, sw.load(sw.example("slurm-live"))):
+        found, wrong = changed(here, [read_setting(first), read_setting(second)])
+        assert found is None
+        assert wrong[0].source.startswith("--set ")

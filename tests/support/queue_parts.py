@@ -176,6 +176,9 @@ def differences(instance: sw.Instance) -> Iterator[str]:
         for name, said in part.items():
             if said != starts[name]:
                 yield f"first {first}, {name}: {said}, of all jobs {starts[name]}"
+    late = [_later_than_it_happens(item) for item in whole.values()]
+    if next(filter(None, late), 0) > 0:
+        yield f"worse than what happens: {whole}"
     if any(note.startswith("a bug") for note in every.notes):
         yield f"judge: {[note for note in every.notes if note.startswith('a bug')]}"
 
@@ -183,3 +186,10 @@ def differences(instance: sw.Instance) -> Iterator[str]:
 def _starts(plan: sw.Plan) -> dict[str, Said]:
     found: dict[str, Said] = {item.job: (None, False, ()) for item in plan.unplaced}
     return found | {item.job: (item.start, item.proved, item.proved_if) for item in plan}
+
+
+def _later_than_it_happens(said: Said) -> float:
+    """Return by how many seconds a possible start is after the one as configured."""
+    configured, possible = said[:2]
+    ends = [float("inf") if time is None else float(str(time)) for time in (possible, configured)]
+    return 0.0 if ends[0] == ends[1] else ends[0] - ends[1]

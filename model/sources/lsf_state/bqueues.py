@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...absolute_priority import AbsolutePriority
+from ...formats.text import processor_limit
 from . import values
 from .absolute import printed_formula
 from .bhpart import PrintedAccount, printed_shares, share_table
@@ -333,4 +334,7 @@ def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Read
 def _three(text: str) -> tuple[int, ...]:
     """Return numbers of tasks: a maximum, or a minimum, a default and a maximum."""
     found = [values.whole(word) for word in text.split()]
-    return tuple(number for number in found[:3] if number is not None)
+    numbers = tuple(number for number in found[:3] if number is not None)
+    if numbers:
+        processor_limit(" ".join(map(str, numbers)))
+    return numbers

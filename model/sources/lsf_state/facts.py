@@ -283,7 +283,7 @@ def _groups(text: Text, members: str) -> Iterator[_Group]:
         elif (colon and label == "GROUP_NAME") or (begins and not (colon and label.isupper())):
             if group is not None:
                 yield group
-            name, *words = rest.split() if colon and label == "GROUP_NAME" else line.split()
+            name, *words = (rest if colon and label == "GROUP_NAME" else line).split() or [""]
             group = _Group(name, number, words)
         elif colon and label.isupper():
             into = label

@@ -16,7 +16,7 @@ from ..lsf_state.ignored import COPY, SAYS_LESS, UNKNOWN, IgnoredFiles
 from ..lsf_state.values import Text
 from .assemble import order_of
 from .fields import RecordKind, SlurmRecord
-from .limits import of_cluster, read_limits
+from .limits import HEAD, of_cluster, read_limits
 from .listings import ListedRecords
 from .read import job_of, node_of, partition_of, reservation_of
 from .records import (
@@ -51,9 +51,10 @@ from .topology import SWITCHES, switches_of
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
-_LIMIT_TABLE = re.compile(r"^(?:Cluster\|)?[^\n]*\b(?:GrpTRES|MaxTRES|GrpJobs)\b", re.MULTILINE)
 _DIAGNOSIS = re.compile(r"sdiag output at (.*?) \((\d{9,11})\)")
 _CONFIGURED = re.compile(r"Configuration data as of (\S+)")
+#: Seconds between UTC and the time of any place at most.
+_FARTHEST = 18 * 3600
 _STAMP_OF_DIAGNOSIS = "%a %b %d %H:%M:%S %Y"
 #: Messages that Slurm's commands print where a listing should be.
 _FAILED = re.compile(
@@ -219,7 +220,7 @@ def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
     if _CONFIGURED.search(start):
         seen.settings = _checked_settings(text)
         listings.add_cluster(seen.settings.get("ClusterName", ""), text.source)
-    elif "Association Manager" in start or _LIMIT_TABLE.search(start):
+    elif "Association Manager" in start or any(map(HEAD.match, start.splitlines())):
         seen.limits += read_limits(text)
     elif SWITCHES.search(content):
         if seen.switches:
@@ -283,6 +284,8 @@ def _checked_settings(text: Text) -> dict[str, str]:
                 values.megabytes(value)
             elif name.lower() in _COUNTS:
                 values.number(value)
+            elif name.lower() == "priorityweighttres":
+                values.tres_weights(value)
             elif name.lower() in _TIMES:
                 values.clock_seconds(value)
             elif name.lower() in _SECONDS:  # "30 sec"
@@ -317,6 +320,9 @@ def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
             continue
         seen.now = int(found[2])
         if (offset := _offset(found[1].strip(), int(found[2]))) is not None:
+            if abs(offset) > _FARTHEST:
+                wrong = f"{found[0]!r}: the date and the seconds since 1970 are of different days"
+                raise InputError([Problem(wrong, text.source)])
             zone = timezone(timedelta(seconds=offset))
     return zone
 

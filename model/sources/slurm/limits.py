@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...configuration import Limit, Scope
-from ...errors import InputError
+from ...errors import InputError, Problem
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
-from .records import table_of
+from .records import rows_of
 from .seen import SlurmJob, SlurmLimit, SlurmState
 from .site import licence_name
 
@@ -43,6 +43,16 @@ _WORDS = {
     word.lower(): word
     for word in ("Grp", "Max", "Min", "TRES", "Run", "Jobs", "Wall", "PU", "PA", "PN")
 }
+#: Columns that are read, in small letters, each with its reader.
+_READERS: Mapping[str, Callable[[str], object]] = {
+    **dict.fromkeys((*_OF_ONE_JOB, *(tres for tres, _, _ in _MODELLED)), values.tres),
+    **dict.fromkeys(("priority", "usagefactor", *(n for _, n, _ in _MODELLED)), values.number),
+    "maxwall": values.seconds,
+}
+#: Head of a table of limits.
+HEAD = re.compile(
+    r"(?=.*\b(?:GrpTRES|MaxTRES|GrpJobs)\b)(?:\w[\w ]*\|)*(?:Name|Account)(?:\||$)", re.IGNORECASE
+)
 _KNOWN = re.compile(
     r"(?<![\w/])((?:Grp|Max|Min)\w+|ParentAccount|Account|UserName|Partition)=(\S*)"
 )
@@ -52,14 +62,12 @@ def read_limits(text: Text) -> list[SlurmLimit]:
     """Return limits of ``sacctmgr -P show qos``, ``show assoc`` or ``scontrol show assoc_mgr``."""
     if "Association Manager" in text.content[:4096]:
         return list(_of_manager(text))
-    rows = table_of(text)
-    if rows and "account" in rows[0]:
-        return list(_associations(rows))
-    return [
-        SlurmLimit("qos", name=row["name"].strip(), values=_cells(row))
-        for row in rows
-        if row.get("name", "").strip()
-    ]
+    printed = list(rows_of(text, HEAD.match))
+    _check(printed)
+    rows = [{_column(name): cell for name, cell in row.items()} for _, row in printed]
+    kinds = [row for row in rows if row.get("name", "").strip() and "account" not in row]
+    found = [SlurmLimit("qos", name=row["name"].strip(), values=_set(row)) for row in kinds]
+    return [*found, *_associations([row for row in rows if "account" in row])]
 
 
 def of_cluster(limits: Sequence[SlurmLimit], name: str) -> list[SlurmLimit]:
@@ -75,16 +83,29 @@ def of_cluster(limits: Sequence[SlurmLimit], name: str) -> list[SlurmLimit]:
     return [limit for limit in limits if limit.values.get("cluster", "").lower() in wanted]
 
 
-def _cells(row: Mapping[str, str]) -> dict[str, str]:
-    return {_column(name): cell.strip() for name, cell in row.items() if cell.strip()}
-
-
 def _column(name: str) -> str:
     """Return the name of a column in lower case, in the shorter of its forms."""
     key = name.replace(" ", "").lower()
     for long, short in _SHORTER.items():
         key = re.sub(long, short, key)
     return key
+
+
+def _set(row: Mapping[str, str]) -> dict[str, str]:
+    return {name: cell.strip() for name, cell in row.items() if cell.strip()}
+
+
+def _check(rows: Iterable[tuple[str, Mapping[str, str]]]) -> None:
+    """Raise InputError with every cell that cannot be read."""
+    problems = []
+    for where, row in rows:
+        for name, cell in row.items():
+            try:
+                _READERS.get(_column(name), str)(cell)
+            except ValueError as error:
+                problems.append(Problem(f"{name}: {error}", where))
+    if problems:
+        raise InputError(problems)
 
 
 def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
@@ -94,13 +115,13 @@ def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
         written = row["account"]
         level, name = len(written) - len(written.lstrip()), written.strip()
         user = row.get("user", "").strip()
-        parent = row.get("parentname", row.get("par name", "")).strip()
+        parent = row.get("parentname", row.get("parname", "")).strip()
         if not user:
             while above and above[-1][0] >= level:
                 above.pop()
             parent = parent or (above[-1][1] if above and level else "")
             above.append((level, name))
-        yield SlurmLimit("association", "", name, user, parent, _cells(row))
+        yield SlurmLimit("association", "", name, user, parent, _set(row))
 
 
 def _of_manager(text: Text) -> Iterator[SlurmLimit]:
@@ -111,6 +132,7 @@ def _of_manager(text: Text) -> Iterator[SlurmLimit]:
         for name, cell in _KNOWN.findall(re.split(r"\n\s+(?:User|Account) Limits", block)[0]):
             found.setdefault(_column(name), cell)
         limits = {key: _in_use_removed(cell) for key, cell in found.items()}
+        _check([(f"{text.source}, {head[:80]}", limits)])
         if head.startswith("QOS="):
             yield SlurmLimit("qos", name=re.sub(r"\(.*", "", head[4:]).strip(), values=limits)
         elif head.startswith("ClusterName="):

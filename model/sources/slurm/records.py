@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InputError, Problem
@@ -167,15 +167,15 @@ def settings_of(text: Text) -> dict[str, str]:
     return found
 
 
-def table_of(text: Text) -> list[dict[str, str]]:
-    """Return the rows of a parsable table (``-P``), by the column names in lower case."""
-    lines = [line for line in text.content.splitlines() if line.strip()]
-    if not lines:
-        return []
-    names = [name.strip().lower() for name in lines[0].rstrip("|").split("|")]
-    rows = []
-    for line in lines[1:]:
+def rows_of(text: Text, is_head: Callable[[str], object]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the rows of parsable tables (``-P``) by their columns, each with its file and line.
+
+    A file may have several tables, each with its head.
+    """
+    names: list[str] = []
+    for number, line in enumerate(text.content.splitlines(), start=1):
         cells = line.split("|")
-        if len(cells) >= len(names):
-            rows.append(dict(zip(names, cells, strict=False)))
-    return rows
+        if is_head(line):
+            names = [name.strip() for name in line.rstrip("|").split("|")]
+        elif line.strip() and names and len(cells) >= len(names):
+            yield f"{text.source}:{number}", dict(zip(names, cells, strict=False))
