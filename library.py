@@ -167,7 +167,7 @@ def validate(
     none and the log was kept, each job that waits although it could start. An invalid instance,
     such as one whose running jobs have more slots than a host: its problems (rule "instance"),
     since no plan for it can be checked. as_lsf: omit windows and advance reservations, which LSF's
-    own estimate ignores (TBR-19).
+    own estimate ignores.
     """
     if not isinstance(plan, (Plan, Simulation)):
         raise InputError(f"must be a Plan or a Simulation, not {type(plan).__name__}")

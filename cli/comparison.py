@@ -24,6 +24,7 @@ from .outlook_text import caution_names, could_start, short_reason
 from .render import ENDED_EARLY, in_order, may_prove_more, paragraphs
 from .selection import Selection, Shown
 from .tables import (
+    TEXT_WIDTH,
     Column,
     ListingRow,
     State,
@@ -122,7 +123,7 @@ class _Table:
         """Return the columns and rows that fit the terminal; all columns if only cards do."""
         columns, rows, foot = self._columns(), self._rows(), self._foot()
         wide = self.selection.wide
-        style = TableStyle(min_width=0, between=2, max_width=160 if wide else MAX_WIDTH, foot=foot)
+        style = TableStyle(TEXT_WIDTH if wide else MAX_WIDTH, between=2, foot=foot)
         omitted: list[str] = []
         lengths = () if wide else _SHORTER
         steps = [(MAX_REASON, title) for title in (_BY_METHODS if self.methods else _CONFIGURED)]

@@ -12,7 +12,16 @@ from ..model.job import array_of
 from ..model.omissions import no_pending_job
 from .declare import option
 from .options import pending_jobs
-from .tables import LISTING, Column, ListingRow, TableStyle, listing_text, page_of, paragraph
+from .tables import (
+    LISTING,
+    TEXT_WIDTH,
+    Column,
+    ListingRow,
+    TableStyle,
+    listing_text,
+    page_of,
+    paragraph,
+)
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -135,7 +144,7 @@ class Selection:
         listed = [item.row for item in rows]
         page = page_of(columns, listed, style)
         shown = listed[:page] if self.top is None else listed
-        text = _now_line(instance, now, style.max_width) + "\n" if now else ""
+        text = _now_line(instance, now, min(style.max_width, TEXT_WIDTH)) + "\n" if now else ""
         if shown or not now:
             text += listing_text(columns, shown, style, instance)
         return text + _rest_line(clock or WrittenTimes(instance), rows[len(shown) :])

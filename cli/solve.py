@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.errors import InputError, nearest
+from ..model.errors import InputError
 from ..model.plan import Method
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
@@ -246,21 +246,13 @@ def compare(
 
 def _compared(
     methods: str | None, *, everything: bool, configured: bool
-) -> bool | tuple[Method, ...] | None:
-    """Return the methods to compare as the comparison takes them; raise InputError for others."""
-    from ..solver.advice.comparison import COMPARED
-
+) -> bool | list[str] | None:
+    """Return the methods to compare as the comparison takes them."""
     if configured and (everything or methods is not None):
         raise InputError("--configured and --methods are two tables: give one of them")
-    if methods is None:
-        return False if configured else everything or None
-    named = [name.strip() for name in methods.split(",")]
-    if wrong := [name for name in named if name not in COMPARED]:
-        raise InputError(
-            f"--methods {methods}: there is no method {wrong[0]!r}{nearest(wrong[0], COMPARED)}; "
-            f"there are {', '.join(COMPARED)}, one or several with commas between"
-        )
-    return tuple(name for name in COMPARED if name in named)
+    if methods is not None:
+        return [name.strip() for name in methods.split(",")]
+    return False if configured else everything or None
 
 
 def _leave_comparison(found: Comparison, *, stopped: bool) -> None:

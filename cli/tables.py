@@ -84,13 +84,15 @@ class ListingRow:
     state: State = ""
 
 
+#: Minimum width of a listing, in characters, that is always a table.
+TABLE_WIDTH = 110
+
+
 @dataclass(frozen=True, slots=True)
 class TableStyle:
     """Layout of a listing as a table; widths in characters."""
 
-    #: Terminal width from which the listing is always a table.
-    min_width: int = 110
-    max_width: int = TEXT_WIDTH
+    max_width: int = 10_000
     #: Blanks between two columns.
     between: int = 3
     #: Row below the others and a rule, a text for each column; () if there is none.
@@ -162,11 +164,10 @@ def as_cards(
 ) -> bool:
     """Whether a line of `width` characters is too narrow for these rows side by side.
 
-    From the minimum width of the style on texts of several words are broken; a word, so a number,
-    never is.
+    From `TABLE_WIDTH` on texts of several words are broken; a word, so a number, never is.
     """
     least, natural = _needed_widths(columns, rows, style)
-    needed = sum(least if width >= style.min_width else natural)
+    needed = sum(least if width >= TABLE_WIDTH else natural)
     return needed > _width_left(columns, min(width, style.max_width), style)
 
 

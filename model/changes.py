@@ -46,7 +46,7 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """A new allocation of a running job: `allocation` is slots by host name (TBR-14)."""
+    """A new allocation of a running job: `allocation` is slots by host name."""
 
     #: Seconds from the origin.
     time: int

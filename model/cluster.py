@@ -47,7 +47,7 @@ BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Load thresholds, loadSched and loadStop, by load index (RSV-11)."""
+    """Load thresholds, loadSched and loadStop, by load index."""
 
     #: loadSched by load index: beyond it the host starts no job.
     sched: Mapping[str, float] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class HostGroup:
 
 @dataclass(frozen=True, slots=True)
 class ComputeUnit:
-    """A named part of the network: hosts (finest type) or units of the next finer type (PLC-05)."""
+    """A named part of the network: hosts (finest type) or units of the next finer type."""
 
     #: Name of the unit.
     name: str
@@ -228,7 +228,7 @@ class ResourceDefinition:
 
 @dataclass(frozen=True, slots=True)
 class SharedResource:
-    """A resource of which `hosts` share `amount` in all; hosts None: all hosts (RSV-10)."""
+    """A resource of which `hosts` share `amount` in all; hosts None: all hosts."""
 
     #: Name of the resource.
     name: str

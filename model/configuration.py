@@ -118,18 +118,18 @@ class Queue:
 
     @property
     def holds_memory(self) -> bool:
-        """Return whether reservations of the queue include memory (MEM-01, MEM-05)."""
+        """Return whether reservations of the queue include memory."""
         return self.resource_reserve is not None or self.slot_reserve is None
 
     @property
     def reserve_cycles(self) -> int | None:
-        """Return the dispatch cycles of a reservation; RESOURCE_RESERVE comes first (MEM-05)."""
+        """Return the dispatch cycles of a reservation; RESOURCE_RESERVE comes first."""
         return self.resource_reserve if self.resource_reserve is not None else self.slot_reserve
 
 
 @dataclass(frozen=True, slots=True)
 class UserGroup:
-    """A user group of users and groups; user_shares makes it a share tree (FSH-10)."""
+    """A user group of users and groups; user_shares makes it a share tree."""
 
     #: Name of the group.
     name: str
@@ -157,7 +157,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class HostPartition:
-    """A host partition with its shares (FSH-08)."""
+    """A host partition with its shares."""
 
     #: Name of the partition.
     name: str
@@ -211,7 +211,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class ReservationUsage:
-    """Unit that rusage of a user-defined numeric resource counts: job, host or slot (RSV-08)."""
+    """Unit that rusage of a user-defined numeric resource counts: job, host or slot."""
 
     #: Name of the resource.
     resource: str

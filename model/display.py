@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-
-from .escaping import html_text
 
 if TYPE_CHECKING:
     from .instance import Instance
@@ -195,27 +193,3 @@ def visible(text: str) -> str:
 
 def _escaped(sign: str) -> str:
     return sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii")
-
-
-#: Maximum number of rows in a notebook; the rest is counted.
-MAX_ROWS = 60
-
-
-def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as HTML with all texts escaped; "" stands for None."""
-    body = list(rows)
-    left = len(body) - MAX_ROWS
-    lines = ["<table>", f"<caption>{_text(caption)}</caption>", "<thead>", _row("th", head)]
-    lines += ["</thead>", "<tbody>", *(_row("td", row) for row in body[:MAX_ROWS])]
-    if left > 0:
-        lines.append(f'<tr><td colspan="{len(head)}">and {left} more</td></tr>')
-    return "\n".join([*lines, "</tbody>", "</table>"])
-
-
-def _row(cell: str, values: Iterable[object]) -> str:
-    cells = "".join(f"<{cell}>{_text(value)}</{cell}>" for value in values)
-    return f"<tr>{cells}</tr>"
-
-
-def _text(value: object) -> str:
-    return "" if value is None else html_text(value)

@@ -36,6 +36,30 @@ def html_text(value: object) -> str:
     return html.escape(printable(str(value)))
 
 
+#: Maximum number of rows in a notebook; the rest is counted.
+MAX_ROWS = 60
+
+
+def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as HTML with all texts escaped; "" stands for None."""
+    body = list(rows)
+    left = len(body) - MAX_ROWS
+    lines = ["<table>", f"<caption>{_text(caption)}</caption>", "<thead>", _row("th", head)]
+    lines += ["</thead>", "<tbody>", *(_row("td", row) for row in body[:MAX_ROWS])]
+    if left > 0:
+        lines.append(f'<tr><td colspan="{len(head)}">and {left} more</td></tr>')
+    return "\n".join([*lines, "</tbody>", "</table>"])
+
+
+def _row(cell: str, values: Iterable[object]) -> str:
+    cells = "".join(f"<{cell}>{_text(value)}</{cell}>" for value in values)
+    return f"<tr>{cells}</tr>"
+
+
+def _text(value: object) -> str:
+    return "" if value is None else html_text(value)
+
+
 #: Characters that renderers know as HTML entities, and those that a backslash escapes.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "&#96;"}
 _SIGNS = {ord(sign): f"\\{sign}" for sign in "\\*_[]#|~$!"} | {

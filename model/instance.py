@@ -9,6 +9,7 @@ from typing import Annotated
 from .cluster import Cluster
 from .configuration import HostPartition, Limit, Params, Queue, ReservationUsage, User, UserGroup
 from .errors import UnknownNameError
+from .escaping import html_table
 from .facts import Fact
 from .job import Application, Job, JobGroup, RunningJob
 from .omissions import Omission
@@ -18,7 +19,7 @@ from .slurm_fairshare import Association
 
 @dataclass(frozen=True, slots=True)
 class AdvanceReservation:
-    """Slots by host set aside over [start, end) seconds, once or recurringly (TBR-19, ARV-01)."""
+    """Slots by host set aside over [start, end) seconds, once or recurringly."""
 
     #: Id in the form of brsvs and bsub -U: ``user1#0``.
     name: str
@@ -42,7 +43,7 @@ class AdvanceReservation:
 
 @dataclass(frozen=True, slots=True)
 class ShareUsage:
-    """Past use of one share account at `stamp`, as bqueues -l and bhpart print it (FSH-02)."""
+    """Past use of one share account at `stamp`, as bqueues -l and bhpart print it."""
 
     #: Fairshare queue (the master of a set) or host partition.
     policy: Annotated[str, Fact("name")]
@@ -72,7 +73,7 @@ class PoolUsage:
 
 @dataclass(frozen=True, slots=True)
 class HeldHosts:
-    """Hosts on which a pending job had reserved slots or memory after the last cycle (GRD-06)."""
+    """Hosts on which a pending job had reserved slots or memory after the last cycle."""
 
     #: Id of the pending job that reserves the hosts.
     job: Annotated[str, Fact("name")]
@@ -107,8 +108,36 @@ class SaidByLsf:
     start: Annotated[int | None, Fact("instant")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class _ShownInstance:
+    """An instance in one line, and as a table in notebooks."""
+
+    __slots__ = ()
+    name: str
+    cluster: Cluster
+    running: tuple[RunningJob, ...]
+    pending: tuple[Job, ...]
+
+    def __repr__(self) -> str:
+        """Return one line, however large the cluster is."""
+        return f"<Instance {self._about()}>"
+
+    def _about(self) -> str:
+        hosts = self.cluster.hosts
+        name = f"{self.name}: " if self.name else ""
+        return (
+            f"{name}{len(hosts)} hosts, {sum(host.slots for host in hosts)} slots, "
+            f"{len(self.running)} running, {len(self.pending)} pending"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the pending jobs as an HTML table for notebooks; times in seconds."""
+        head = ("job", "user", "queue", "slots", "submit", "run limit")
+        rows = ((j.id, j.user, j.queue, j.slots, j.submit, j.run_limit) for j in self.pending)
+        return html_table(self._about(), head, rows)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Instance(_ShownInstance):
     """A complete planning problem."""
 
     #: Hosts, groups, compute units and resources.

@@ -23,7 +23,7 @@ NO_RUN_LIMIT = 10**12
 class HostRequest:
     """One name of ``bsub -m``: host, group, unit or ``others``.
 
-    ``+level`` is a preference, ``!`` marks the first host (PLC-12).
+    ``+level`` is a preference, ``!`` marks the first host.
     """
 
     #: Name of a host, host group or compute unit.
@@ -170,7 +170,7 @@ class RunningJob:
 
     @property
     def slots(self) -> int:
-        """Return the number of slots in use now, after any resize (TBR-14)."""
+        """Return the number of slots in use now, after any resize."""
         return sum(self.allocation.values())
 
 

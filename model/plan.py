@@ -7,25 +7,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from .display import (
     DAY,
     WrittenTimes,
     duration_text,
-    html_table,
     iso_time,
     smallest_difference,
     with_stamps,
 )
 from .errors import UnknownNameError
+from .escaping import html_table
 from .job import ArraySpec, array_of, ranges_of
+from .job_table import JobTable, job_id
 from .objective import ObjectiveName
 from .omissions import Omission
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 #: Function that formats an allocation (slots by host) as an integration prints it.
 AllocationFormatter = Callable[[Mapping[str, int]], str]
@@ -332,8 +329,8 @@ class _Indexed:
     by_job: dict[str, PlannedJob]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan(_Indexed):
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan(_Indexed, JobTable[PlannedJob]):
     """A plan of any method for the pending jobs of an instance."""
 
     #: Method that made the plan.
@@ -378,11 +375,12 @@ class Plan(_Indexed):
     #: Whether the validator rejects the plan (a fault of Slotwise; a note has the reason).
     refused: bool = False
 
-    def __getitem__(self, job: str) -> PlannedJob:
+    def __getitem__(self, job: str | int) -> PlannedJob:
         """Return the planned start of a job; raises UnknownNameError (a KeyError) if it has none.
 
         The id of an array gives a :class:`PlannedArray`: its elements and when they start.
         """
+        job = job_id(job)
         found = self.get(job) or self.array(job)
         if found is not None:
             return found
@@ -399,9 +397,9 @@ class Plan(_Indexed):
             return None
         return PlannedArray.of(array, sorted(found, key=lambda item: (len(item.job), item.job)))
 
-    def get(self, job: str) -> PlannedJob | None:
+    def get(self, job: str | int) -> PlannedJob | None:
         """Return the planned start of a job, or None."""
-        return self._index().get(job)
+        return self._index().get(job_id(job))
 
     def _index(self) -> dict[str, PlannedJob]:
         """Return the planned starts by job, built on first use."""
@@ -412,9 +410,6 @@ class Plan(_Indexed):
             object.__setattr__(self, "by_job", known)
             return known
 
-    def __contains__(self, job: object) -> bool:
-        return isinstance(job, str) and self.get(job) is not None
-
     def __iter__(self) -> Iterator[PlannedJob]:
         return iter(self.reservations)
 
@@ -422,9 +417,8 @@ class Plan(_Indexed):
         """Return the number of planned jobs."""
         return len(self.reservations)
 
-    def __bool__(self) -> bool:
-        """Return True: a plan without jobs is a plan too."""
-        return True
+    def _about(self) -> str:
+        return f"{self.method}, {self.objective}: {self.status}, {len(self)} jobs"
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -487,22 +481,18 @@ class Plan(_Indexed):
         record["omissions"] = [item.to_dict() for item in self.omissions]
         return record
 
-    def to_frame(self) -> DataFrame:
-        """Return a pandas data frame with one row for each planned job (pandas comes with
-        OR-tools).
-        """
-        import pandas
-
+    def columns(self) -> list[str]:
+        """Return the keys of a record in order, of all rows together."""
         optional = (
             *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms"),
             *("exact_fit", "proved_if", "requirement_alternative"),
         )
         usual = PlannedJob("", None).to_dict(self.origin)
-        rows = [item.to_dict(self.origin) for item in self.reservations]
+        rows = self.to_records()
         keys = [key for key in usual if key not in optional]
         keys += [key for key in optional if any(key in row for row in rows)]
         stamps = [key for row in rows for key in row if key.endswith("_time")]
-        return pandas.DataFrame(rows, columns=list(dict.fromkeys((*keys, *stamps))))
+        return list(dict.fromkeys((*keys, *stamps)))
 
     def _repr_html_(self) -> str:
         """Return the HTML of the plan in a notebook."""

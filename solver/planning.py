@@ -185,7 +185,7 @@ def plan(
     time-only problem of a pool of processors). jobs: how many jobs get a time-based reservation
     (None: all). first: plan only so many jobs, the first of the order; estimates are then as if
     nobody waited behind them. as_lsf: leave out windows and advance reservations in the exact
-    methods, as LSF's own estimate does (TBR-19), and keep what is held from jobs of queues without
+    methods, as LSF's own estimate does, and keep what is held from jobs of queues without
     BACKFILL. margin: seconds that nothing planned comes nearer to the end of a pending job.
     whole_nodes: plan as Slurm does: a job that starts later has its hosts to itself (time-based).
     cancel: set it to stop with the best so far. on_progress: called during the search.

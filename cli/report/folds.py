@@ -149,8 +149,7 @@ def _has_column(comparison: Comparison, name: str) -> bool:
     if name in ("as_configured", "possible"):
         return True
     method = name.removesuffix("_simulated").replace("_", "-")
-    estimate = name.removesuffix("_estimate").replace("_", "-")
-    return estimate in comparison.methods or method in comparison.simulated
+    return name.endswith("_estimate") or method in comparison.simulated
 
 
 def _compared_start(

@@ -69,7 +69,9 @@ def run_limit(value: object) -> tuple[int | None, int | None]:
 
 def own_run_limit(value: object) -> int:
     """Parse the run limit of a job to seconds; ``unlimited``: none, not even its queue's."""
-    return NO_RUN_LIMIT if value == "unlimited" else positive_duration(value)
+    if isinstance(value, str) and value.strip().lower() == "unlimited":
+        return NO_RUN_LIMIT
+    return positive_duration(value)
 
 
 def own_run_limit_text(seconds: int | None) -> int | str | None:

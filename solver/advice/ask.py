@@ -9,9 +9,10 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from ...model.display import MINUTE, duration_text, html_table, with_stamps
+from ...model.display import MINUTE, duration_text, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
+from ...model.escaping import html_table
 from ...model.formats.submit import Submission, refusals, submission, with_unnamed_user
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
@@ -92,8 +93,22 @@ class Choice:
         return self.answer.proved
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class _InOneLine:
+    """An answer in one line, however many alternatives it has."""
+
+    __slots__ = ()
+    method: str
+    line: Choice
+    alternatives: tuple[Choice, ...]
+    tried: int
+
+    def __repr__(self) -> str:
+        tried = f"{len(self.alternatives)} alternatives of {self.tried}"
+        return f"<Answer {self.method}: start {self.line.start}, {tried}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(_InOneLine):
     """The start of the requested line and of its alternatives, the earliest alternative first."""
 
     #: The requested line.
@@ -342,6 +357,8 @@ def _submission(
     instance: Instance, line: str | Job, script: str | None, **names: str
 ) -> Submission:
     """Return the jobs that a bsub or sbatch line, a script or a job submits."""
+    if not isinstance(line, (str, Job)):
+        raise InputError(f"line: must be a text such as 'bsub -n 8', or a Job, not {line!r}")
     text = line if isinstance(line, str) else ""
     if isinstance(line, str) and not text.strip():  # a script alone may be of either scheduler
         text = script or ""

@@ -36,7 +36,7 @@ GREEDY_SHARE, TIME_BASED_SHARE = 0.2, 0.3
 def compare(
     instance: Instance,
     *,
-    methods: bool | Collection[Method] | None = None,
+    methods: bool | Collection[str] | None = None,
     objective: ObjectiveName = "lexicographic",
     time_limit: float | None = None,
     effort: float | None = None,
@@ -115,7 +115,7 @@ def default_methods(instance: Instance) -> tuple[Method, ...]:
     return ("greedy", "optimal")
 
 
-def _requested(instance: Instance, methods: bool | Collection[Method] | None) -> tuple[Method, ...]:
+def _requested(instance: Instance, methods: bool | Collection[str] | None) -> tuple[Method, ...]:
     """Return the compared methods in the order of the columns; raise InputError for another one."""
     if methods is None:
         return default_methods(instance)

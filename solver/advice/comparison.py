@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...model.display import HOUR, duration_text, html_table, with_stamps
-from ...model.errors import UnknownNameError
+from ...model.display import HOUR, with_stamps
+from ...model.job_table import JobTable
 from ...model.omissions import Omission, sentences
-from ...model.plan import Method, Plan, PlannedJob, allocation_text, proof_text, yes_or_no
+from ...model.plan import Method, Plan, PlannedJob, proof_text
 from ..outlook.outlook import words_of
 from ..outlook.records import TIMES as OUTLOOK_TIMES
-from ..outlook.records import JobOutlook, Outlook
+from ..outlook.records import JobOutlook, Outlook, starts_table
 from ..scheduler.continuation import CONFIGURED
 from .likely import TIMES as LIKELY
 from .likely import StartQuantiles, times_of
 from .sentences import outlook_sentences, savings_sentences
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 #: Fields with the starts of a job by each method: in its plan (`_estimate`), and in a simulation
 #: that reserves by it (`_simulated`).
@@ -224,8 +221,8 @@ def _named(methods: Sequence[str], plans: Sequence[Plan]) -> str:
     return f"{' and '.join(found)}: "
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(JobTable[ComparedJob]):
     """Comparison of every pending job, in dispatch order, with the plans and simulations behind
     it.
     """
@@ -289,20 +286,9 @@ class Comparison:
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
 
-    def __getitem__(self, job: str) -> ComparedJob:
-        """Return the row of a job; raises UnknownNameError (a KeyError) for an unknown job."""
-        found = next((row for row in self.jobs if row.job == job), None)
-        if found is None:
-            raise UnknownNameError.among("job", job, [row.job for row in self.jobs])
-        return found
-
     def __len__(self) -> int:
         """Return the number of compared jobs."""
         return len(self.jobs)
-
-    def __bool__(self) -> bool:
-        """Return True, even without pending jobs."""
-        return True
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a JSON object for each job; with an origin also ISO stamps."""
@@ -324,12 +310,12 @@ class Comparison:
     def start_by(self, row: ComparedJob, method: Method) -> int | None:
         """Return the start that a job reaches by a method: simulated, else as in its plan.
 
-        A start of the optimal plan that the scheduler reaches later is the later one.
+        A proved start that the scheduler reaches later is the later one.
         """
         found = row.by(method)
         if method not in self.loop:
             return found.says
-        if method == "optimal":
+        if method == "optimal" and (found.proved or found.gets is None):
             return max(
                 (time for time in (found.says, found.gets) if time is not None), default=None
             )
@@ -449,25 +435,6 @@ class Comparison:
         of_estimates = [f"{' and '.join(names)}: {note}" for note, names in estimates.items()]
         return (*of_estimates, *self.optimal.notes)
 
-    def to_frame(self) -> DataFrame:
-        """Return a pandas data frame with one row per job."""
-        import pandas
-
-        return pandas.DataFrame(self.to_records(), columns=self.columns())
-
     def _repr_html_(self) -> str:
         """Return the comparison as an HTML table for notebooks; times from now."""
-
-        def after(time: int | None) -> str | None:
-            return None if time is None else duration_text(time - self.now)
-
-        head = ("job", "slots", "as configured", "estimate", "possible", "proved", "where")
-        rows = (
-            (
-                *(row.job, row.slots, after(row.as_configured) or row.state),
-                *(after(row.estimate), after(row.possible), yes_or_no(row.proved, row.proved_if)),
-                allocation_text(row.possible_on),
-            )
-            for row in self.jobs
-        )
-        return html_table("starts, from now on", head, rows)
+        return starts_table(self.jobs, self.now)

@@ -18,11 +18,13 @@ from ...model.dependency import (
     StatusTest,
     parse_dependency,
 )
-from ...model.display import DAY, WEEK, duration_text, html_table, with_stamps
+from ...model.display import DAY, WEEK, duration_text, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
+from ...model.escaping import html_table
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
+from ...model.job_table import job_id
 from ...model.omissions import no_pending_job
 from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
@@ -510,7 +512,7 @@ class BlockingReservations:
         return can_start(self._without[job], self.demand, time)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Explanation of one pending job: its planned start, the obstacles before it, and changes that
     help.
@@ -554,6 +556,12 @@ class Explanation:
     diagnosis: Diagnosis | None = None
     #: Starts as configured, by LSF's estimate and possible.
     outlook: JobOutlook | None = None
+
+    def __repr__(self) -> str:
+        """Return one line, however much is in the way."""
+        return (
+            f"<Explanation of job {self.answer.job.id}, {self.method}: start {self.answer.start}>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as a JSON object; times in seconds from the origin, also as ISO
@@ -636,7 +644,7 @@ class Explanation:
 
 def explain(
     instance: Instance,
-    job: str,
+    job: str | int,
     *,
     method: Method = "configured",
     time_limit: float | None = None,
@@ -646,7 +654,7 @@ def explain(
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Explanation:
-    """Explain why a pending job does not start earlier, and which changes would help (LOP-01).
+    """Explain why a pending job does not start earlier, and which changes would help.
 
     job: its id; that of an array stands for the first element that does not start now.
 
@@ -659,6 +667,7 @@ def explain(
     each plan. Raises InputError for a job that is not pending, UnknownNameError for one that is not
     there.
     """
+    job = job_id(job)
     whole = _array(instance, job)
     asked = _pending(instance, job if whole is None else whole[0])
     forecast = WhatIfPlanner(

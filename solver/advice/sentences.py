@@ -207,7 +207,7 @@ def _totals(rows: Sequence[JobOutlook]) -> list[str]:
         f"{hours_text(abs(sum(row.sooner_by or 0 for row in some)))} {less} "
         f"({_slot_hours(abs(sum((row.sooner_by or 0) * row.slots for row in some)))} slot-hours)"
         for kind, less in (("earlier_by", "less"), ("is_ahead", "more"))
-        if (some := [row for row in rows if getattr(row, kind)])
+        if (some := [row for row in rows if getattr(row, kind) and (row.earlier_by or row.proved)])
     ]
     if not parts:
         return []

@@ -222,7 +222,7 @@ SCALE = 1 << 20
 #: Limits of the exact model: seconds, deterministic effort, and share of the remaining time.
 SECONDS = 6.0
 EFFORT = 5.0
-SHARE = 0.3
+SHARE = 0.1
 #: Largest number for which sums are computed in 64 bits.
 HUGE = float(1 << 61)
 #: Limits on the extra cost of the plans searched first, as multiples of the known lower bound on

@@ -39,7 +39,9 @@ GUIDED_ROUNDS = 2
 EXACT_SHARE = 0.35
 MOVES_BEFORE_EXACT = 400
 #: Share of the remaining time that the exact model may take.
-PROOF_SHARE = 0.7
+PROOF_SHARE = 0.85
+#: Seconds within which a small exact model is solved; it precedes all bounds.
+SMALL = 2.0
 #: Moves of the search for each unit of a deterministic effort.
 MOVES_PER_EFFORT = 40
 
@@ -130,7 +132,7 @@ def _search_and_prove(
         # These models support no latest start and no job that is killed early (-t).
         return _search(problem, costs, budget, alone, found, False, tell)
     least = {job: alone[job] for job in found.starts}
-    small = _exact_model_fits(placed, Budget(effort=1.0)) and not is_whole_pool(problem, placed)
+    small = _exact_model_fits(placed, Budget(effort=SMALL)) and not is_whole_pool(problem, placed)
     if small:
         found = _search_and_solve(problem, costs, budget, alone, found, tell)
         if found.proved or budget.exhausted():

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ...model.display import with_stamps
+from ...model.display import duration_text, with_stamps
 from ...model.duration import place_before_deadline
-from ...model.errors import UnknownNameError
+from ...model.escaping import html_table
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.job_table import JobTable
 from ...model.omissions import Omission
-from ...model.plan import Plan, PlannedJob
+from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
 from ..availability.demand import Demand
 from ..availability.resources import BoolArray
 from ..fairshare.priority_order import admissions
@@ -159,8 +160,26 @@ class JobOutlook:
         return with_stamps(record, origin, TIMES)
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+def starts_table(jobs: Iterable[JobOutlook], now: int) -> str:
+    """Return the starts of jobs as an HTML table for notebooks; times from now."""
+
+    def after(time: int | None) -> str | None:
+        return None if time is None else duration_text(time - now)
+
+    head = ("job", "slots", "as configured", "estimate", "possible", "proved", "where")
+    rows = (
+        (
+            *(row.job, row.slots, after(row.as_configured) or row.state),
+            *(after(row.estimate), after(row.possible), yes_or_no(row.proved, row.proved_if)),
+            allocation_text(row.possible_on),
+        )
+        for row in jobs
+    )
+    return html_table("starts, from now on", head, rows)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Outlook(JobTable[JobOutlook]):
     """The outlook of the pending jobs of an instance, in priority order."""
 
     jobs: tuple[JobOutlook, ...]
@@ -183,16 +202,12 @@ class Outlook:
         """Return the number of jobs."""
         return len(self.jobs)
 
-    def __getitem__(self, job: str) -> JobOutlook:
-        """Return the outlook of a job; raises UnknownNameError (a KeyError) for an unknown job."""
-        found = self.get(job)
-        if found is None:
-            raise UnknownNameError.among("job", job, [item.job for item in self.jobs])
-        return found
+    def _about(self) -> str:
+        return f"{self.method}: {len(self)} jobs"
 
-    def get(self, job: str) -> JobOutlook | None:
-        """Return the outlook of a job, or None."""
-        return next((item for item in self.jobs if item.job == job), None)
+    def _repr_html_(self) -> str:
+        """Return the starts as an HTML table for notebooks; times from now."""
+        return starts_table(self.jobs, self.now)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, fit for JSON."""
@@ -200,7 +215,7 @@ class Outlook:
             "now": self.now,
             "origin": self.origin,
             "method": self.method,
-            "jobs": [item.to_dict(self.origin) for item in self.jobs],
+            "jobs": self.to_records(),
             **({"cut": True} if self.cut else {}),
         }
 

@@ -28,6 +28,7 @@ from ...model.formats.submit import refusals, submitted_job
 from ...model.formats.units import LONGEST
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
+from ...model.job_table import job_id
 from ...model.modules import with_loaded_modules
 from ...model.objective import ObjectiveName
 from ...model.plan import Method, Plan, PlanChange, PlannedJob, Unplaced
@@ -302,13 +303,15 @@ class Planner:
             self._living.submit(job)
         return job.id
 
-    def end(self, job: str) -> None:
+    def end(self, job: str | int) -> None:
         """Remove a running job that has ended."""
+        job = job_id(job)
         with self._event(f"job {job} ended"):
             self._living.end(job)
 
-    def cancel(self, job: str) -> None:
+    def cancel(self, job: str | int) -> None:
         """Kill a job, so that it neither runs nor waits any more."""
+        job = job_id(job)
         with self._event(f"job {job} cancelled"):
             self._living.cancel(job)
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...model.compact import OnDemand
-from ...model.display import html_table, with_stamps
-from ...model.errors import UnknownNameError
+from ...model.display import with_stamps
+from ...model.escaping import html_table
 from ...model.instance import BorrowedSlots, HeldHosts, Instance
+from ...model.job_table import JobTable
 from ...model.omissions import Omission
 from ...model.plan import allocation_text
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .job_state import PREEMPTED, JobState, JobStates, ReservationTimer
 from .world import World
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +191,8 @@ def _named(amounts: dict[int, float], world: World) -> dict[str, float]:
     return {world.names[host]: amount for host, amount in amounts.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Simulation(JobTable[JobRecord]):
     """The result of a simulation."""
 
     instance: Instance
@@ -214,12 +212,6 @@ class Simulation:
     #: Settings of jobs and of the instance that no cycle obeys.
     omissions: tuple[Omission, ...] = ()
 
-    def __getitem__(self, job: str) -> JobRecord:
-        for record in self.jobs:
-            if record.job == job:
-                return record
-        raise UnknownNameError.among("job", job, [record.job for record in self.jobs])
-
     def __iter__(self) -> Iterator[JobRecord]:
         return iter(self.jobs)
 
@@ -227,22 +219,40 @@ class Simulation:
         """Return the number of jobs."""
         return len(self.jobs)
 
-    def __bool__(self) -> bool:
-        """Return True, also for a simulation without jobs."""
-        return True
+    @property
+    def origin(self) -> str | None:
+        """Return the ISO date of second 0, None if the instance has none."""
+        return self.instance.origin
 
     @property
     def starts(self) -> dict[str, int]:
         """Return the start of every job that started, by id."""
         return {record.job: record.start for record in self.jobs if record.start is not None}
 
-    def to_frame(self) -> DataFrame:
-        """Return a pandas data frame, one row per job (pandas comes with OR-tools)."""
-        import pandas
+    def columns(self) -> list[str] | None:
+        """Return the keys of a record if there is none, else None: those of the records."""
+        return None if self.jobs else [item.name for item in fields(JobRecord)]
 
-        records = [record.to_dict(self.instance.origin) for record in self.jobs]
-        columns = None if records else [item.name for item in fields(JobRecord)]
-        return pandas.DataFrame(records, columns=columns)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the simulation without its log as a JSON object."""
+        return {
+            "now": self.instance.now,
+            "origin": self.origin,
+            "reservation": self.settings.reservation,
+            "time": self.time,
+            "cycles": self.cycles,
+            "complete": self.complete,
+            "jobs": self.to_records(),
+            "notes": list(self.notes),
+            "omissions": [item.to_dict() for item in self.omissions],
+        }
+
+    def _done(self) -> str:
+        done = "complete" if self.complete else f"stopped at second {self.time}"
+        return f"{self.settings.reservation}: {self.cycles} cycles, {done}"
+
+    def _about(self) -> str:
+        return f"{self._done()}, {len(self)} jobs"
 
     def _repr_html_(self) -> str:
         """Return the simulation as HTML for a notebook; times in seconds from the origin."""
@@ -251,9 +261,7 @@ class Simulation:
             (r.job, r.submit, r.start, r.end, r.status, allocation_text(r.hosts), r.reason)
             for r in self.jobs
         )
-        done = "complete" if self.complete else f"stopped at second {self.time}"
-        caption = f"simulation, {self.settings.reservation}: {self.cycles} cycles, {done}"
-        return html_table(caption, head, rows)
+        return html_table(f"simulation, {self._done()}", head, rows)
 
 
 def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHosts, ...]:

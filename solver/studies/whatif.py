@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...model.display import WEEK, duration_text, html_table
+from ...model.display import WEEK, duration_text
 from ...model.errors import InputError, Problem, SlotwiseError, UnknownNameError
+from ...model.escaping import html_table
 from ...model.formats.file_format import Contents, ReadOptions
 from ...model.formats.settings import Setting, changed, read_setting, split_values
 from ...model.formats.units import parse_duration

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 import pickle
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -384,3 +386,82 @@ def test_a_job_without_a_queue_is_in_that_of_a_file() -> None:
     assert queue_of("normal") == "normal"
     assert queue_of("a", "b", default_queue="b") == "b"
     assert queue_of("a", "default") == "default"
+
+
+@cache
+def tables() -> dict[str, Any]:
+    """Every answer with rows, of a cluster with ids that are numbers."""
+    here = sw.load(sw.example("site"))
+    return {
+        "plan": sw.plan(here, "greedy"),
+        "simulation": sw.simulate(here, until="1h"),
+        "comparison": sw.compare(here, effort=0.1),
+        "outlook": sw.outlook(here, effort=0.1),
+        "diagnosis": sw.diagnose(here, jobs=201),
+    }
+
+
+@pytest.mark.parametrize("name", ["plan", "simulation", "comparison", "outlook", "diagnosis"])
+def test_an_answer_with_rows_is_a_table_by_id(name: str) -> None:
+    """As records, as a frame, as data, in one line; an id may be a number, also of numpy."""
+    found = tables()[name]
+    records = found.to_records()
+    json.dumps([records, found.to_dict()])
+    assert [row["job"] for row in records] == [row.job for row in found]
+    assert len(found) == len(found.to_frame()) == len(records) >= 1
+    assert "<table" in found._repr_html_()
+    for job in ("201", 201, np.int64(201)):
+        assert job in found
+        assert found[job] == found.get(job)
+        assert found[job].job == "201"
+    assert 999 not in found
+    assert found.get("999") is None
+    with pytest.raises(sw.UnknownNameError, match="'999'"):
+        found[999]
+    for wrong in (2.5, True, None, ["201"]):
+        assert wrong not in found
+        with pytest.raises(sw.InputError, match="must be the id of a job, such as '201' or 201"):
+            found[wrong]
+
+
+def test_ids_of_calls_may_be_numbers() -> None:
+    here = sw.load(sw.example("site"))
+    assert sw.explain(here, 201).answer.job.id == "201"
+    for jobs in ("201", 201, [201], ("201",), np.array([201])):
+        assert [item.job for item in sw.diagnose(here, jobs=jobs)] == ["201"]
+    with pytest.raises(sw.InputError, match="line: must be a text such as 'bsub -n 8'"):
+        sw.ask(here, ["bsub", "-n", "8"])  # type: ignore[arg-type]
+    for wrong in (None, 2.5, [None]):
+        with pytest.raises(sw.InputError, match="must be the id of a job"):
+            sw.diagnose(here, jobs=wrong)  # type: ignore[arg-type]
+    with pytest.raises(sw.InputError, match="must be the id of a job"):
+        sw.explain(here, None)  # type: ignore[arg-type]
+    planner = sw.Planner(here)
+    planner.cancel(201)
+    planner.end(next(run.job.id for run in here.running if run.job.id.isdecimal()))
+    assert "201" not in planner.plan()
+
+
+def test_a_repr_is_a_line() -> None:
+    for name in ("instance", "plan", "comparison", "explanation", "answer", "simulation"):
+        assert re.fullmatch(r"<\w+ [^\n]{1,150}>", repr(results()[name]))
+    for found in tables().values():
+        assert re.fullmatch(r"<\w+ [^\n]{1,150}>", repr(found))
+
+
+def test_a_large_cluster_is_shown_in_a_line_and_a_table() -> None:
+    here = sw.load(sw.example("cluster-1000"))
+    line = "cluster-1000: 1000 hosts, 16000 slots, 2300 running, 50 pending"
+    assert repr(here) == f"<Instance {line}>"
+    assert here._repr_html_().count("<tr>") == 51
+    assert f"<caption>{line}</caption>" in here._repr_html_()
+    assert repr(sw.outlook(JOINT)) == "<Outlook greedy: 2 jobs>"
+
+
+def test_no_public_docstring_has_an_id_of_ours() -> None:
+    """Ids of behaviours are for tests: a reader of help() cannot look one up."""
+    for name in dir(sw):
+        public = getattr(sw, name)
+        members = vars(public).values() if isinstance(public, type) else ()
+        for item in (public, *members):
+            assert not re.search("[A-Z]{3}-[0-9]{2}", getattr(item, "__doc__", None) or ""), name

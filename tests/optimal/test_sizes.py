@@ -39,12 +39,12 @@ def limited(seconds: float, memory: float = 1e9) -> Budget:
 
 
 def test_the_interval_model_is_built_where_time_and_memory_are_left_for_it() -> None:
-    """Pairs of job and host, times the jobs, for the time; pairs for the memory."""
+    """Pairs of job and host, times the jobs squared, for the time; pairs for the memory."""
     second = limited(1)
     assert IntervalModel.fits([asked(WORTH)], second)
     assert not IntervalModel.fits([asked(WORTH + 1)], second)
-    assert IntervalModel.fits([asked(WORTH // 4), asked(WORTH // 4)], second)
-    assert not IntervalModel.fits([asked(WORTH // 4), asked(WORTH // 4 + 1)], second)
+    assert IntervalModel.fits([asked(WORTH // 8), asked(WORTH // 8)], second)
+    assert not IntervalModel.fits([asked(WORTH // 8), asked(WORTH // 8 + 1)], second)
     assert IntervalModel.fits([asked(WORTH // 2, alternatives=2)], second)
     assert not IntervalModel.fits([asked(WORTH // 2 + 1, alternatives=2)], second)
     assert IntervalModel.fits([asked(10 * WORTH)], limited(10))

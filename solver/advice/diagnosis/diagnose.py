@@ -21,6 +21,7 @@ from ....model.display import HOUR, WEEK
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
 from ....model.job import Job
+from ....model.job_table import job_ids
 from ....model.omissions import no_pending_job
 from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
@@ -432,7 +433,7 @@ PROOF_TIME = 5.0
 def diagnose(
     instance: Instance,
     *,
-    jobs: Sequence[str] = (),
+    jobs: Sequence[str | int] | str | int = (),
     most: int = MAX_JOBS,
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
@@ -448,6 +449,7 @@ def diagnose(
     jobs, or a log of them, for forecast starts, today and under the first remedy. drawing: their
     settings. Raises InputError for a job that is not pending and for an unreadable history.
     """
+    jobs = job_ids(jobs)
     _check(instance, jobs)
     stop = cancel or threading.Event()
     forecaster = Forecaster.of(instance, history, drawing, None, stop)

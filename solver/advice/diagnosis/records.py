@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
-from ....model.display import duration_text, html_table, wall_clock, with_stamps
-from ....model.errors import UnknownNameError
+from ....model.display import duration_text, wall_clock, with_stamps
+from ....model.escaping import html_table
 from ....model.instance import Instance
+from ....model.job_table import JobTable
 from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
 from ....model.slurm_words import family_text
@@ -236,8 +237,8 @@ class WaitingJob:
         return with_stamps(record, origin, ("submit", "simulated", "earliest", *likely))
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis(JobTable[WaitingJob]):
     """The starving jobs among all pending jobs, with causes and remedies."""
 
     #: Starving jobs first, then jobs that one change would bring forward.
@@ -281,12 +282,11 @@ class Diagnosis:
         """Return the jobs that starve."""
         return tuple(item for item in self.jobs if item.starves)
 
-    def __getitem__(self, job: str) -> WaitingJob:
-        """Return the findings for a job; raise UnknownNameError (a KeyError) if there are none."""
-        found = next((item for item in self.jobs if item.job == job), None)
-        if found is None:
-            raise UnknownNameError.among("job", job, [item.job for item in self.jobs])
-        return found
+    def __iter__(self) -> Iterator[WaitingJob]:
+        return iter(self.jobs)
+
+    def _about(self) -> str:
+        return f"{len(self.starving)} of {self.pending} waiting jobs starve"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as a JSON object; times in seconds from the origin, also as ISO
@@ -325,9 +325,8 @@ class Diagnosis:
             for item in self.jobs
             for remedy in item.remedies
         ]
-        caption = f"{len(self.starving)} of {self.pending} waiting jobs starve"
         head = ("job", "", "cause", "what helps", "starts in", "sooner by")
-        return html_table(caption, head, rows)
+        return html_table(self._about(), head, rows)
 
 
 #: Jobs that are named in one sentence.

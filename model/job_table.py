@@ -1,0 +1,97 @@
+"""Answers with a row for each job: by id, as records, as a data frame, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from .errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def job_id(job: object, what: str = "job") -> str:
+    """Return the id of a job, which may be given as a number; raises InputError for others."""
+    if isinstance(job, Integral) and not isinstance(job, bool):
+        return str(job)
+    if not isinstance(job, str):
+        raise InputError(f"{what}: must be the id of a job, such as '201' or 201, not {job!r}")
+    return job
+
+
+def job_ids(jobs: object, what: str = "jobs") -> tuple[str, ...]:
+    """Return the ids of jobs; an id alone is that of one job. Raises InputError for others."""
+    if isinstance(jobs, (str, Integral)) or not isinstance(jobs, Iterable):
+        return (job_id(jobs, what),)
+    return tuple(job_id(job, what) for job in jobs)
+
+
+class RowOfJob(Protocol):
+    """One row of an answer."""
+
+    @property
+    def job(self) -> str: ...
+
+    def to_dict(self, origin: str | None, /) -> dict[str, Any]: ...
+
+
+Row = TypeVar("Row", bound=RowOfJob)
+
+
+class JobTable(Generic[Row]):
+    """An answer with rows; its line and the rows are those of the class."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Row]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        """Return True, also without rows."""
+        return True
+
+    def get(self, job: str | int) -> Row | None:
+        """Return the row of a job, or None."""
+        wanted = job_id(job)
+        return next((row for row in self if row.job == wanted), None)
+
+    def __getitem__(self, job: str | int) -> Row:
+        """Return the row of a job; raises UnknownNameError (a KeyError) for an unknown job."""
+        found = self.get(job)
+        if found is None:
+            raise UnknownNameError.among("job", job_id(job), [row.job for row in self])
+        return found
+
+    def __contains__(self, job: object) -> bool:
+        try:
+            return self.get(job_id(job)) is not None
+        except InputError:
+            return False
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the rows as records; times in seconds from the origin, also as ISO stamps."""
+        origin: str | None = self.origin  # type: ignore[attr-defined]
+        return [row.to_dict(origin) for row in self]
+
+    def columns(self) -> list[str] | None:
+        """Return the keys of a record in order, None: those of the records."""
+        return None
+
+    def to_frame(self) -> DataFrame:
+        """Return the rows as a pandas data frame (pandas comes with OR-tools)."""
+        import pandas
+
+        return pandas.DataFrame(self.to_records(), columns=self.columns())
+
+    def __repr__(self) -> str:
+        """Return one line, however many rows there are."""
+        return f"<{type(self).__name__} {self._about()}>"
+
+    def _about(self) -> str:
+        return f"{len(self)} jobs"
