@@ -170,6 +170,7 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
     found |= _times(shifted, instance)
     found |= {
         "proved": predicted.proved,
+        "no_earlier": planned.listed.possible_text if predicted.is_ahead else "",
         "waits_for": short_reason(planned.listed.waits_for),
         "reason": planned.listed.waits_for,
         "cautions": [item.name for item in predicted.cautions],

@@ -12,10 +12,10 @@ from .access import Viewer
 if TYPE_CHECKING:
     from .board import BoardState
 
-_ID = r"(?!jobs?\b)[\w\[\]-]+(?:\.\w+)*(?![\w\[]| more)"
+_ID = r"(?!(?:jobs?|until)\b)[\w\[\]-]+(?:\.\w+)*(?![\w\[]| more)"
 #: A list of jobs in a sentence, in a command, and one job between quotes or before a time.
 _LISTED = re.compile(
-    rf"\b(jobs?|when|after|before|behind|for|of|if) ({_ID}(?:(?:, | and | or ){_ID})*)"
+    rf"\b(jobs?|when|until|after|before|behind|for|of|if) ({_ID}(?:(?:, | and | or ){_ID})*)"
 )
 _COMMAND = re.compile(rf"\b(brequeue|bkill|bstop|scontrol requeue|scancel) ({_ID}(?: {_ID})*)")
 _ONE = re.compile(rf"(?<=')[^']+(?=')|{_ID}(?= at [\d+n])")

@@ -400,12 +400,19 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
     ):
         found.notes.append(f"{' '.join(words)} (line {found.line}: no option)")
     elif words:
-        found.complain(f"#BSUB: {words[0]!r} {_no_option(words[0])}")
+        found.complain(f"#BSUB: {words[0]!r} {no_option(words[0])}")
 
 
-def _no_option(word: str) -> str:
-    if word.startswith(_DASHES):
-        return f"begins with a long dash: write -{word[1:]}"
+def has_long_dash(word: str) -> bool:
+    """Return whether a word begins with a dash that word processors put in place of ``-``."""
+    return word.startswith(_DASHES)
+
+
+def no_option(word: str, long: str = "-") -> str:
+    """Return why a word where an option should stand is none; long: what begins long options."""
+    if has_long_dash(word):
+        dash = long if len(word.partition("=")[0]) > 2 and word[1] != "-" else "-"
+        return f"begins with a long dash: write {dash}{word[1:]}"
     return "is no option: put a value of several words in quotes, and # before a comment"
 
 
@@ -559,8 +566,8 @@ def _read_options(found: BsubLine, words: deque[str]) -> None:
         found.lines.setdefault(option, found.line)
         if value is not None:
             words.popleft()
-    if words and words[0].startswith(_DASHES):
-        found.complain(f"{words[0]!r} {_no_option(words[0])}")
+    if words and has_long_dash(words[0]):
+        found.complain(f"{words[0]!r} {no_option(words[0])}")
         words.clear()
 
 

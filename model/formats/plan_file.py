@@ -313,7 +313,7 @@ def _saved_plan() -> type[_Record]:
         omissions=_several(_record(Omission)),
         margin=Annotated[int, Field(ge=0, le=MAX_MARGIN)],
         behind=Annotated[int, Field(ge=0, le=_MAX_SECONDS)],
-        suspended=(dict[str, _Seconds], {}),
+        suspended=dict[str, _Seconds],
         # A saved plan also has the outlook of its instance; a reader of the plan recomputes it.
         outlook=(dict[str, Any], {}),
         **dict.fromkeys((*HEAD, "instance"), (Any, None)),

@@ -151,7 +151,8 @@ class ReadOfLsf:
                 if kind is P.QUEUE_SLOTS and queue.slot_pool:
                     continue
                 if not any(
-                    short is kind and resource in ("", subject)
+                    _family(short) == _family(kind)
+                    and resource in ("", subject, subject.removesuffix("s"))
                     for short, subject in self._limits_of(job)
                 ):
                     return (
@@ -172,6 +173,12 @@ class ReadOfLsf:
             items += [table.host_resources[item.index] for item in use.host_uses]
             items += [table.pools[item.index] for item in use.pool_uses]
         return {(item.short, item.subject) for item in items}
+
+
+def _family(kind: Pending) -> str:
+    """Return what reasons share of which LSF prints one, if a limit has several consumers."""
+    first = kind.name.partition("_")[0]
+    return first if first in ("LIMIT", "JOBS") else kind.name
 
 
 def kinds_in(text: str) -> Iterator[tuple[Pending, str]]:

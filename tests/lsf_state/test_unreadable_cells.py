@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from slotwise import Instance
+from slotwise import InputError, Instance, to_document
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
@@ -274,6 +274,89 @@ def test_one_unreadable_cell_takes_only_itself(listing: str) -> None:
         assert len(hosts - {host.name for host in it.cluster.hosts}) <= 1, where
         assert len(it.running) + len(it.pending) >= 1, where
         assert len(it.queues) <= len(whole.queues) + 1, where
+
+
+#: Another value of a cell that is no number.
+OTHER = {
+    "PEND": "RUN",
+    "RUN": "PEND",
+    "ok": "closed_Adm",
+    "Open:Active": "Open:Inact",
+    "q": "other",
+}
+#: Cells without a say, by listing: each with the beginning of its line and why.
+SILENT_CELLS: dict[str, dict[tuple[str, str], str]] = {
+    "jobs -l": {
+        ("8", "Mon Mar 16 09:00:00: Submitted"): "a started job has what it was given",
+        ("16", "Mon Mar 16 09:30:00: Resource usage"): "when the use was measured",
+        ("09:30:00:", "Mon Mar 16 09:30:00: Resource usage"): "when the use was measured",
+    },
+    "jobs -json": {
+        ("8", '"MIN_REQ_PROC"'): "a started job has what it was given",
+        ("3540 second(s)", '"RUN_TIME"'): "its start is known",
+        ("h1:0", '"GPU_ALLOC"'): "the number of a device",
+    },
+    "hosts -l": {
+        ("0", "ok  "): "a queue reserves slots: the plan does so again",
+        ("0.0", "Reserved"): "loads that jobs reserve follow from the jobs",
+        ("0%", "Reserved"): "the same",
+        ("0", "Reserved"): "the same",
+    },
+    "hosts -w": {("0", "h"): "a queue reserves slots: the plan does so again"},
+    "hosts -json": {("0", '"RSV"'): "the same"},
+    "queues -l": {
+        ("12", "30  Open"): "NJOBS is a sum",
+        ("0.000", "ann  "): "FAIRSHARE_ADJUSTMENT_FACTOR is 0",
+    },
+    "lshosts": {
+        ("4G", "h1"): "bhosts has the memory of this host",
+        ("2G", "h1"): "the same",
+    },
+    "bhpart": {("0.000", "ann  "): "FAIRSHARE_ADJUSTMENT_FACTOR is 0"},
+    "bjgroup": {("2/-", "/a "): "a count without a limit"},
+}
+
+
+def others_of(cell: str) -> list[str]:
+    """Other values of the kind of a cell."""
+    if cell in OTHER:
+        return [OTHER[cell]]
+    digits = list(re.finditer(r"\d+", cell))
+    return [
+        cell[: found.start()] + str(int(found[0]) + more) + cell[found.end() :]
+        for found in digits
+        for more in (1, 7, 600)
+    ] or ["h1", "zz"]
+
+
+#: All but bhosts -aff: numbers of sockets, cores and threads are names.
+@pytest.mark.behaviour("GAT-03")
+@pytest.mark.parametrize("listing", [name for name in LISTINGS if name != "bhosts -aff"])
+def test_a_changed_cell_changes_an_answer_or_a_note(
+    listing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option, text, cells = LISTINGS[listing]
+
+    def outcome(content: str) -> object:
+        try:
+            it = made(**{option: content})
+        except InputError as error:
+            return str(error)
+        return to_document(it), capsys.readouterr().err
+
+    whole = outcome(text)
+    silent = []
+    for place in re.finditer(cells, text, re.MULTILINE):
+        line = text[: place.start()].rpartition("\n")[2] + text[place.start() :].partition("\n")[0]
+        known = SILENT_CELLS.get(listing, {})
+        if any(place[0] == cell and line.strip().startswith(of) for cell, of in known):
+            continue
+        changed = (
+            text[: place.start()] + other + text[place.end() :] for other in others_of(place[0])
+        )
+        if all(outcome(content) == whole for content in changed):
+            silent.append((place[0], line.strip()))
+    assert not silent, "\n" + "\n".join(map(str, silent))
 
 
 @pytest.mark.parametrize(

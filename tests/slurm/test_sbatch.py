@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +135,45 @@ def test_no_option_is_lost_in_the_tables_of_options(live: sw.Instance) -> None:
 def test_a_script_names_its_line(live: sw.Instance) -> None:
     with pytest.raises(InputError, match=r"job\.sh:2: --ntasks"):
         sbatch_submission(live, "#!/bin/sh\n#SBATCH -n none\n", script_name="job.sh")
+
+
+@pytest.mark.parametrize(
+    ("directive", "told"),
+    [
+        ("\u2013-mem=400G", "begins with a long dash: write --mem=400G"),
+        ("\u2014mem=400G", "begins with a long dash: write --mem=400G"),
+        ("\u2013n 4", "begins with a long dash: write -n"),
+        ("mem=400G", "'mem=400G' is no option"),
+        ("-- mem=400G", "'mem=400G' is no option"),
+        ("\u201c--mem=400G\u201d", "is no option"),
+        ("--job-name=my job", "'job' is no option"),
+        ("-N 1 400G", "'400G' is no option"),
+    ],
+)
+def test_a_word_of_a_directive_that_is_no_option_is_refused(
+    live: sw.Instance, directive: str, told: str
+) -> None:
+    for space in (" ", "\t"):
+        text = f"#!/bin/sh\n#SBATCH -n1 -t5 --mem=10\n#SBATCH{space}{directive}\nx\n"
+        with pytest.raises(InputError, match=re.escape(told)) as error:
+            sbatch_submission(live, text, script_name="job.sh")
+        assert str(error.value).startswith("job.sh:3: #SBATCH: ")
+
+
+@pytest.mark.parametrize(
+    "directive", ["--mem=10", " --mem=10 # comment", " --mem 10", "\t--mem=10"]
+)
+def test_a_directive_that_begins_as_slurm_reads_it_counts(
+    live: sw.Instance, directive: str
+) -> None:
+    found = sbatch_submission(live, f"#!/bin/sh\n#SBATCH -n1\n#SBATCH{directive}\nx\n").job
+    assert found.res_req == sbatch_submission(live, "sbatch -n1 --mem=10").job.res_req
+
+
+def test_a_long_dash_on_a_line_is_no_script(live: sw.Instance) -> None:
+    for line in ("srun \u2013n 2 a.out", "sbatch -n1 \u2014mem=4G job.sh"):
+        with pytest.raises(InputError, match="begins with a long dash"):
+            sbatch_submission(live, line)
 
 
 def test_the_command(tmp_path: Path, live: sw.Instance) -> None:

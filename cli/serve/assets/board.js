@@ -25,6 +25,7 @@
 
   function startCell(job, item) {
     const td = S.element("td", { class: item.style, "data-title": item.title.toLowerCase() });
+    if (item.key === "possible" && job.no_earlier) { td.append(S.shown(job.no_earlier)); return td; }
     const stamp = job[`${item.key}_time`];
     const earlier = item.key === "possible" ? job.possible_of_earlier_state : job.of_earlier_state;
     const old = (earlier || answer.state.stale) && job[item.key] !== null && job[item.key] !== undefined;

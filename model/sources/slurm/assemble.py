@@ -230,10 +230,12 @@ class _SlurmJobs:
         if end <= self.zero:  # KillWait and OverTimeLimit are still to come
             settings = self.seen.settings
             wait = values.number((settings.get("KillWait") or "30").split()[0]) or 0
-            over = (settings.get("OverTimeLimit") or "0").split()[0]
-            more = values.number(over) or 0
-            more = 0 if math.isinf(more) else more
-            return max(1, int(end + wait + 60 * more) - self.zero)
+            more = values.seconds((settings.get("OverTimeLimit") or "0").split()[0])
+            for name in seen.partitions:
+                own = self.facts.partitions.get(name)
+                more = more if own is None or own.over_limit is None else own.over_limit
+            more = more if more and math.isfinite(more) else 0
+            return max(1, int(end + wait + more) - self.zero)
         return None if end == start + int(seen.limit) else end - self.zero
 
     def _allocations(self, running: Sequence[SlurmJob]) -> dict[str, dict[str, int]]:
@@ -523,7 +525,12 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
             hosts=unequal,
         )
     _check_memory(instance, seen, notes)
-    for name, (total, busy) in seen.licences.items():
+    for name, (total, busy, reserved) in seen.licences.items():
+        if reserved:
+            notes.touch(
+                f"{reserved:g} of {total:g} licences {name} are reserved",
+                resources=(licence_name(name),),
+            )
         of_jobs = sum(
             count
             for job in seen.jobs

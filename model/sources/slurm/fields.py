@@ -134,7 +134,6 @@ JOBS = (
     _row("job", "delay of boot", "delay_boot", "DelayBoot", "named", "0 00:00:00"),
     _row("job", "MCS label", "mcs_label", "MCS_label", "named"),
     _row("job", "reboot", "reboot", "Reboot", "named", "false 0 no"),
-    _row("job", "suspended before", "pre_sus_time", "SecsPreSuspend"),
     _inert(
         "job",
         "accrue_time admin_comment allocating_node association_id batch_features batch_flag "
@@ -142,7 +141,8 @@ JOBS = (
         "current_working_directory cpu_frequency_minimum cpu_frequency_maximum "
         "cpu_frequency_governor derived_exit_code exit_code extra failed_node federation_origin "
         "federation_siblings_active group_id group_name het_job_id_set het_job_offset "
-        "job_size_str last_sched_evaluation mail_type mail_user network nice power preempt_time "
+        "job_size_str pre_sus_time last_sched_evaluation mail_type mail_user network nice "
+        "power preempt_time "
         "preemptable_time priority_by_partition profile requeue resize_time restart_cnt "
         "memory_update_delay memory_update_margin restart_count scheduled_nodes "
         "scheduled_nodes_time selinux_context show_flags "
@@ -154,7 +154,7 @@ JOBS = (
         "KillOInInvalidDependent LastSchedEval MailType MailUser Network Nice Power Profile "
         "NtasksPerN:B:S:C Req:B ReqB:S:C:T "
         "Requeue Restarts RunTime SchedNodeList Scheduler StdErr StdIn StdOut "
-        "SuspendTime SubmitLine SystemComment "
+        "SuspendTime SecsPreSuspend SubmitLine SystemComment "
         "WorkDir ResizeTime PreemptTime PreemptEligibleTime WCKey Container CpusPerTresBind "
         "NodeAddr SegmentSize LicensesAlloc TresBind TresFreq DerivedExitCode",
     ),
@@ -166,7 +166,6 @@ NODES = (
     _row("node", "state flags", "state_flags"),
     _row("node", "cpus", "cpus", "CPUTot"),
     _row("node", "usable cpus", "effective_cpus", "CPUEfctv"),
-    _row("node", "sockets", "sockets", "Sockets"),
     _row("node", "cores per socket", "cores", "CoresPerSocket"),
     _row("node", "threads per core", "threads", "ThreadsPerCore"),
     _row("node", "memory", "real_memory", "RealMemory"),
@@ -179,7 +178,6 @@ NODES = (
     _row("node", "cpus in use", "alloc_cpus", "CPUAlloc"),
     _row("node", "memory in use", "alloc_memory", "AllocMem"),
     _row("node", "tres in use", "tres_used", "AllocTRES"),
-    _row("node", "reason", "reason", "Reason"),
     _row("node", "owner", "owner", "Owner", "named"),
     _row("node", "MCS label", "mcs_label", "MCS_label", "named"),
     _inert(
@@ -188,14 +186,17 @@ NODES = (
         "cert_flags cluster_name comment cpu_binding cpu_load energy external_sensors extra "
         "free_mem free_memory gpu_spec gres_drained hostname idle_cpus instance_id instance_type "
         "last_busy next_state_after_reboot next_state_after_reboot_flags operating_system port "
-        "power reason_changed_at reason_set_by_user reservation res_cores_per_gpu resume_after "
-        "slurmd_start_time slurmd_version specialized_cores specialized_cpus suspend_time "
+        "power reason reason_changed_at reason_set_by_user reservation res_cores_per_gpu "
+        "resume_after "
+        "slurmd_start_time slurmd_version sockets specialized_cores specialized_cpus suspend_time "
         "temporary_disk "
         "tls_cert_last_renewal topology tres tres_weighted version",
         "Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment CoreSpecCount "
         "CPUSpecList CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
-        "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS Port "
-        "ReservationName ResumeAfterTime SlurmdStartTime SuspendTime TmpDisk Topology Version",
+        "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS "
+        "Port Reason "
+        "ReservationName ResumeAfterTime SlurmdStartTime Sockets SuspendTime TmpDisk Topology "
+        "Version",
     ),
 )  # fmt: skip
 
@@ -254,7 +255,6 @@ RESERVATIONS = (
     _row("reservation", "end", "end_time", "EndTime"),
     _row("reservation", "nodes", "node_list", "Nodes"),
     _row("reservation", "cores", "core_count", "CoreCnt"),
-    _row("reservation", "cores by node", "core_specializations", "NodeName CoreIDs"),
     _row("reservation", "flags", "flags", "Flags"),
     _row("reservation", "users", "users", "Users"),
     _row("reservation", "accounts", "accounts", "Accounts"),
@@ -262,8 +262,10 @@ RESERVATIONS = (
     _row("reservation", "licences", "licenses", "Licenses"),
     _inert(
         "reservation",
-        "burst_buffer features max_start_delay node_count partition purge_completed tres watts",
-        "BurstBuffer Duration Features MaxStartDelay NodeCnt PartitionName State TRES Watts",
+        "burst_buffer core_specializations features max_start_delay node_count partition "
+        "purge_completed tres watts",
+        "BurstBuffer CoreIDs Duration Features MaxStartDelay NodeCnt NodeName PartitionName "
+        "State TRES Watts",
     ),
 )
 

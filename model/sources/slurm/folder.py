@@ -358,8 +358,11 @@ def _interpret(
         try:
             if kind == "licence":
                 name = values.text(record.get("name"))
-                amounts = [values.amount_of(record.get(what)) or 0.0 for what in ("total", "used")]
-                seen.licences[name] = (amounts[0], amounts[1])
+                amounts = [
+                    values.amount_of(record.get(what)) or 0.0
+                    for what in ("total", "used", "reserved")
+                ]
+                seen.licences[name] = (amounts[0], amounts[1], amounts[2])
                 continue
             made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _TIMELESS[kind](record)
             _check_names(record, made)

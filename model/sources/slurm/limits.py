@@ -51,7 +51,9 @@ _READERS: Mapping[str, Callable[[str], object]] = {
 }
 #: Head of a table of limits.
 HEAD = re.compile(
-    r"(?=.*\b(?:GrpTRES|MaxTRES|GrpJobs)\b)(?:\w[\w ]*\|)*(?:Name|Account)(?:\||$)", re.IGNORECASE
+    r"(?!.*\bRawShares\b)(?=.*\b(?:(?:Grp|Max|Min)(?:TRES|Jobs|Wall|Submit|Prio)\w*|"
+    r"Usage(?:Thres|Factor)|LimitFactor)\b)(?:\w[\w ]*\|)*(?:Name|Account)(?:\||$)",
+    re.IGNORECASE,
 )
 _KNOWN = re.compile(
     r"(?<![\w/])((?:Grp|Max|Min)\w+|ParentAccount|Account|UserName|Partition)=(\S*)"

@@ -56,7 +56,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         values.stamp(get("start"), zone),
         values.stamp(get("end"), zone),
         limit,
-        int(values.seconds(get("minimum time")) or 0) or None,
+        _minimum(values.seconds(get("minimum time"))),
         values.stamp(get("deadline"), zone),
         values.text(get("dependency")),
         size,
@@ -66,7 +66,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         _held_gres(record, size, len(allocation)),
         _gres_by_node(record),
         str(values.whole(get("het job")) or ""),
-        (*record.named(), *_other_memory(record)),
+        (*record.named(), *_other_memory(record), *_least_cpus(record, size)),
         record.where,
     )
 
@@ -84,6 +84,10 @@ def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
     if not array:
         return str(number), None, ""
     return str(array), task, "" if task is not None else listed
+
+
+def _minimum(seconds: float | None) -> int | None:
+    return int(seconds) if seconds and math.isfinite(seconds) else None
 
 
 def _user(value: Any) -> str:
@@ -143,7 +147,7 @@ def _memory(record: SlurmRecord) -> tuple[float | None, float | None]:
 def _node_counts(count: Any, most: Any) -> tuple[int, int | None]:
     """Return minimum and maximum number of nodes of ``2-4``, or of two numbers."""
     if isinstance(count, str) and (found := re.fullmatch(r"(\d+)(?:-(\d+))?", count.strip())):
-        return int(found[1]), None if found[2] is None else int(found[2])
+        return max(1, int(found[1])), None if found[2] is None else int(found[2])
     return values.whole(count) or 1, values.whole(most) or None
 
 
@@ -246,6 +250,15 @@ def _other_memory(record: SlurmRecord) -> list[tuple[str, str]]:
     return [("memory per gres", printed)] if others else []
 
 
+def _least_cpus(record: SlurmRecord, size: SlurmJobSize) -> list[tuple[str, str]]:
+    """Return the CPUs of each node that a job requests beyond those of its tasks (--mincpus)."""
+    least = values.whole(record.get("cpus per node")) or 1
+    own = size.cpus_per_task * max(1, size.tasks_per_node)
+    if size.nodes == size.max_nodes == 1:
+        own = max(own, size.cpus)
+    return [("cpus per node", str(least))] if least > own else []
+
+
 def _allocation(record: SlurmRecord, size: SlurmJobSize) -> tuple[dict[str, int], dict[str, float]]:
     """Return CPUs and MB by node of a running job; CPUs are 0 if no input has them by node."""
     found = record.get("allocation")
@@ -320,7 +333,6 @@ def node_of(record: SlurmRecord) -> SlurmNode:
         values.whole(get("cpus in use")),
         values.amount_of(get("memory in use")),
         values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
-        values.text(get("reason")),
         tuple(record.named()),
     )
 
@@ -367,6 +379,7 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
         tuple(named),
         values.text(get("preemption")).replace("CLUSTER_GLOBAL", ""),
         values.whole(get("job factor")) or 0,
+        values.seconds(get("beyond the limit")),
         values.tres_weights(get("billing weights")),
     )
 

@@ -62,6 +62,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     """Return the request of a pending job."""
     found = Requested()
     size, is_beyond = _spread(job, facts)
+    size = _within_partitions(replace(job, size=size), facts, found)
     job = replace(job, size=size)
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
@@ -84,6 +85,19 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
             "started Slurm raises its limit to what fits"
         )
     return found
+
+
+def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> SlurmJobSize:
+    """Return the size of a job with no more nodes than MaxNodes of its partitions."""
+    size = job.size
+    listed = [facts.partitions[name] for name in job.partitions if name in facts.partitions]
+    most = min((item.max_nodes for item in listed if item.max_nodes), default=None)
+    if most is None or (size.max_nodes or size.tasks) <= most:
+        return size
+    if size.nodes > most:
+        found.omitted.append(f"at most {most} nodes in its partition: Slurm does not start it")
+        return size
+    return replace(size, max_nodes=most)
 
 
 def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ...errors import InputError, Problem, nearest
+from ...formats.bsub import has_long_dash, no_option
 from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
 from ...job import NO_RUN_LIMIT, ArraySpec, Job, parse_spec
@@ -28,7 +29,7 @@ from .site import SlurmSite, gres_resource, is_gpu, licence_name, site_of
 
 #: Words with which a line begins that this module reads.
 COMMANDS = ("sbatch", "srun", "salloc")
-_DIRECTIVE = re.compile(r"^#SBATCH(?:\s+(.*))?$")
+_DIRECTIVE = re.compile(r"^#SBATCH(?!\w)(.*)$")
 #: Short options and the long ones that they stand for.
 _SHORT = {
     "-A": "account", "-a": "array", "-b": "begin", "-B": "extra-node-info", "-c": "cpus-per-task",
@@ -181,6 +182,10 @@ def _line_of(line: str) -> SbatchLine:
     while rest[:1] == [":"]:  # options of another component
         found.is_het = True
         rest = _read_words(SbatchLine(), rest[1:], 0, is_interactive=is_interactive)
+    if rest and has_long_dash(rest[0]):
+        found.problems.append(
+            Problem(f"{rest[0]!r} {no_option(rest[0], '--')}", path="sbatch line")
+        )
     if not is_interactive:  # srun and salloc run a command and read no script
         found.script = rest[0] if rest else ""
     return found
@@ -194,14 +199,16 @@ def _read_script(found: SbatchLine, text: str) -> None:
         directive = _DIRECTIVE.match(line)
         if directive is not None:
             try:
-                words = shlex.split(directive[1] or "", comments=True)
+                words = shlex.split(directive[1], comments=True)
             except ValueError as error:
                 found.problems.append(Problem(f"cannot be read: {error}", line=number))
                 continue
             if words[:1] in (["hetjob"], ["packjob"]):  # the next lines are of another component
                 found.is_het = True
                 return
-            _read_words(found, words, number)
+            if rest := _read_words(found, words, number):
+                message = f"#SBATCH: {rest[0]!r} {no_option(rest[0], '--')}"
+                found.problems.append(Problem(message, line=number))
         elif line.strip() and not line.lstrip().startswith("#"):
             return
 

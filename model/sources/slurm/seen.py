@@ -174,8 +174,6 @@ class SlurmNode:
     memory_used: float | None = None
     #: Allocated generic resources, number by name; {} if not printed.
     gres_used: Mapping[str, int] = field(default_factory=dict)
-    #: Reason for the state, as the administrator wrote it.
-    reason: str = ""
     #: Pairs of a field and its value for settings that no method obeys.
     named: tuple[tuple[str, str], ...] = ()
 
@@ -216,6 +214,8 @@ class SlurmPartition:
     preempt_mode: str = ""
     #: Factor of the partition's part of priorities (PriorityJobFactor).
     job_factor: int = 1
+    #: Seconds by which its jobs may run beyond their limits, None if as the cluster says.
+    over_limit: float | None = None
     #: Weights by which usage is billed, by TRES: mem per MB; {} if CPUs count (TRESBillingWeights).
     billing: Mapping[str, float] = field(default_factory=dict)
 
@@ -334,8 +334,8 @@ class SlurmState:
     partitions: list[SlurmPartition] = field(default_factory=list)
     #: Records of the reservations.
     reservations: list[SlurmReservation] = field(default_factory=list)
-    #: Name to (total, used).
-    licences: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: Name to (total, used, reserved).
+    licences: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     #: Limits of associations and QOS.
     limits: list[SlurmLimit] = field(default_factory=list)
     #: Switches of the network topology.

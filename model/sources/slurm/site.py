@@ -94,6 +94,9 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
             "CR_Core_Memory (give scontrol show config)"
         )
         select, kinds = "select/cons_tres", {"cr_core_memory"}
+    scheduler = settings.get("schedulertype", "")
+    if not values.blank(scheduler) and not scheduler.endswith("/backfill"):
+        notes.touch(f"SchedulerType={scheduler}: taken as sched/backfill")
     words = {part for word in kinds for part in word.split("_")}
     shapes = Counter((node.cores_per_socket, node.threads) for node in seen.nodes)
     cores, threads = shapes.most_common(1)[0][0] if shapes else (1, 1)
@@ -184,7 +187,7 @@ def cluster_of(
         for host, node in zip(hosts, seen.nodes, strict=True)
     )
     shared = []
-    for name, (total, _) in sorted(seen.licences.items()):
+    for name, (total, _, _) in sorted(seen.licences.items()):
         definitions.append(ResourceDefinition(licence_name(name)))
         shared.append(SharedResource(licence_name(name), total))
     types, units = units_of(seen, notes)
@@ -349,6 +352,8 @@ def select_text(facts: SlurmSite) -> str:
     for item in facts.partitions.values():
         if item.sharing != "NO":
             words.append(f"{item.name}:OverSubscribe={item.sharing.replace(':', '/')}")
+        if item.max_nodes:
+            words.append(f"{item.name}:MaxNodes={item.max_nodes}")
         words += _memory_words(f"{item.name}:", item.memory_per_node, item.memory_per_cpu)
     return ",".join(words)
 
@@ -392,6 +397,7 @@ def _node_of_host(host: Host) -> SlurmNode:
 def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartition:
     return SlurmPartition(
         queue.name,
+        max_nodes=int(words.get("MaxNodes", "0")) or None,
         sharing=words.get("OverSubscribe", "NO").replace("/", ":"),
         memory_per_node=_finite(words.get("DefMemPerNode")),
         memory_per_cpu=_finite(words.get("DefMemPerCPU")),
