@@ -183,3 +183,39 @@ def test_the_judge_refuses_one_job_more(counter: Full) -> None:
     assert found[counter.ids[1]].start == 0
     assert not sw.validate(alone, found)
     assert sw.validate(problem, found)
+
+
+POOL = """
+format: slotwise/1
+hosts: [{name: "h[1-2]", slots: 5}]
+queues:
+  - {name: q1, PRIORITY: 50, SLOT_POOL: A, SLOT_SHARE: 50, MOST}
+  - {name: q2, PRIORITY: 40, SLOT_POOL: A, SLOT_SHARE: 20}
+running:
+  - {id: r1, queue: q1, slots: 4, run_limit: 4h, start: 0, allocation: 4*h1}
+  - {id: r2, queue: q2, slots: 2, run_limit: 4h, start: 0, allocation: 2*h2}
+  - {id: r3, queue: q1, slots: 3, run_limit: 2h, start: 0, allocation: 3*h2}
+pending:
+  - {id: a, queue: q1, slots: 1, run_limit: 3h}
+OTHER
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "other", "key", "remedy"),
+    [
+        ("MAX_SLOTS_IN_POOL: 9", "", "MAX_SLOTS_IN_POOL = 9", "MAX_SLOTS_IN_POOL = 10"),
+        (
+            *("MAX_SLOTS_IN_POOL: 10", "  - {id: p, queue: q2, slots: 1, run_limit: 1h}"),
+            *("SLOT_SHARE = 50 percent", "SLOT_SHARE = 60"),
+        ),
+    ],
+)
+def test_a_slot_pool_is_named_by_the_key_that_binds(
+    most: str, other: str, key: str, remedy: str
+) -> None:
+    """Always SLOT_SHARE of the job's queue, with no SLOT_POOL as the only remedy."""
+    problem = sw.loads(POOL.replace("MOST", most).replace("OTHER", other))
+    found = next(item for item in sw.diagnose(problem).jobs if item.job == "a")
+    assert key in found.remedies[0].cause
+    assert (found.remedies[0].setting, found.remedies[0].start) == (remedy, 0)

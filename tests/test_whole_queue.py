@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from queue_parts import differences, queue_document
+from slotwise.model.formats.plan_file import plan_record, read_plan
 from slotwise.solver.rules.rule_book import SHARED_GPUS
 
 pytestmark = pytest.mark.behaviour("OUT-01", "GUA-01")
@@ -140,6 +141,8 @@ def test_a_plan_may_suspend_only_what_a_queue_preempts() -> None:
     instance = sw.loads(text.replace("OPTIONS", "").replace("N*h", "4*h"))
     found = sw.plan(instance, effort=5)
     assert found.suspended == {"r": 0}
+    record = json.loads(json.dumps(plan_record(found.to_dict(), instance)))
+    assert read_plan(record, instance, "p.json") == found
     queues = tuple(replace(queue, preemptive=None) for queue in instance.queues)
     faults = sw.validate(replace(instance, queues=queues), found)
     assert {item.check for item in faults} == {"suspended"}

@@ -148,7 +148,10 @@ def test_starts_are_those_of_the_enumerator_and_nothing_false_is_proved(part: in
         right = earliest_starts(wanted)
         method = "milp" if seed % 4 == 0 else "optimal"
         found = sw.plan(wanted, method=method, effort=5)
-        assert starts(found, *right) == list(right.values()), seed
+        if found.suspended:  # The enumerator suspends no running job.
+            assert found[next(iter(right))].start == found.now, seed
+        else:
+            assert starts(found, *right) == list(right.values()), seed
         assert not any("bug" in note for note in found.notes), seed
         estimate = sw.plan(wanted, method=("greedy", "time-based")[seed % 2])
         assert not any("bug" in note for note in estimate.notes), seed
