@@ -254,6 +254,7 @@ SAID_ELSEWHERE = {
         "_repr_html_",
         "to_frame",
         "to_csv",
+        "on_mount",
     ),
     *("per_user", "per_queue", "per_project", "per_app", "per_lic_project", "memory_adjustment"),
     *("NoArrivals", "ExactRunTimes", "synthetic", "from_swf", "parse_bsub"),
