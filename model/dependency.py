@@ -408,8 +408,7 @@ class JobIndex:
         found: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
         for job in self._jobs:
             if job.name:
-                name = job.name.partition("[")[0]
-                found[job.user][name][element_of(job.id)[0]] = None
+                found[job.user][job.name.partition("[")[0]][element_of(job.id)[0]] = None
         return found
 
     @cached_property

@@ -38,14 +38,13 @@ def expected_duration(instance: Instance, job: Job) -> int | None:
     """
     application = instance.application(job.application) if job.application else None
     limit = granted_run_limit(instance, job)
-    chain = (
+    for estimate in (
         job.estimated_run_time,
         application.estimated_run_time if application else None,
         application.run_time if application else None,
         instance.queue(job.queue).estimated_run_time,
         instance.params.estimated_run_time,
-    )
-    for estimate in chain:
+    ):
         if estimate is not None:
             return estimate if limit is None else min(estimate, limit)
     return granted_cpu_limit(instance, job) if limit is None else limit

@@ -500,8 +500,7 @@ def _calls(text: str) -> tuple[list[_Call], bool]:
             words = words[1:]
             depth += bool(words) and words[0] in _LOOPS
         if words and _CALL.fullmatch(words[0]):
-            options = [_filled(word, values) for word in words[1:]]
-            calls.append(_Call(options, values | assigned))
+            calls.append(_Call([_filled(word, values) for word in words[1:]], values | assigned))
             loop = loop or depth > 0
     return calls, loop
 

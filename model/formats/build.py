@@ -91,7 +91,10 @@ def build(
             for i, e in enumerate(document.host_partitions)
         ),
         limits=tuple(limit_of(entry, i, findings) for i, entry in enumerate(document.limits)),
-        reservation_usage=_methods(document),
+        reservation_usage=tuple(  # PER_TASK is PER_SLOT of LSF 10.1
+            ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
+            for name, method in document.reservation_usage.items()
+        ),
         advance_reservations=_reservations(document, clock, findings),
         share_usage=_timed(ShareUsage, "share_usage", document.share_usage, clock, findings),
         pool_usage=_timed(PoolUsage, "pool_usage", document.pool_usage, clock, findings),
@@ -110,14 +113,6 @@ def build(
     later += [hosts.in_document(finding) for finding in rule_findings(instance)]
     findings += jobs.in_entries(instance, later)
     return instance, [_in_line(document, finding) for finding in findings]
-
-
-def _methods(document: d.Document) -> tuple[ReservationUsage, ...]:
-    """Return the units of rusage amounts; PER_TASK is PER_SLOT of LSF 10.1."""
-    return tuple(
-        ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
-        for name, method in document.reservation_usage.items()
-    )
 
 
 def _objects(kind: type[_Object], entries: Iterable[d.Section]) -> tuple[_Object, ...]:
@@ -170,12 +165,11 @@ def _queue(entry: d.Section, unit_type: str) -> Queue:
 
 def _omission(entry: d.OmissionEntry) -> Omission:
     jobs = None if entry.jobs is None else tuple(entry.jobs)
-    scope = {name: getattr(entry, name) for name in SCOPE}
     return Omission(
         *(entry.what, entry.where, entry.count, jobs, entry.effect),
         changes=entry.changes,
         unplanned=tuple(entry.unplanned),
-        **scope,
+        **{name: getattr(entry, name) for name in SCOPE},
     )
 
 

@@ -288,8 +288,7 @@ def _factors(factors: Any) -> dict[str, float]:
 def _scope(value: Any) -> Scope | None:
     if not isinstance(value, Scope):
         return None
-    members = [*value.names, *(f"~{name}" for name in value.excluded)]
-    return text.scope(members, value.each)
+    return text.scope([*value.names, *(f"~{name}" for name in value.excluded)], value.each)
 
 
 def _hosts(requests: Any) -> Any:

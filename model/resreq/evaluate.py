@@ -344,7 +344,7 @@ def reasons(
     found = [
         f"{print_expression(part, unit)} is false{_facts(part, table, host, unit)}"
         for part in (operands(expression, "&&") if expression is not None else ())
-        if not _holds(part, table, host, local)
+        if not _holding(part, table, local)[host]
     ]
     if not open_to(expression, table)[host]:
         names = ", ".join(sorted(table.cluster.hosts[host].exclusive))
@@ -429,10 +429,6 @@ def _holding(part: Expression, table: HostTable, local: Local) -> BoolArray:
     with np.errstate(all="ignore"):
         result = truth(value(part, table, local))
     return np.broadcast_to(result, (len(table),))
-
-
-def _holds(part: Expression, table: HostTable, host: int, local: Local) -> bool:
-    return bool(_holding(part, table, local)[host])
 
 
 def _facts(part: Expression, table: HostTable, host: int, unit: str) -> str:

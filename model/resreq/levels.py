@@ -394,8 +394,7 @@ def _check_ranges(own: Requirement, ranges: Ranges) -> None:
 
 
 def _over(upper: Simple, queue: Simple, ranges: Ranges, warnings: list[str]) -> Simple:
-    rusage = _allowed(upper.rusage, queue.rusage, ranges, warnings)
-    return _override(upper, queue, rusage)
+    return _override(upper, queue, _allowed(upper.rusage, queue.rusage, ranges, warnings))
 
 
 def _override(upper: Simple, lower: Simple, rusage: Rusage | None) -> Simple:
@@ -579,8 +578,7 @@ class RequirementMerging:
     def of(cls, instance: Instance) -> RequirementMerging:
         """Return the merging of an instance."""
         known = Vocabulary.of_definitions(instance.cluster.resources)
-        options = requirement_options(instance.params, known)
-        return cls(instance, options, _job_based(instance))
+        return cls(instance, requirement_options(instance.params, known), _job_based(instance))
 
     def requirement(self, job: Job) -> Merged:
         """Return the requirement of a job, as :func:`effective_requirement` does."""
@@ -598,9 +596,8 @@ class RequirementMerging:
         queue = self.instance.queue(job.queue)
         application = self.instance.application(job.application) if job.application else None
         limits = _processor_limit(self.instance, job)
-        levels = (job.res_req, application.res_req if application else "", queue.res_req)
         asked = _Asked(
-            levels,
+            (job.res_req, application.res_req if application else "", queue.res_req),
             tuple(sorted(queue.resrsv_limit.items())),
             slots,
             limits[1] if limits is not None else None,

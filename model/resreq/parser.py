@@ -127,8 +127,7 @@ class Builder:
         for key in _subtrees(tree):
             *minus, name = key.children
             resource = self._known(name)
-            kind = self._options.vocabulary.kind(resource)
-            if kind in ("string", "boolean"):
+            if self._options.vocabulary.kind(resource) in ("string", "boolean"):
                 self.fail(name, f"hosts cannot be ordered by {resource}, which is no number")
             keys.append(OrderKey(resource, bool(minus)))
         return tuple(keys) or None
@@ -516,8 +515,7 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
         if turned is not None:
             value, sign, name = turned.groups()
             what = f"the string {name} is on the right"
-            right = f"{name}{mirrored(sign)}{value}"
-            return _error(what, body, turned.start(3), name, right)
+            return _error(what, body, turned.start(3), name, f"{name}{mirrored(sign)}{value}")
         unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
         if unequal is not None:
             what = f"'{unequal.group()}' is no comparison"

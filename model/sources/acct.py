@@ -289,8 +289,7 @@ class Fields:
 
     def number(self, name: str) -> float:
         """Return the next field as a number."""
-        word = self.text(name)
-        return number_of(word, name, f" (field {self._at})")
+        return number_of(self.text(name), name, f" (field {self._at})")
 
     def known(self, name: str, read: Callable[[str], T], otherwise: U) -> T | U:
         """Return the next field; if it cannot be read, the value that means "not set"."""

@@ -130,8 +130,7 @@ def refused_records(problems: Iterable[Problem], well_formed: int = 1) -> InputE
 def check_records(number: int, source: str) -> None:
     """Raise InputError if a log has more records than allowed."""
     if number > limits().jobs:
-        message = f"has more than {limits().jobs:,} records (--max-jobs)"
-        raise InputError([Problem(message, source)])
+        raise InputError([Problem(f"has more than {limits().jobs:,} records (--max-jobs)", source)])
 
 
 class BadRecords:

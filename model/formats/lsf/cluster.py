@@ -180,8 +180,7 @@ def read_resource_map(
                 problems.add(entry.place, message, "ResourceMap.RESOURCENAME")
                 continue
             try:
-                instances = _instances(entry.values.get("LOCATION"))
-                located = _located(name, instances, names)
+                located = _located(name, _instances(entry.values.get("LOCATION")), names)
                 _place(name, located, entry, machines, shared, draft, notes)
             except ValueError as error:
                 problems.add(entry.at("LOCATION"), str(error), "ResourceMap.LOCATION")
@@ -259,8 +258,7 @@ def _place(
                 machines[host].resources.append(name)
         elif not instance.value:
             reason = "no file says their amount or value: jobs that need them find none"
-            by = Concerned({"resources": (name,)})
-            notes.may_differ(OF_ELIMS, reason, name, by)
+            notes.may_differ(OF_ELIMS, reason, name, Concerned({"resources": (name,)}))
         elif kind == "string":
             for host in hosts:
                 machines[host].strings[name] = instance.value

@@ -84,8 +84,7 @@ class Draft:
             mark = self.marks.get(place[:length])
             if mark is not None:
                 return Problem(finding.message, mark.place.file, mark.place.line, mark.label)
-        path = ".".join(str(part) for part in place)
-        return Problem(finding.message, source, path=path)
+        return Problem(finding.message, source, path=".".join(str(part) for part in place))
 
 
 def _order(problem: Problem) -> tuple[str, int]:
@@ -216,8 +215,7 @@ class Notes:
 
     def _counted(self) -> Iterator[str]:
         """Yield ``NICE in 12 queues, MIG in 3`` for each kind of object."""
-        kinds = dict.fromkeys(kind for kind, _ in self._left_out)
-        for kind in kinds:
+        for kind in dict.fromkeys(kind for kind, _ in self._left_out):
             counts = [(name, n) for (k, name), n in self._left_out.items() if k == kind]
             counts.sort(key=lambda pair: (-pair[1], pair[0]))
             if kind.startswith("ls"):

@@ -308,7 +308,7 @@ class LineReader:
         parts: list[str] = []
         starts: list[tuple[int, int]] = []
         length = 0
-        for number, physical in enumerate(_physical(text), start=1):
+        for number, physical in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
             place = Place(name, number)
             if not parts and self._branching(physical.strip(), place, branches):
                 continue
@@ -415,11 +415,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def _physical(text: str) -> list[str]:
-    """Return lines that end in a line feed, alone or after a carriage return."""
-    return text.replace("\r\n", "\n").split("\n")
 
 
 def without_comment(text: str) -> str:

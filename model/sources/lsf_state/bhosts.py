@@ -128,8 +128,7 @@ def _host(name: str, record: Mapping[str, str], reading: Reading) -> SeenHost:
         gpus_used=cells.value("GPUs in use", values.whole),
     )
     for index, free, held in zip(_SIZES, *map(_size_columns, ("free", "reserve")), strict=True):
-        names = free, held
-        amounts = [reading.value(n, pick(record, n), values.size, (index,)) for n in names]
+        amounts = [reading.value(n, pick(record, n), values.size, (index,)) for n in (free, held)]
         if amounts[0] is not None and held not in reading.names:
             host.total[index] = amounts[0]
             host.reserved[index] = amounts[1] or 0.0

@@ -88,8 +88,7 @@ def with_consumables(
     for item in hosts:
         for name in item.total.keys() & item.reserved.keys():
             if name not in BUILTIN_INDICES and name != "slots" and name not in known:
-                pair = item.total[name], item.reserved[name]
-                printed.setdefault(name, {})[item.name] = pair
+                printed.setdefault(name, {})[item.name] = item.total[name], item.reserved[name]
     for name, amounts in sorted(printed.items()):
         instance = _consumed(instance, name, amounts, notes)
     return instance

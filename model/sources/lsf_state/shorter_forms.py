@@ -98,8 +98,7 @@ def _more(
 
 def _tell_rows(text: Text, file: str, known: Collection[str], notes: Remarks) -> None:
     """Note the jobs of a table of bjobs that no other form has."""
-    rows = _ROW.findall(text.content)
-    missing = [id for id in dict.fromkeys(rows) if id not in known]
+    missing = [id for id in dict.fromkeys(_ROW.findall(text.content)) if id not in known]
     if missing:
         notes.touch(
             f"only {file} lists job{'s' * (len(missing) > 1)} {_listed(missing)}, in a form that "

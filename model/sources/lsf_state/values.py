@@ -267,8 +267,7 @@ def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | No
     if len(words) < len(names):
         return None
     last = len(names) - 1
-    cells = [*words[:last], " ".join(words[last:])]
-    return dict(zip(names, cells, strict=True))
+    return dict(zip(names, [*words[:last], " ".join(words[last:])], strict=True))
 
 
 def load_rows(lines: Sequence[str]) -> Iterator[tuple[int, str, dict[str, str]]]:
@@ -401,8 +400,7 @@ class Text:
 
 def read_text(path: str | Path, kind: str) -> Text:
     """Return the text of a file; raises InputError if it cannot be read, or is of another kind."""
-    content = file_bytes(Path(path)).decode("utf-8", errors="replace")
-    text = Text(content, str(path))
+    text = Text(file_bytes(Path(path)).decode("utf-8", errors="replace"), str(path))
     check_kind(text, kind)
     return text
 

@@ -135,8 +135,7 @@ def _qos_priorities(seen: SlurmState) -> dict[str, float]:
 
 def size_and_partition(instance: Instance) -> SizeAndPartition | None:
     """Return the parts that a request decides, None if priorities have unknown parts or none."""
-    words = words_of(instance)
-    own = words.get("", {})
+    own = words_of(instance).get("", {})
     if "PriorityUnknown" in own:
         return None
     return request_parts(instance)

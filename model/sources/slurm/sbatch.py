@@ -230,8 +230,7 @@ def _read_words(
             name = _INTERACTIVE_SHORT.get(word[:2], name)
         if name not in known:
             close = nearest(f"--{name}", [f"--{other}" for other in sorted(known)])
-            message = f"unknown option {word!r}{close}"
-            found.problems.append(Problem(message, line=number or None))
+            found.problems.append(Problem(f"unknown option {word!r}{close}", line=number or None))
             return []
         if value is None:
             if name in _SWITCHES | _MAY_HAVE_VALUE | more[0] | more[1]:
@@ -529,8 +528,7 @@ def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: Sb
     for job in here:
         number = job.array_id or job.id
         if number.isdigit():
-            known = SlurmJob(number, (), name=job.name, user=job.user)
-            listed.setdefault(number, []).append(known)
+            listed.setdefault(number, []).append(SlurmJob(number, (), name=job.name, user=job.user))
     try:
         last = max((int(number) for number in listed), default=0) + 1
         return condition_of(replace(seen, id=str(last)), listed, omitted)
