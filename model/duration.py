@@ -115,32 +115,35 @@ def aborted(instance: Instance, job: Job) -> str:
 
 def crowded_past_deadline(instance: Instance, job: Job) -> str:
     """Return why a job with -t has no start with other jobs, though it had one alone."""
-    assert job.deadline is not None
-    last = last_start(instance, job)
-    assert last is not None
-    at = clock_text(instance, job.deadline)
-    if last == job.deadline - 1:
-        text = f"no place is free for it before its termination time (-t {at}): LSF aborts it then"
-        return _in_words(instance, text)
-    text = (
-        f"no place is free for it by {clock_text(instance, last)}, after which it "
-        f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it then"
+    return _by_last_start(
+        instance,
+        job,
+        "no place is free for it before its termination time (-t {at}): LSF aborts it then",
+        "no place is free for it by {last}, after which it {long} before its termination time "
+        "(-t {at}): LSF aborts it then",
     )
-    return _in_words(instance, text)
 
 
 def place_before_deadline(instance: Instance, job: Job) -> str:
     """Return what must happen for a job with -t to start, if it has no start in time now."""
+    return _by_last_start(
+        instance,
+        job,
+        "a place is free before its termination time (-t {at}), when LSF aborts it",
+        "a place is free by {last}: later LSF aborts it, since it {long} before its termination "
+        "time (-t {at})",
+    )
+
+
+def _by_last_start(instance: Instance, job: Job, at_deadline: str, sooner: str) -> str:
+    """Return one of two texts: for a job that may start until its deadline, or until sooner."""
     assert job.deadline is not None
     last = last_start(instance, job)
     assert last is not None
-    at = clock_text(instance, job.deadline)
-    if last == job.deadline - 1:
-        text = f"a place is free before its termination time (-t {at}), when LSF aborts it"
-        return _in_words(instance, text)
-    text = (
-        f"a place is free by {clock_text(instance, last)}: later LSF aborts it, since it "
-        f"{_too_long(instance, job)} before its termination time (-t {at})"
+    text = (at_deadline if last == job.deadline - 1 else sooner).format(
+        at=clock_text(instance, job.deadline),
+        last=clock_text(instance, last),
+        long=_too_long(instance, job),
     )
     return _in_words(instance, text)
 

@@ -215,8 +215,7 @@ class _Maker:
         excess = sum(sizes) - total
         while count and excess:
             index = int(self.random.integers(count))
-            half = sizes[index] // 2
-            change = -min(excess, half) if excess > 0 else min(-excess, sizes[index])
+            change = -min(excess, sizes[index] // 2) if excess > 0 else min(-excess, sizes[index])
             sizes[index] += change
             excess += change
         return sizes

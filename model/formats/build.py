@@ -91,10 +91,7 @@ def build(
             for i, e in enumerate(document.host_partitions)
         ),
         limits=tuple(limit_of(entry, i, findings) for i, entry in enumerate(document.limits)),
-        reservation_usage=tuple(  # PER_TASK is PER_SLOT of LSF 10.1
-            ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
-            for name, method in document.reservation_usage.items()
-        ),
+        reservation_usage=_methods(document),
         advance_reservations=_reservations(document, clock, findings),
         share_usage=_timed(ShareUsage, "share_usage", document.share_usage, clock, findings),
         pool_usage=_timed(PoolUsage, "pool_usage", document.pool_usage, clock, findings),
@@ -113,6 +110,14 @@ def build(
     later += [hosts.in_document(finding) for finding in rule_findings(instance)]
     findings += jobs.in_entries(instance, later)
     return instance, [_in_line(document, finding) for finding in findings]
+
+
+def _methods(document: d.Document) -> tuple[ReservationUsage, ...]:
+    """Return the units of rusage amounts; PER_TASK is PER_SLOT of LSF 10.1."""
+    return tuple(
+        ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
+        for name, method in document.reservation_usage.items()
+    )
 
 
 def _objects(kind: type[_Object], entries: Iterable[d.Section]) -> tuple[_Object, ...]:

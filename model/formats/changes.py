@@ -242,8 +242,7 @@ def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Findin
     except ValidationError as error:
         if error.error_count() > MAX_ERRORS and len(items) > _TOGETHER:
             total = f"has {error.error_count():,} wrong entries, keys and values in all"
-            first = {**data, "changes": items[:_TOGETHER]}
-            return [], [*_entries(first)[1], Finding((), total)]
+            return [], [*_entries({**data, "changes": items[:_TOGETHER]})[1], Finding((), total)]
         found = explain(error, ChangesDocument)
     else:
         return [(("changes", i), entry) for i, entry in enumerate(document.changes)], []
@@ -279,8 +278,7 @@ class _ChangeReader:
         self._origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
         self._found: list[Finding] = []
         self._entries: list[tuple[int, Location, ChangeEntry]] = []
-        running = (item.job for item in instance.running)
-        jobs = (*running, *instance.pending, *instance.future)
+        jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
         self._jobs = {job.id: job for job in jobs}
         self._hosts_known = NamedHosts(instance.cluster)
         self._scale = LimitScale(instance.cluster, instance.queues)

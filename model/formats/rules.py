@@ -58,7 +58,11 @@ def memory_findings(instance: Instance) -> Iterator[Finding]:
                 hint = nearest(loan.job, running)
                 yield Finding((*place, "job"), f"no running job is called {loan.job!r}{hint}")
                 continue
-            yield from _borrowed(loan.slots, running[loan.job], (*place, "slots"))
+            has = running[loan.job]
+            for host, count in loan.slots.items():
+                if count > has.get(host, 0):
+                    message = f"the job has {has.get(host, 0)} slots on {host}, not {count}"
+                    yield Finding((*place, "slots"), message)
         yield from _twice("borrowed", [item.job for item in instance.borrowed])
 
 
@@ -71,14 +75,6 @@ def _held(known: NamedHosts, item: HeldHosts, now: int, place: Location) -> Iter
         late = item.since - now
         message = f"lies {late} s after the instance's now: what is held has been held"
         yield Finding((*place, "since"), message)
-
-
-def _borrowed(
-    slots: Mapping[str, int], has: Mapping[str, int], place: Location
-) -> Iterator[Finding]:
-    for host, count in slots.items():
-        if count > has.get(host, 0):
-            yield Finding(place, f"the job has {has.get(host, 0)} slots on {host}, not {count}")
 
 
 def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:

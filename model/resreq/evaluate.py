@@ -192,7 +192,8 @@ def value(part: Expression, table: HostTable, local: Local) -> FloatArray:
             holds = _COMPARE[sign](first, second) & ~np.isnan(first) & ~np.isnan(second)
             return holds.astype(np.float64)
         case Binary("/", left, right) if whole(left) and whole(right):
-            return _divided(value(left, table, local), value(right, table, local))
+            dividend, divisor = value(left, table, local), value(right, table, local)
+            return np.where(divisor == 0, np.nan, np.trunc(dividend / divisor))
         case Binary(sign, left, right):
             return _SIGNS[sign](value(left, table, local), value(right, table, local))
         case String(text):
@@ -211,10 +212,6 @@ def whole(part: Expression) -> bool:
         case Binary(sign, left, right) if sign in _SIGNS:
             return whole(left) and whole(right)
     return False
-
-
-def _divided(left: FloatArray, right: FloatArray) -> FloatArray:
-    return np.where(right == 0, np.nan, np.trunc(left / right))
 
 
 def _word(resource: str, part: Expression) -> str:

@@ -338,10 +338,12 @@ def _merged(
 ) -> Merged:
     """Return the requirement merged from those of three levels without alternatives in braces."""
     job, application, queue = (None if level == Simple() else level for level in levels)
-    queue = _within_ranges(queue, ranges, warnings)
+    if queue is not None and (problems := _out_of_range(queue, ranges)):
+        warnings += [f"RES_REQ of the queue is ignored: {problem}" for problem in problems]
+        queue = None
     own, above = _own(job, application, warnings)
-    if own is not None:
-        _check_ranges(own, ranges)
+    if own is not None and (problems := _out_of_range(own, ranges)):
+        raise InputError(Problem(f"{problem} of the queue") for problem in problems)
     if isinstance(queue, Compound) and own is not None:
         warnings.append("the compound requirement of the queue is ignored: the job has its own")
         queue = None
@@ -377,20 +379,6 @@ def _out_of_range(requirement: Requirement, ranges: Ranges) -> list[str]:
         for problem in outside(alternative, ranges)
     )
     return list(dict.fromkeys(found))
-
-
-def _within_ranges(
-    queue: Requirement | None, ranges: Ranges, warnings: list[str]
-) -> Requirement | None:
-    problems = _out_of_range(queue, ranges) if queue is not None else []
-    warnings += [f"RES_REQ of the queue is ignored: {problem}" for problem in problems]
-    return None if problems else queue
-
-
-def _check_ranges(own: Requirement, ranges: Ranges) -> None:
-    problems = _out_of_range(own, ranges)
-    if problems:
-        raise InputError(Problem(f"{problem} of the queue") for problem in problems)
 
 
 def _over(upper: Simple, queue: Simple, ranges: Ranges, warnings: list[str]) -> Simple:
@@ -785,8 +773,7 @@ def _effective(asked: _Asked, job_based: frozenset[str], options: Options) -> Me
         for item in merged.requirement.later
     )
     first = replace(merged.requirement, later=())
-    requirement = replace(_complete(first, own, asked), later=later)
-    return Merged(requirement, merged.warnings)
+    return Merged(replace(_complete(first, own, asked), later=later), merged.warnings)
 
 
 @lru_cache(maxsize=4096)

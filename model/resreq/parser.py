@@ -388,8 +388,7 @@ class Builder:
         if "balance" in found and found.get("pref") == "bestfit":
             place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
             self.fail(place, "pref=bestfit and balance exclude each other", "one of the two")
-        both = {"balance", "usablecuslots"} <= found.keys()
-        if both and not self._options.lenient:
+        if {"balance", "usablecuslots"} <= found.keys() and not self._options.lenient:
             place = max(
                 (places["balance"], places["usablecuslots"]), key=lambda t: t.start_pos or 0
             )
@@ -708,7 +707,7 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
         _judge_stray(text, section, options, notes)
     for section in found:
         keyword = section.keyword or "select"
-        if keyword in seen and (keyword != "select" or _one_selection(options)):
+        if keyword in seen and (keyword != "select" or options.strict or options.dialect != LSF_7):
             raise _second(text, section, keyword)
         if options.dialect == LSF_7:
             _judge_by_7(text, section, in_term)
@@ -753,7 +752,11 @@ def _with_leading(
     (004).
     """
     if options.dialect != LSF_7 and not options.strict:
-        _judge_selections(text, found, stray)
+        selections = [section for section in found if section.keyword in ("", "select")]
+        if selections:
+            selections += [section for section in stray if is_linked(section)]
+        if len(selections) > 1:
+            raise _second(text, selections[1], "select")
     elif not options.strict:
         found, stray = joined_selections(text, found, stray)
     explicit = any(section.keyword == "select" for section in found)
@@ -765,10 +768,6 @@ def _with_leading(
     return found, stray
 
 
-def _one_selection(options: Options) -> bool:
-    return options.strict or options.dialect != LSF_7
-
-
 def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
     also = ", its conditions joined by && or ||" if keyword == "select" else ""
     return ResreqError(
@@ -778,19 +777,6 @@ def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
         token=section.keyword or section.body,
         expected=f"one {keyword}[] section{also}",
     )
-
-
-def _judge_selections(
-    text: str, found: tuple[SectionText, ...], stray: tuple[SectionText, ...]
-) -> None:
-    """Raise an error for a second selection, and for one that an operator joins to select[] (LSF
-    10.1).
-    """
-    selections = [section for section in found if section.keyword in ("", "select")]
-    if selections:
-        selections += [section for section in stray if is_linked(section)]
-    if len(selections) > 1:
-        raise _second(text, selections[1], "select")
 
 
 def _judge_by_7(text: str, section: SectionText, in_term: bool) -> None:

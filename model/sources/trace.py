@@ -96,8 +96,7 @@ def _left_out(counts: Mapping[str, int]) -> Iterator[str]:
 
 def remarks_on(log: Workload) -> tuple[str, ...]:
     """Return what was repaired, filled in and skipped in a log, a line each."""
-    notes = (f"{count} × {note}" for note, count in log.notes.items())
-    return (*notes, *_left_out(log.left_out))
+    return (*(f"{count} × {note}" for note, count in log.notes.items()), *_left_out(log.left_out))
 
 
 def nothing_to_replay(log: Workload) -> InputError:

@@ -267,26 +267,14 @@ def _place(
             for host in hosts:
                 machines[host].amounts[name] = amount
         elif hosts:
-            _share(name, instance, hosts, entry, len(hosts) == len(machines), shared, draft)
-
-
-def _share(
-    name: str,
-    instance: _Instance,
-    hosts: Sequence[str],
-    entry: LsfEntry,
-    everywhere: bool,
-    shared: Shared,
-    draft: Draft,
-) -> None:
-    item = Item(entry)
-    item.put("name", name, "RESOURCENAME")
-    item.put("amount", _amount(instance.value), "LOCATION")
-    if not everywhere:
-        item.put("hosts", short(hosts), "LOCATION")
-    if name in shared.dynamic:
-        item.put("static", "N", "RESOURCENAME")
-    draft.add("shared_resources", item)
+            item = Item(entry)
+            item.put("name", name, "RESOURCENAME")
+            item.put("amount", _amount(instance.value), "LOCATION")
+            if len(hosts) != len(machines):
+                item.put("hosts", short(hosts), "LOCATION")
+            if name in shared.dynamic:
+                item.put("static", "N", "RESOURCENAME")
+            draft.add("shared_resources", item)
 
 
 def _amount(text: str) -> int | float:

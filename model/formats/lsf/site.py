@@ -138,8 +138,7 @@ class ConfigFiles:
         hint = nearest(section.name, SECTIONS[name])
         if home or hint:
             where = f": it belongs into {home}" if home else hint
-            message = f"{name} has no section {section.name}{where}"
-            self._reader.problems.add(section.place, message)
+            self._reader.problems.add(section.place, f"{name} has no section {section.name}{where}")
             return False
         return True
 

@@ -216,8 +216,8 @@ def _block(name: str, lines: list[str], first: int, reading: Reading) -> SeenHos
             if index in BUILTIN_INDICES:
                 amount = reading.value(f"{label} {index}", word, values.load, (index,))
             else:
-                amount = _own(word)
-                known = _own(other.get(label, {}).get(index, "-"))
+                amount = values.load_or_text(word)
+                known = values.load_or_text(other.get(label, {}).get(index, "-"))
                 if amount is None and known is not None and not values.blank(word):
                     reading.unknown(f"{label} {index}: {word!r} is no number", (index,))
             if amount is not None:
@@ -243,11 +243,3 @@ def _count_gpus(host: SeenHost) -> None:
     for row in (host.total, host.reserved, host.sched, host.stop):
         for name in GPU_NAMES & row.keys():
             del row[name]
-
-
-def _own(word: str) -> float | None:
-    """Return the amount of a site's own resource: a number, or None for a text."""
-    try:
-        return values.load(word)
-    except ValueError:
-        return None

@@ -136,6 +136,14 @@ def load(text: str) -> float | None:
     return found / 100 if found is not None and text.strip().rstrip("*").endswith("%") else found
 
 
+def load_or_text(word: str) -> float | None:
+    """Return the amount of a site's own resource: a number, or None for a text."""
+    try:
+        return load(word)
+    except ValueError:
+        return None
+
+
 def name(text: str) -> str:
     """Parse a name, "" if there is none."""
     return check_name(text.strip()) if text.strip() not in ("", "-") else ""

@@ -81,7 +81,8 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     for text in seen.missing:
         notes.touch(text)
     facts = facts_of(seen, notes)
-    _name_unknown(seen, notes)
+    for kind, names in sorted(seen.unknown.items()):
+        notes.touch(f"fields of a {kind} that no version up to 26.05 has: {some(sorted(names))}")
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -109,11 +110,6 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     made = acceptable(instance, notes)
     omissions = fit_to_write((*made.omissions, *notes.omissions))
     return AssembledSlurm(replace(made, omissions=omissions), notes)
-
-
-def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
-    for kind, names in sorted(seen.unknown.items()):
-        notes.touch(f"fields of a {kind} that no version up to 26.05 has: {some(sorted(names))}")
 
 
 def is_running(job: SlurmJob) -> bool:

@@ -61,8 +61,7 @@ def priority_text(seen: SlurmState) -> str:
     settings = _lower(seen)
     if not is_multifactor(settings):
         return ""
-    words = [*_moving(seen, settings), *_static(seen, settings)]
-    return "".join(f",{word}" for word in words)
+    return "".join(f",{word}" for word in [*_moving(seen, settings), *_static(seen, settings)])
 
 
 def _moving(seen: SlurmState, settings: Mapping[str, str]) -> Iterator[str]:

@@ -219,8 +219,7 @@ def default_memory(
 
 def _gpus_on_node(size: SlurmJobSize) -> int:
     """Return the number of GPUs that a job is planned to have on each of its nodes."""
-    wanted = _gres_on_node(size, Requested())
-    return sum(count for name, count in wanted.items() if is_gpu(name))
+    return sum(count for name, count in _gres_on_node(size, Requested()).items() if is_gpu(name))
 
 
 def _gres(size: SlurmJobSize, found: Requested) -> None:

@@ -119,8 +119,7 @@ class SbatchLine:
 
 def is_sbatch(line: str) -> bool:
     """Whether a line, or a script, is for sbatch."""
-    first = line.split(maxsplit=1)[:1]
-    return first in ([word] for word in COMMANDS) or has_directives(line)
+    return line.split(maxsplit=1)[:1] in ([word] for word in COMMANDS) or has_directives(line)
 
 
 def has_directives(text: str) -> bool:
