@@ -135,12 +135,12 @@ def place_before_deadline(instance: Instance, job: Job) -> str:
     )
 
 
-def _by_last_start(instance: Instance, job: Job, at_deadline: str, sooner: str) -> str:
-    """Return one of two texts: for a job that may start until its deadline, or until sooner."""
+def _by_last_start(instance: Instance, job: Job, at_deadline: str, earlier: str) -> str:
+    """Return one of two texts: for a last start at the deadline, or at an earlier instant."""
     assert job.deadline is not None
     last = last_start(instance, job)
     assert last is not None
-    text = (at_deadline if last == job.deadline - 1 else sooner).format(
+    text = (at_deadline if last == job.deadline - 1 else earlier).format(
         at=clock_text(instance, job.deadline),
         last=clock_text(instance, last),
         long=_too_long(instance, job),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..display import some
 from .errors import ResreqError
 from .printer import in_own_unit, print_expression
 from .selection import plain
@@ -382,9 +383,8 @@ _NAMED = 3
 
 def _some(table: HostTable, mask: BoolArray) -> str:
     """Return the first host names of a mask, and the number of the rest."""
-    names = [host.name for host, own in zip(table.cluster.hosts, mask, strict=True) if own]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    hosts = zip(table.cluster.hosts, mask, strict=True)
+    return some((host.name for host, own in hosts if own), _NAMED)
 
 
 def _where(part: Expression, table: HostTable, holds: BoolArray, unit: str) -> str:

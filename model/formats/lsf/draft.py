@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...display import some
 from ...errors import Problem
 from ...omissions import Change
 from ..finding import Finding, Location
@@ -231,6 +232,4 @@ class Notes:
 
 def listed(names: Iterable[str]) -> str:
     """Return ``a, b, c``; a long list ends with the number of further items."""
-    words = list(names)
-    more = len(words) - _MAX_NAMES
-    return ", ".join(words[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return some(names, _MAX_NAMES)

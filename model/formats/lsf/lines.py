@@ -205,18 +205,10 @@ def _listed(argument: str, name: str) -> bool:
     return name != "" and name in re.split(r"[\s,]+", argument.strip())
 
 
-def _user(argument: str, circumstances: Circumstances) -> bool:
-    return _listed(argument, circumstances.user)
-
-
-def _cluster(argument: str, circumstances: Circumstances) -> bool:
-    return _listed(argument, circumstances.cluster)
-
-
 _FUNCTIONS: dict[str, Callable[[str, Circumstances], bool]] = {
     "time": _time,
-    "user": _user,
-    "cluster": _cluster,
+    "user": lambda argument, here: _listed(argument, here.user),
+    "cluster": lambda argument, here: _listed(argument, here.cluster),
 }
 
 

@@ -137,7 +137,7 @@ def load(text: str) -> float | None:
 
 
 def load_or_text(word: str) -> float | None:
-    """Return the amount of a site's own resource: a number, or None for a text."""
+    """Return the number of a site's own resource, None if it is a text."""
     try:
         return load(word)
     except ValueError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
+from ...display import some
 from ...errors import InputError
 from ...instance import Instance, SaidByLsf
 from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
@@ -44,7 +45,6 @@ from .site import (
     licence_name,
     params_of,
     queues_of,
-    some,
 )
 
 _RUNNING = frozenset(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from ...display import some
 from ...job import HostRequest
 from .matching_or import matching_or
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
@@ -18,7 +19,6 @@ from .site import (
     gres_resource,
     is_gpu,
     licence_name,
-    some,
 )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
+from ...display import some
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
 from ...slurm_setting_keys import loop_number
@@ -153,13 +154,6 @@ def feature_name(name: str) -> str:
     """Return a feature as a boolean resource: ``intel_2020`` for ``intel-2020``."""
     bare = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"f_{bare}" if bare[:1].isdigit() or bare.lower() in _RESERVED else bare
-
-
-def some(names: Iterable[str]) -> str:
-    """Return the first names of a list, and the number of further names."""
-    known = list(names)
-    more = f" and {len(known) - 3} more" if len(known) > 3 else ""
-    return ", ".join(known[:3]) + more
 
 
 def cluster_of(
