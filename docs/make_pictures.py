@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,9 @@ def digests() -> Mapping[str, str]:
     comparison = sw.compare(instance, methods=True, effort=2.0)
     advice = {"large": sw.explain(instance, "large")}
     found = sw.diagnose(instance)
-    report = report_of_comparison("joint-wins", instance, comparison, advice, (), found)
+    report = replace(
+        report_of_comparison("joint-wins", instance, comparison, advice), diagnosis=found
+    )
     about, data = About(report), as_records(report)
     words = {row.job: about.detail(row.job).to_dict() for row in about.rows}
     drawn = json.dumps([words, data["hosts"], data["running"], data["views"]])
