@@ -100,8 +100,7 @@ def _search(
     if must_be_one_by_one(problem):
         return plan_one_by_one(problem, warm, method, objective, budget), warm
     if has_accept_intervals(problem) and not (method == "optimal" and objective.in_order):
-        plain = without_intervals(problem)
-        found, _ = _search(plain, budget, method, objective, on_progress)
+        found, _ = _search(without_intervals(problem), budget, method, objective, on_progress)
         return keeping_intervals(problem, found, warm, objective), warm
     if method == "milp":
         from .milp import plan_milp

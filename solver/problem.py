@@ -159,8 +159,7 @@ class PlanningProblem:
     @classmethod
     def without_demands(cls, instance: Instance, resolver: Resolver) -> PlanningProblem:
         """Return the problem without any pending job, for pending reasons."""
-        base = Profile(resolver.table, instance.now)
-        return cls(instance, resolver, (), base)
+        return cls(instance, resolver, (), Profile(resolver.table, instance.now))
 
     @property
     def honours_windows(self) -> bool:

@@ -466,11 +466,10 @@ class Resolver:
         """Return the seconds that a job is expected to run (TBR-03), and its run limit (LOP-02)."""
         key = alike.spans(job)
         if key not in self._kept.spans:
-            found = (
+            self._kept.spans[key] = (
                 expected_duration(self.instance, job),
                 granted_run_limit(self.instance, job),
             )
-            self._kept.spans[key] = found
         return self._kept.spans[key]
 
     def _resolved(self, job: Job) -> Demand:

@@ -370,8 +370,7 @@ def _submission(
 
 def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, ...]:
     """Return suggestions to reopen closed or failed hosts that would start the job earlier."""
-    now = asker.instance.now
-    if asked.start == now or asked.cut:
+    if asked.start == asker.instance.now or asked.cut:
         return ()
     limit = FOREVER if asked.start is None else asked.start
     return best_of(closed_hosts(asker, asked.job, limit), asked, asker.cancel.is_set)

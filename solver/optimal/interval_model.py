@@ -264,15 +264,13 @@ class IntervalModel:
     ) -> None:
         """Add the constraint that `start` waits for `event`, if all literals in `when` are true."""
         match event:
-            case Known(None):
-                self.model.add_bool_or([literal.negated() for literal in when])
             case Known(int(time)):
                 self.model.add(start >= self._grid.number(time)).only_enforce_if(*when)
             case After(other, _, lag) if other in starts:
                 self.model.add(start >= starts[other] + self._grid.length(lag)).only_enforce_if(
                     *when
                 )
-            case After():
+            case After() | Known(None):
                 self.model.add_bool_or([literal.negated() for literal in when])
             case Several(parts, count) if count >= len(parts):
                 for part in parts:
@@ -453,8 +451,7 @@ class IntervalModel:
 
     def _late(self, job: _JobModel, due: int) -> cp_model.IntVar:
         """Return a variable for the seconds by which the job starts after `due`, 0 or more."""
-        last = self._last[job.demand.job.id]
-        late = self.model.new_int_var(0, max(0, last - due), "")
+        late = self.model.new_int_var(0, max(0, self._last[job.demand.job.id] - due), "")
         self.model.add(late >= job.start - due)
         return late
 

@@ -263,8 +263,7 @@ class ReservationRows:
     def add_slots(self, slots: Mapping[int, int], begin: int, end: int) -> None:
         """Add slots only, over [begin, end)."""
         if slots and begin < end:
-            rows = self._hosts.setdefault(SLOTS, RowList())
-            rows.extend(slots, begin, end, slots.values())
+            self._hosts.setdefault(SLOTS, RowList()).extend(slots, begin, end, slots.values())
 
     def _what_counts(self, alternative: Alternative) -> tuple[list[int], list[int], list[int]]:
         """Return the host resources and pools that count slots, and those that count memory."""

@@ -269,9 +269,8 @@ class CycleState:
         """
         world, last, now = self.world, self.record.time, self.world.now
         if any(reservation.estimate == last for reservation in self.reservations):
-            old = self.reservations
             self._replace_reservations(
-                [replace(h, estimate=now) if h.estimate == last else h for h in old]
+                [replace(h, estimate=now) if h.estimate == last else h for h in self.reservations]
             )
         self.record = CycleRecord(now)
         self.eligibility.begin_cycle()

@@ -501,8 +501,7 @@ class NextCycle:
 
     def _closed(self, job: Job) -> BoolArray | None:
         """Return the hosts that are closed to a job in every plan, by load or host state."""
-        eligibility = self.cycle.state.eligibility
-        return eligibility.closed(job.queue, None, windows=False, intervals=False)
+        return self.cycle.state.eligibility.closed(job.queue, None, windows=False, intervals=False)
 
     def planned_start(self, job: str) -> Start | None:
         """Return the planned start of a pending job, or None if the cycle has none for it."""

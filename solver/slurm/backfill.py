@@ -261,8 +261,7 @@ def _cycle_of(
 
 def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
     """Enter the nodes of exclusive running jobs, and licences, into the map."""
-    instance = cycle.problem.instance
-    for run, item in zip(instance.running, running, strict=True):
+    for run, item in zip(cycle.problem.instance.running, running, strict=True):
         demand = cycle.problem.resolver.demand(run.job)
         licences = _licence_uses(cycle, demand) if len(demand.terms) == 1 else {}
         if run.job.exclusive or licences:
@@ -462,8 +461,7 @@ def _first_end(
     """Return the first end of a running job, up to the start, at which the job fits on these
     nodes.
     """
-    ends = sorted({run.end for run in cycle.running if run.end < start})
-    for end in ends:
+    for end in sorted({run.end for run in cycle.running if run.end < start}):
         if choose_nodes(_caps(cycle, demand, end), usable, cycle.weights, shape) is not None:
             return end
     return start

@@ -13,7 +13,7 @@ from ....model.instance import Instance
 from ....model.job import NO_RUN_LIMIT, Job
 from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, LoanPolicy
 from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes
-from .probes import Apply, Probe, SettingChange, job_as, named
+from .probes import Probe, SettingChange, item_with, job_as, named
 
 KIND = "guaranteed pool"
 
@@ -133,20 +133,9 @@ def _policy(pool: GuaranteedPool, policy: LoanPolicy) -> SettingChange:
     return SettingChange(
         f"lsb.resources, GuaranteedResourcePool {pool.name}",
         f"LOAN_POLICIES = {loans_text(policy)}",
-        _pool_as(replace(pool, loans=policy)),
+        item_with("guaranteed_pools", pool.name, lambda _: replace(pool, loans=policy)),
         now=now,
     )
-
-
-def _pool_as(changed: GuaranteedPool) -> Apply:
-    def apply(instance: Instance) -> Instance:
-        pools = instance.guaranteed_pools
-        return replace(
-            instance,
-            guaranteed_pools=tuple(changed if p.name == changed.name else p for p in pools),
-        )
-
-    return apply
 
 
 def _distribution(
@@ -190,6 +179,6 @@ def _distributed(pool: GuaranteedPool, name: str, amount: float) -> SettingChang
     return SettingChange(
         f"lsb.resources, GuaranteedResourcePool {pool.name}",
         f"DISTRIBUTION = {distribution_text(shares)}",
-        _pool_as(replace(pool, distribution=shares)),
+        item_with("guaranteed_pools", pool.name, lambda _: replace(pool, distribution=shares)),
         now=f"DISTRIBUTION = {distribution_text(pool.distribution)}",
     )

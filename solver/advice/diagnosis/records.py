@@ -285,9 +285,6 @@ class Diagnosis(JobTable[WaitingJob]):
     def __iter__(self) -> Iterator[WaitingJob]:
         return iter(self.jobs)
 
-    def _about(self) -> str:
-        return f"{len(self.starving)} of {self.pending} waiting jobs starve"
-
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as a JSON object; times in seconds from the origin, also as ISO
         stamps.
@@ -326,7 +323,7 @@ class Diagnosis(JobTable[WaitingJob]):
             for remedy in item.remedies
         ]
         head = ("job", "", "cause", "what helps", "starts in", "sooner by")
-        return html_table(self._about(), head, rows)
+        return html_table(f"{len(self.starving)} of {self.pending} waiting jobs starve", head, rows)
 
 
 #: Jobs that are named in one sentence.
@@ -395,8 +392,7 @@ class Page:
 def page_of(instance: Instance, found: Diagnosis) -> Page:
     """Return the whole diagnosis in words."""
     clock = SpokenTimes(instance)
-    groups = list(_alike(found.jobs))
-    verdicts = tuple(_verdict(clock, group) for group in groups)
+    verdicts = tuple(_verdict(clock, group) for group in _alike(found.jobs))
     page = Page(
         _answer(found), verdicts, tuple(_notes(clock, found, verdicts)), tuple(_facts(found))
     )
@@ -577,7 +573,8 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     remedies = tuple(advised(clock, first, item) for item in first.remedies)
     little = tuple(advised(clock, first, item) for item in first.too_little)
     details = tuple(_passed(first))
-    return Verdict(title, tuple(sentences), _sentence(cause), details, remedies, little)
+    why = f"{_cap(cause).removesuffix('.')}."
+    return Verdict(title, tuple(sentences), why, details, remedies, little)
 
 
 def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
@@ -614,11 +611,6 @@ def called(job: str) -> str:
 def lasting(seconds: int) -> str:
     """Return a duration as text, rounded to minutes if it is at least one."""
     return duration_text(seconds if abs(seconds) < SAME else round(seconds / 60) * 60)
-
-
-def _sentence(text: str) -> str:
-    """Return a text with a capital first letter, unless it begins with a name."""
-    return f"{_cap(text).removesuffix('.')}."
 
 
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:

@@ -10,7 +10,6 @@ from functools import partial
 
 from ....model.absolute_priority import StatedPriority
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
-from ....model.configuration import HostPartition
 from ....model.display import HOUR
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
@@ -28,6 +27,7 @@ from .probes import (
     Probe,
     SettingChange,
     hosts_with,
+    item_with,
     job_as,
     joined,
     named,
@@ -183,8 +183,7 @@ def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) 
     for name in (job.user, *groups, *(f"{group}@" for group in groups)):
         if name in listed:
             return name, listed[name]
-    open_to_all = listed.get("default", listed.get("others", 0))
-    return job.user, open_to_all
+    return job.user, listed.get("default", listed.get("others", 0))
 
 
 def _larger(own: int, shares: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
@@ -216,14 +215,12 @@ def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
         account, own = _account(instance, job, partition.user_shares)
         steps = []
         for number in _larger(own, partition.user_shares):
-            changed = replace(
-                partition, user_shares=_with_share(partition.user_shares, account, number)
-            )
+            shares = _with_share(partition.user_shares, account, number)
             steps.append(
                 SettingChange(
                     f"lsb.hosts, HostPartition {partition.name}",
-                    f"USER_SHARES = {_shares_text(changed.user_shares)}",
-                    _partition_with(changed),
+                    f"USER_SHARES = {_shares_text(shares)}",
+                    item_with("partitions", partition.name, partial(replace, user_shares=shares)),
                     now=f"USER_SHARES = {_shares_text(partition.user_shares)}",
                 )
             )
@@ -266,14 +263,6 @@ def _absolute(instance: Instance, job: Job) -> Iterator[Probe]:
         f"APS_PRIORITY = {parent.aps_priority}",
     )
     yield Probe("absolute priority", f"job {job.id} {found}", (plain,))
-
-
-def _partition_with(changed: HostPartition) -> Apply:
-    def apply(instance: Instance) -> Instance:
-        found = (changed if p.name == changed.name else p for p in instance.partitions)
-        return replace(instance, partitions=tuple(found))
-
-    return apply
 
 
 def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
