@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..model.display import WrittenTimes
     from ..model.instance import Instance
     from ..solver.advice.ask import Answer, Choice, Choices
-    from ..solver.advice.likely import StartQuantiles
 
 
 USAGE = "give a bsub line: slotwise ask FILE 'bsub -n 8 -W 2:00', or a job script"
@@ -240,16 +239,11 @@ def ask(
             history=past,
             drawing=settings,
         )
-    _report(instance, answer, format, selection.top, selection.wide)
-    if cancel.is_set() or answer.cut:
-        raise typer.Exit(Exit.STOPPED)
-
-
-def _report(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
-    """Print the answer and the warnings about its history."""
     for remark in answer.remarks:
         print_note(remark)
-    typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
+    typer.echo(answer_output(instance, answer, format, selection.top, selection.wide), nl=False)
+    if cancel.is_set() or answer.cut:
+        raise typer.Exit(Exit.STOPPED)
 
 
 def answer_output(
@@ -314,7 +308,11 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     for item in answer.suggestions:
         text += paragraph(f"{change_text(instance, item.change)}: {clock.text(item.start)}")
     if answer.forecast:
-        text += paragraph(_forecast_text(clock, answer.line.likely, answer.run_by))
+        middle, late, early = likely_cells(clock, answer.line.likely)
+        text += paragraph(
+            f"likely {middle}; 9 in 10 by {late}; 1 in 10 by {early} "
+            f"(by the history, run by {answer.run_by})"
+        )
     if answer.alternatives:
         text += "\n" + _listing(clock, answer, top, wide)
     elif answer.explored and not answer.refrained:
@@ -360,13 +358,6 @@ def _array_text(clock: WrittenTimes, answer: Answer) -> str:
     if whole.last.waits_for and whole.last.start != whole.first.start:
         parts.append(f"the last waits: {whole.last.waits_for}")
     return f"{answer.elements} elements: {'; '.join(filter(None, parts))}"
-
-
-def _forecast_text(clock: WrittenTimes, likely: StartQuantiles | None, run_by: str) -> str:
-    middle, late, early = likely_cells(clock, likely)
-    return (
-        f"likely {middle}; 9 in 10 by {late}; 1 in 10 by {early} (by the history, run by {run_by})"
-    )
 
 
 def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -> str:

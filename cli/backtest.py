@@ -201,7 +201,12 @@ def backtest(
     if jobs is not None:
         check_path(jobs)
     if picture is not None:
-        _check_picture(picture)
+        from ..model.errors import InputError, Problem
+        from .pictures import check_library
+
+        if picture.suffix not in (".png", ".svg"):
+            raise InputError([Problem("takes a name that ends in .png or .svg", str(picture))])
+        check_library()
         check_output(picture)
     inputs = [log] if cluster is None else [log, cluster]
     check_apart({"--jobs": jobs, "--picture": picture}, inputs)
@@ -214,7 +219,13 @@ def backtest(
     if jobs is not None:
         write_records(_records(past, asked_about), jobs)
     if picture is not None:
-        _write_picture(picture, past, asked_about)
+        from ..solver.forecast.backtest import reliability
+        from .output import whole_file
+
+        title = Path(past.log.source).name
+        content = diagram_bytes(reliability(asked_about), title, picture.suffix.removeprefix("."))
+        with whole_file(picture) as file:
+            file.write(content)
     head |= {"jobs": len(asked_about), **values_of(how, "samples", "seed")}
     head |= {"cut": cancel.is_set()}
     typer.echo(backtest_output(past, asked_about, head, format), nl=False)
@@ -349,22 +360,3 @@ def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
 def _whole(seconds: float) -> int | None:
     """Return a start in whole seconds, None if no start."""
     return int(seconds) if isfinite(seconds) else None
-
-
-def _check_picture(path: Path) -> None:
-    from ..model.errors import InputError, Problem
-    from .pictures import check_library
-
-    if path.suffix not in (".png", ".svg"):
-        raise InputError([Problem("takes a name that ends in .png or .svg", str(path))])
-    check_library()
-
-
-def _write_picture(path: Path, replayed: PastLog, questions: Questions) -> None:
-    from ..solver.forecast.backtest import reliability
-    from .output import whole_file
-
-    title = Path(replayed.log.source).name
-    content = diagram_bytes(reliability(questions), title, path.suffix.removeprefix("."))
-    with whole_file(path) as file:
-        file.write(content)

@@ -63,7 +63,14 @@ def diagnose(
             raise InputError("--cluster runs bjobs and its like itself: leave --bjobs … out")
         instance = listings.instance(_site(source))
     else:
-        _only_of_listings(listings)
+        given = values_of(listings, "lsid", "now", "rusage")
+        idle = [f"--{name}" for name, value in given.items() if value is not None]
+        if idle:
+            verb = "means" if len(idle) == 1 else "mean"
+            raise InputError(
+                f"{', '.join(idle)} {verb} something beside listings alone: give --bjobs, "
+                "--bhosts, --bqueues"
+            )
         instance = source.read(search.time_limit)
     past = likely.past(instance)
     with cancel_on_signal() as cancel, progress() as report:
@@ -82,20 +89,6 @@ def diagnose(
     typer.echo(diagnosis_output(instance, found, format, details), nl=False)
     if found.cut or cancel.is_set():
         raise typer.Exit(Exit.STOPPED)
-
-
-def _only_of_listings(listings: Listings) -> None:
-    """Raise InputError for an option on how to read listings if no listing is given."""
-    from ..model.errors import InputError
-
-    given = values_of(listings, "lsid", "now", "rusage")
-    idle = [f"--{name}" for name, value in given.items() if value is not None]
-    if idle:
-        verb = "means" if len(idle) == 1 else "mean"
-        raise InputError(
-            f"{', '.join(idle)} {verb} something beside listings alone: give --bjobs, --bhosts, "
-            "--bqueues"
-        )
 
 
 def _site(source: Source) -> Path | Instance | None:

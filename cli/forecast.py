@@ -143,6 +143,7 @@ def forecast(
     """
     from ..model.omissions import sentences
     from ..solver.forecast.history import read_history
+    from .outlook_text import NO_START as IN_WORDS
     from .process import cancel_on_signal
 
     instance = source.read()
@@ -155,7 +156,9 @@ def forecast(
         found = _drawn(instance, past, **how.settings(), jobs=jobs, cancel=cancel)
     states = _states(instance, found)
     said = (*found.remarks, *sentences(found.omissions))
-    for remark in (*said, *_without_start(instance, found, selection, states)):
+    chosen = [item.job for item in selection.choose(_shown(instance, found, _by_job(found)))]
+    told = [(job, *states[job]) for job in chosen if job in states]
+    for remark in (*said, *[f"job {job} {IN_WORDS[state]}: {why}" for job, state, why in told]):
         print_note(remark)
     typer.echo(forecast_output(instance, found, selection, moment, format, states), nl=False)
     if found.cut:
@@ -206,17 +209,6 @@ def _states(instance: Instance, found: Forecasts) -> Stated:
         for item in outlook
         if item.job in jobs and item.state != "starts"
     }
-
-
-def _without_start(
-    instance: Instance, found: Forecasts, selection: Selection, states: Stated
-) -> list[str]:
-    """Return the reasons why listed jobs have no start, by job."""
-    from .outlook_text import NO_START as IN_WORDS
-
-    chosen = [item.job for item in selection.choose(_shown(instance, found, _by_job(found)))]
-    told = [(job, *states[job]) for job in chosen if job in states]
-    return [f"job {job} {IN_WORDS[state]}: {why}" for job, state, why in told]
 
 
 def _by_job(found: Forecasts, by: int | None = None) -> dict[str, dict[str, Any]]:
@@ -399,12 +391,14 @@ def _text(
     by: int | None,
     states: Stated,
 ) -> str:
-    from ..model.display import clock_text
+    from ..model.display import clock_text, duration_text
 
     if not found.names:
         return "nothing is pending\n"
     chance = () if by is None else (Column(f"BY {clock_text(instance, by)}"),)
-    columns = (*_COLUMNS, *chance, _strip_column(found))
+    begin, end = "WHEN now", f"+{duration_text(_span(found))}"
+    axis = begin + end.rjust(STRIP - len(begin), "─")
+    columns = (*_COLUMNS, *chance, Column(axis, line=1, label=f"now to {end}", whole=True))
     rows = _by_array(_shown(instance, found, records, states), selection)
     text = selection.text(instance, columns, rows)
     samples = found.samples.shape[1]
@@ -448,15 +442,6 @@ def _agreed(found: Forecasts) -> bool:
     """Return whether any job starts at the same time, later than now, in all futures."""
     first, last = found.samples.min(axis=1), found.samples.max(axis=1)
     return bool(((first == last) & (first > found.now)).any())
-
-
-def _strip_column(found: Forecasts) -> Column:
-    """Return the column of the strips; its title is the time axis of the strips."""
-    from ..model.display import duration_text
-
-    begin, end = "WHEN now", f"+{duration_text(_span(found))}"
-    axis = begin + end.rjust(STRIP - len(begin), "─")
-    return Column(axis, line=1, label=f"now to {end}", whole=True)
 
 
 def _span(found: Forecasts) -> int:

@@ -389,14 +389,8 @@ def check_lsid(text: str, source: str) -> None:
 
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
     if (kind_of_text(text) or "lsid") != "lsid" or not named:
-        raise InputError(
-            [
-                Problem(
-                    "is not the output of lsid: no line has the name LSF or the cluster's name",
-                    source,
-                )
-            ]
-        )
+        wrong = "is not the output of lsid: no line has the name LSF or the cluster's name"
+        raise InputError([Problem(wrong, source)])
 
 
 def parse_now(text: str) -> datetime:

@@ -131,7 +131,10 @@ class _Answers:
         try:
             each = min(OPTIONAL_TIMEOUT, self.timeout)
             left = OPTIONAL_SHARE * each - self._used
-            self._check_time(name, left)
+            program, *words = COMMANDS[name][0]
+            if left <= 0 and program in self.programs:
+                wrong = f"was not asked: the programs before it took {self._used:.3g} s"
+                raise InputError([Problem(wrong, f"`{' '.join([program, *words])}`")])
             text = _run(name, self.programs, min(each, left))
             return None if text is None or not _is_read(name, text) else text
         except InputError as error:
@@ -142,13 +145,6 @@ class _Answers:
             return None
         finally:
             self._used += time.monotonic() - begun
-
-    def _check_time(self, name: str, left: float) -> None:
-        """Raise InputError for an installed command if no time is left for it."""
-        program, *words = COMMANDS[name][0]
-        if left <= 0 and program in self.programs:
-            wrong = f"was not asked: the programs before it took {self._used:.3g} s"
-            raise InputError([Problem(wrong, f"`{' '.join([program, *words])}`")])
 
 
 def _is_read(name: str, text: Text) -> bool:

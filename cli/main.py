@@ -149,7 +149,11 @@ def _global(
     context.with_resource(timed_from_now())
     context.with_resource(raw_csv(raw_cells))
     if memory_limit is not None:
-        _limit_memory(memory_limit)
+        from ..solver.memory import limit_memory
+
+        if not limit_memory(memory_limit):
+            raise InputError("--memory-limit: this system cannot limit the memory of a process")
+        _MEMORY_LIMIT.set(memory_limit)
     said = {name: i for name, i in values_of(maxima).items() if _is_said(context, name)}
     context.with_resource(limited(replace(STRICT, **said) if strict else maxima))
     context.with_resource(confined(confine))
@@ -211,14 +215,6 @@ def _leave(code: Exit, text: str) -> NoReturn:
             typer.echo(printable(traceback.format_exc()), err=True, nl=False)
     _print_error(text)
     sys.exit(code)
-
-
-def _limit_memory(megabytes: int) -> None:
-    from ..solver.memory import limit_memory
-
-    if not limit_memory(megabytes):
-        raise InputError("--memory-limit: this system cannot limit the memory of a process")
-    _MEMORY_LIMIT.set(megabytes)
 
 
 def out_of_memory() -> str:

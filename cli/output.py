@@ -353,24 +353,28 @@ def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:
     """
     parts: Iterable[bytes]
     if path.name.endswith(".parquet"):
-        parts = [_parquet(records)]
+        import pyarrow
+        import pyarrow.parquet
+
+        rows = [{name: _cell(value) for name, value in record.items()} for record in records]
+        buffer = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
+        parts = [buffer.getvalue()]
     elif path.name.endswith((".json", ".json.gz")):
         parts = _json(records)
     else:
         parts = _csv(records)
-    if path.name.endswith(".gz"):
-        parts = _gzipped(parts)
-    with whole_file(path) as file:
-        file.writelines(parts)
+    _write_parts(parts, path)
 
 
 def write_text(text: str, path: Path) -> None:
     """Write text, compressed if the name ends in .gz; whole or not at all."""
-    parts: Iterable[bytes] = (text.encode(),)
-    if path.name.endswith(".gz"):
-        parts = _gzipped(parts)
+    _write_parts((text.encode(),), path)
+
+
+def _write_parts(parts: Iterable[bytes], path: Path) -> None:
     with whole_file(path) as file:
-        file.writelines(parts)
+        file.writelines(_gzipped(parts) if path.name.endswith(".gz") else parts)
 
 
 def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
@@ -405,16 +409,6 @@ def _cell(value: Any) -> Any:
     if isinstance(value, Mapping):
         return " ".join(f"{count}*{name}" for name, count in value.items())
     return value
-
-
-def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
-
-    rows = [{name: _cell(value) for name, value in record.items()} for record in records]
-    buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
-    return buffer.getvalue()
 
 
 @dataclass(frozen=True)

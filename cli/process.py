@@ -166,7 +166,11 @@ def guarded_streams() -> Iterator[None]:
     A stand-in for output or input fails when it is used, one for messages takes them all. At the
     end standard output is flushed: OSError (with the stream's name) if that fails.
     """
-    _fill_gaps()
+    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)
     before = sys.stdout, sys.stderr
     try:
         if sys.stdout is None or sys.stdout is sys.__stdout__:
@@ -184,15 +188,6 @@ def guarded_streams() -> Iterator[None]:
         with suppress(OSError):
             sys.stderr.flush()
         sys.stdout, sys.stderr = before
-
-
-def _fill_gaps() -> None:
-    """Open the streams that are closed, in an order in which each gets its own number."""
-    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, mode)
 
 
 def _guarded(number: int, stream: TextIO | None) -> TextIO:

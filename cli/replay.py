@@ -249,6 +249,9 @@ def replay(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
+    from ..model.errors import InputError, Problem
+    from ..model.formats.reading import check_readable
+    from ..model.sources.registry import format_of
     from ..solver.replay import ReplayComparison, strict_fcfs
     from .process import cancel_on_signal
 
@@ -257,7 +260,11 @@ def replay(
     checkpoints = _checkpoints(resuming, names)
     files.check(len(names))
     check_apart(spelled(files) | {"--checkpoint": resuming.checkpoint}, [log])
-    _check_swf(log)
+    check_readable(log)
+    found = format_of(log)
+    if found.name != "swf":
+        wrong = f"is {found.kind}; replay takes an SWF log: see `slotwise simulate {log}`"
+        raise InputError([Problem(wrong, str(log))])
     with cancel_on_signal() as cancel:
         with cancel.reading():
             workload = changes.apply(read_log(log, reading))
@@ -309,19 +316,6 @@ def _run(
     if not result.complete:
         _stop(session, checkpoints)
     return result
-
-
-def _check_swf(log: Path) -> None:
-    """Raise InputError for a file of another format, with the command that takes it."""
-    from ..model.errors import InputError, Problem
-    from ..model.formats.reading import check_readable
-    from ..model.sources.registry import format_of
-
-    check_readable(log)
-    found = format_of(log)
-    if found.name != "swf":
-        wrong = f"is {found.kind}; replay takes an SWF log: see `slotwise simulate {log}`"
-        raise InputError([Problem(wrong, str(log))])
 
 
 def read_log(log: Path, reading: LogReading) -> RecordedLog:

@@ -11,7 +11,7 @@ from .pictures import drawing, picture
 
 if TYPE_CHECKING:
     from ..solver.replay import ReplayComparison
-    from ..solver.replay.series import Curves, GanttBar
+    from ..solver.replay.series import Curves
 
 #: Suffixes of a figure.
 SUFFIXES = (".svg", ".pdf", ".png")
@@ -39,7 +39,17 @@ def figure_bytes(compared: ReplayComparison, form: str) -> bytes:
         _over_time(figure.add_subplot(grid[2, :]), found, unit, "waiting")
         for row, (policy, bars) in enumerate(charts):
             axis = figure.add_subplot(grid[3 + row, :])
-            _gantt(axis, bars, span, unit, compared.results[0].procs)
+            from matplotlib.collections import PolyCollection
+
+            begin, end = span
+            shapes, colours = [], []
+            for bar in bars:
+                left, right = max(bar.start, begin) / unit[0], min(bar.finish, end) / unit[0]
+                for low, high in bar.processors:
+                    shapes.append([(left, low), (right, low), (right, high + 1), (left, high + 1)])
+                    colours.append(_BARS[bar.job % len(_BARS)])
+            axis.add_collection(PolyCollection(shapes, facecolors=colours, linewidths=0))
+            axis.set(xlim=(begin / unit[0], end / unit[0]), ylim=(0, compared.results[0].procs))
             axis.set_ylabel(f"{policy}\nprocessor")
             if row == len(charts) - 1:
                 axis.set_xlabel(f"time ({unit[1]})")
@@ -88,20 +98,3 @@ def _over_time(axis: Any, found: Sequence[Curves], unit: tuple[int, str], name: 
         axis.stairs(values, times, color=colour, linewidth=0.8, label=curve.policy)
     last = max(int(curve.edges[-1]) for curve in found)
     axis.set(ylabel=label, xlim=(found[0].edges[0] / unit[0], last / unit[0]), ylim=(0, None))
-
-
-def _gantt(
-    axis: Any, bars: Sequence[GanttBar], span: tuple[int, int], unit: tuple[int, str], procs: int
-) -> None:
-    """Plot each job as one rectangle per interval of its processors."""
-    from matplotlib.collections import PolyCollection
-
-    begin, end = span
-    shapes, colours = [], []
-    for bar in bars:
-        left, right = max(bar.start, begin) / unit[0], min(bar.finish, end) / unit[0]
-        for low, high in bar.processors:
-            shapes.append([(left, low), (right, low), (right, high + 1), (left, high + 1)])
-            colours.append(_BARS[bar.job % len(_BARS)])
-    axis.add_collection(PolyCollection(shapes, facecolors=colours, linewidths=0))
-    axis.set(xlim=(begin / unit[0], end / unit[0]), ylim=(0, procs))

@@ -81,7 +81,8 @@ def resreq(
     Exit code 0 if it is valid, 2 if not. With --check-select 0 or 255.
     """
     from ..model.errors import InputError
-    from ..model.resreq import ResreqError
+    from ..model.resreq import Options, ResreqError, Vocabulary, requirement_options
+    from ..model.resreq.syntax import DIALECTS
 
     if check_select:
         raise typer.Exit(_check_select(text, output))
@@ -90,7 +91,18 @@ def resreq(
         raise InputError("--from-host names a host of an instance: give --against too")
     instance = source.read() if source.is_given else None
     try:
-        options = _options(instance, strict, lenient, dialect)
+        if dialect and dialect not in DIALECTS:
+            raise InputError(f"--dialect is {' or '.join(DIALECTS)}, not {dialect!r}")
+        own = Options()
+        if instance is not None:
+            known = Vocabulary.of_cluster(instance.cluster)
+            own = requirement_options(instance.params, known)
+        options = replace(
+            own,
+            strict=strict or own.strict,
+            lenient=lenient or own.lenient,
+            dialect=dialect or own.dialect,
+        )
         answer = _answer(text, instance, options, submitted_from)
     except ResreqError as error:
         if output == "text":
@@ -111,26 +123,6 @@ def _check_select(text: str, output: Format) -> int:
     record = _record(ResreqAnswer(valid, sentence, None, None, None))
     typer.echo(printable(sentence) if output == "text" else json.dumps(record))
     return 0 if valid else 255
-
-
-def _options(instance: Instance | None, strict: bool, lenient: bool, dialect: str) -> Options:
-    """Return the options for reading the requirement, from the instance and the command line."""
-    from ..model.errors import InputError
-    from ..model.resreq import Options, Vocabulary, requirement_options
-    from ..model.resreq.syntax import DIALECTS
-
-    if dialect and dialect not in DIALECTS:
-        raise InputError(f"--dialect is {' or '.join(DIALECTS)}, not {dialect!r}")
-    own = Options()
-    if instance is not None:
-        known = Vocabulary.of_cluster(instance.cluster)
-        own = requirement_options(instance.params, known)
-    return replace(
-        own,
-        strict=strict or own.strict,
-        lenient=lenient or own.lenient,
-        dialect=dialect or own.dialect,
-    )
 
 
 def _answer(

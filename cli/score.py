@@ -17,7 +17,7 @@ from .tables import Column, ListingRow, csv_text, listing_text, paragraph
 if TYPE_CHECKING:
     from ..solver.accuracy.measures import Accuracy
     from .serve.score import Score
-    from .serve.store import Store, StoreSummary
+    from .serve.store import StoreSummary
 
 #: What makes the groups of the table.
 By = Literal["method", "queue", "size", "horizon"]
@@ -69,23 +69,17 @@ def score(
         check_path(how.output)
         check_apart({"--output": how.output}, [Path(store), *how.log])
     with opened_store(store) as opened:
+        from .serve.log_starts import starts_of_log
         from .serve.score import score_of  # needs sqlalchemy, as the store does
 
         for path in how.log:
-            _add_log(opened, path)
+            known = opened.add_outcomes(starts_of_log(path, dated=opened.summary().dated))
+            print_note(f"{path}: has {known} job{'s' * (known != 1)} of the store")
         begin = None if how.since is None else _begin(how.since, opened.summary())
         found = score_of(opened, how.by, begin)
     if how.output is not None:
         write_records(found.records(), how.output)
     typer.echo(score_output(found, store, format), nl=False)
-
-
-def _add_log(store: Store, path: Path) -> None:
-    """Add the starts of a log to the store; a note gives the number of its jobs."""
-    from .serve.log_starts import starts_of_log
-
-    known = store.add_outcomes(starts_of_log(path, dated=store.summary().dated))
-    print_note(f"{path}: has {known} job{'s' * (known != 1)} of the store")
 
 
 def _begin(text: str, summary: StoreSummary) -> int:

@@ -140,9 +140,11 @@ def show(
     asked = _asked(view, instance, switches, (*names, *(name or ())), alloc)
     as_slurm = word in _SLURM_TABLES and instance.params.of_slurm and format == "text"
     if as_slurm and not set(switches.given) - {"-u", "-q", "-m"}:
+        from .views.slurm import sinfo, squeue
+
         shown = replace(instance, lsf_says=()) if at is not None else instance
         found = _snapshot_of_view(view, shown, asked, at=at, cycle=cycle, run=run.settings())
-        sys.stdout.write(printable(_slurm_table(word, found, asked)))
+        sys.stdout.write(printable({"squeue": squeue, "sinfo": sinfo}[word](found, asked)))
         return
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
     if format == "text" and (asked.long or asked.pending):  # lines, of which no column is aligned
@@ -184,7 +186,23 @@ def _text(
     run: Mapping[str, Any],
 ) -> str:
     if view == "bhist":
-        return _bhist(instance, asked, format, at, run)
+        from ..model.errors import InputError
+        from ..solver.scheduler.history import follow
+        from .views.history import bhist
+
+        if format == "lsf-json":
+            raise InputError(
+                "LSF has no JSON of bhist: bjobs, bhosts, bqueues and busers take --format lsf-json"
+            )
+        time = None if at is None else _second(instance, at)
+        told = asked.long or format == "json"
+        followed, until = follow(instance, asked.names, time=time, reasons=told, **run)
+        chosen = [
+            item
+            for item in followed
+            if asked.wants_job(item.job.id, item.job.user, item.job.queue, item.hosts)
+        ]
+        return bhist(instance, until, chosen, asked, format)
     moment = _snapshot_of_view(view, instance, asked, at=at, cycle=cycle, run=run)
     if view == "brsvs":  # recurring ones as they are configured
         configured = instance.advance_reservations
@@ -224,12 +242,6 @@ def _snapshot_of_view(
     return snapshot_of(instance, after_cycle=after, hosts=with_hosts)
 
 
-def _slurm_table(word: str, snapshot: Snapshot, asked: ViewOptions) -> str:
-    from .views.slurm import sinfo, squeue
-
-    return {"squeue": squeue, "sinfo": sinfo}[word](snapshot, asked)
-
-
 def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
     """Print and return the omissions of the jobs whose starts and estimates are shown."""
     from ..model.omissions import sentences
@@ -266,33 +278,6 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "sshare": shares.sshare,
     }[view]
     return render(moment, asked, format)
-
-
-def _bhist(
-    instance: Instance,
-    asked: ViewOptions,
-    format: ViewFormat,
-    at: str | None,
-    run: Mapping[str, Any],
-) -> str:
-    """Run the simulation, to --at or to its end, and follow the requested jobs."""
-    from ..model.errors import InputError
-    from ..solver.scheduler.history import follow
-    from .views.history import bhist
-
-    if format == "lsf-json":
-        raise InputError(
-            "LSF has no JSON of bhist: bjobs, bhosts, bqueues and busers take --format lsf-json"
-        )
-    time = None if at is None else _second(instance, at)
-    told = asked.long or format == "json"
-    followed, until = follow(instance, asked.names, time=time, reasons=told, **run)
-    chosen = [
-        item
-        for item in followed
-        if asked.wants_job(item.job.id, item.job.user, item.job.queue, item.hosts)
-    ]
-    return bhist(instance, until, chosen, asked, format)
 
 
 def _second(instance: Instance, text: str) -> int:

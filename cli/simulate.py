@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from ..model.formats.file_format import FileFormat
     from ..model.instance import Instance
     from ..solver.fairshare.reports import ShareSeries
-    from ..solver.scheduler.events import Settings
     from ..solver.scheduler.metrics import CycleFit, WaitComparison
     from ..solver.scheduler.records import Simulation
     from ..solver.scheduler.simulation import Session
@@ -469,9 +468,10 @@ def _only_with_policies(instance: Instance) -> None:
 
 def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = None) -> Session:
     """Return a simulation, started or resumed from its checkpoint."""
+    from ..model.errors import InputError
     from ..model.formats.sealed import read_checkpoint
     from ..solver.scheduler.checkpoints import load
-    from ..solver.scheduler.methods import settings_for
+    from ..solver.scheduler.methods import METHODS, settings_for
     from ..solver.scheduler.simulation import Session, horizon
 
     instance = given.instance
@@ -486,7 +486,12 @@ def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = N
         top=options.top,
         cycle=options.cycle if fit is None else fit.cycle,
     )
-    _only_with_a_future(settings, options)
+    if options.top is not None and not METHODS[settings.reservation].looks_ahead:
+        ahead = " or ".join(name for name, method in METHODS.items() if method.looks_ahead)
+        raise InputError(
+            f"--reservations: does not apply to {settings.reservation} reservation, which gives no "
+            f"future allocation: --reservation {ahead} does"
+        )
     session = Session(
         instance,
         settings,
@@ -496,19 +501,6 @@ def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = N
     )
     session.begin()
     return session
-
-
-def _only_with_a_future(settings: Settings, options: LoopOptions) -> None:
-    """Raise InputError for --reservations if no job gets a future allocation."""
-    from ..model.errors import InputError
-    from ..solver.scheduler.methods import METHODS
-
-    if options.top is not None and not METHODS[settings.reservation].looks_ahead:
-        ahead = " or ".join(name for name, method in METHODS.items() if method.looks_ahead)
-        raise InputError(
-            f"--reservations: does not apply to {settings.reservation} reservation, which gives no "
-            f"future allocation: --reservation {ahead} does"
-        )
 
 
 def _no_contradiction(session: Session, options: LoopOptions) -> None:
@@ -590,17 +582,13 @@ def simulate(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
-    _refuse_moved(LIVE if source.is_live else source.path(WANTED), moved)
-    run_loop(source, options)
-
-
-def _refuse_moved(source: Path | str, moved: OfReplay) -> None:
-    """Raise an error that names the command which has an option of the replay."""
     from ..model.errors import InputError
 
+    file = LIVE if source.is_live else source.path(WANTED)
     given = [f"{name} {value}" for name, value in spelled(moved).items() if value is not None]
     if given:
         raise InputError(
             f"{' '.join(given)} belongs to the replay of an SWF log on one pool of processors: "
-            f"slotwise replay {source} {' '.join(given)}"
+            f"slotwise replay {file} {' '.join(given)}"
         )
+    run_loop(source, options)

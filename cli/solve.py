@@ -22,10 +22,8 @@ from .source import Source
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan
-    from ..solver.advice.comparison import Comparison
     from ..solver.outlook.records import Outlook
     from ..solver.scheduler.continuation import ConfiguredRun
-    from .outlook_text import Stated
 
 #: Running and pending jobs up to which `solve` simulates the scheduler unasked.
 MAX_SIMULATED = 20_000
@@ -81,7 +79,10 @@ def solve(
     from ..solver.planning import plan
     from .process import cancel_on_signal, left_of
 
-    _check_outputs(gantt, format, lsf_plan, source.file)
+    _check_format(gantt, format)
+    if lsf_plan is not None:
+        check_path(lsf_plan, suffixes=())
+        check_apart({"--lsf-plan": lsf_plan}, [] if source.file is None else [source.file])
     instance = source.read(how.time_limit)
     selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
@@ -90,15 +91,16 @@ def solve(
         found = plan(instance, **options, cancel=cancel, on_progress=report)
     _write_lsf_plan(lsf_plan, instance, found)
     typer.echo(_told(instance, run, found, format, selection, how.time_limit), nl=False)
-    _print_gantt(gantt, instance, found)
-    _leave(found, strict=strict, stopped=cancel.is_set())
-
-
-def _print_gantt(wanted: bool, instance: Instance, found: Plan) -> None:
-    if wanted:
+    if gantt:
         from .report.terminal import print_gantt
 
         print_gantt(instance, found)
+    if found.refused:
+        raise typer.Exit(Exit.REFUSED)
+    if cancel.is_set() or found.cut:
+        raise typer.Exit(Exit.STOPPED)
+    if strict and found.unplaced:
+        raise typer.Exit(Exit.FAILED)
 
 
 def _is_small(instance: Instance) -> bool:
@@ -143,32 +145,20 @@ def _told(
     from .render import plan_output
 
     if run is None:
-        states = _states(instance, found, time_limit)
+        from ..solver.budget import Budget
+        from ..solver.outlook.outlook import plan_states
+        from .process import left_of
+
+        states = plan_states(instance, found, Budget(left_of(time_limit)))
         return plan_output(instance, found, format, selection, states=states)
     found = without_idle_needs(found, run)
     return plan_output(instance, found, format, selection, _outlook(instance, run, found))
-
-
-def _states(instance: Instance, found: Plan, time_limit: float | None) -> Stated:
-    """Return the states of the jobs without an allocation in the plan, while time is left."""
-    from ..solver.budget import Budget
-    from ..solver.outlook.outlook import plan_states
-    from .process import left_of
-
-    return plan_states(instance, found, Budget(left_of(time_limit)))
 
 
 def _check_format(gantt: bool, format: str) -> None:
     """Raise InputError for --gantt with a format that programs read."""
     if gantt and format != "text":
         raise InputError(f"--gantt does not go with --format {format}: it is a drawing for people")
-
-
-def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:
-    _check_format(gantt, format)
-    if lsf_plan is not None:
-        check_path(lsf_plan, suffixes=())
-        check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
 
 
 def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
@@ -179,15 +169,6 @@ def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
 
     with whole_file(path) as output:
         output.write(allocation_plan(instance, found).encode())
-
-
-def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
-    if found.refused:
-        raise typer.Exit(Exit.REFUSED)
-    if stopped or found.cut:
-        raise typer.Exit(Exit.STOPPED)
-    if strict and found.unplaced:
-        raise typer.Exit(Exit.FAILED)
 
 
 @command
@@ -218,6 +199,7 @@ def compare(
     objects to a plan (a fault of slotwise, please report it).
     """
     from ..solver.advice.compare import compare as compare_methods
+    from .comparison import comparison_output
     from .process import cancel_on_signal, left_of
     from .report.terminal import print_gantt
 
@@ -238,10 +220,15 @@ def compare(
             drawing=settings,
             **options,
         )
-    _report(instance, found, format, selection)
+    for remark in found.remarks:
+        print_note(remark)
+    typer.echo(comparison_output(instance, found, format, selection), nl=False)
     if gantt:
         print_gantt(instance, found.optimal)
-    _leave_comparison(found, stopped=cancel.is_set() or found.cut)
+    if found.refused:
+        raise typer.Exit(Exit.REFUSED)
+    if cancel.is_set() or found.cut:
+        raise typer.Exit(Exit.STOPPED)
 
 
 def _compared(
@@ -253,19 +240,3 @@ def _compared(
     if methods is not None:
         return [name.strip() for name in methods.split(",")]
     return False if configured else everything or None
-
-
-def _leave_comparison(found: Comparison, *, stopped: bool) -> None:
-    if found.refused:
-        raise typer.Exit(Exit.REFUSED)
-    if stopped:
-        raise typer.Exit(Exit.STOPPED)
-
-
-def _report(instance: Instance, found: Comparison, format: str, selection: Selection) -> None:
-    """Print the comparison and the warnings about its history."""
-    from .comparison import comparison_output
-
-    for remark in found.remarks:
-        print_note(remark)
-    typer.echo(comparison_output(instance, found, format, selection), nl=False)

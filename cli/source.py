@@ -100,9 +100,8 @@ class Source:
         """Whether the scheduler is asked; InputError where something else is given as well."""
         if self.live and (self.file is not None or self.example is not None):
             other = f"--example {self.example}" if self.file is None else str(self.file)
-            raise InputError(
-                [Problem(f"asks the scheduler of this machine: leave {other} out", "--cluster")]
-            )
+            wrong = f"asks the scheduler of this machine: leave {other} out"
+            raise InputError([Problem(wrong, "--cluster")])
         if self.timeout is not None and not self.live:
             raise InputError([Problem("needs --cluster, whose commands it limits", "--timeout")])
         return self.live
@@ -126,14 +125,8 @@ class Source:
         from ..instances import example as example_path
 
         if self.file is not None and self.example is not None:
-            raise InputError(
-                [
-                    Problem(
-                        f"is the instance already: leave {self.file} out",
-                        f"--example {self.example}",
-                    )
-                ]
-            )
+            wrong = f"is the instance already: leave {self.file} out"
+            raise InputError([Problem(wrong, f"--example {self.example}")])
         if self.file is None and self.example is None:
             raise InputError(wanted)
         return example_path(self.example) if self.file is None else self.file  # type: ignore[arg-type]

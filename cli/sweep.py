@@ -21,7 +21,7 @@ from .study_output import render_sweep
 from .whatif import WORKERS_HELP, StudyOutput, processors
 
 if TYPE_CHECKING:
-    from ..solver.studies.sweep import Cell, Sweep
+    from ..solver.studies.sweep import Cell
     from ..solver.studies.workers import Lost
 
 
@@ -165,9 +165,22 @@ def sweep(
     done = tuple(rows[cell] for cell in cells if cell in rows)
     name = found.name or study.stem
     result = Sweep(name, columns_of(cells), done, len(cells) - len(done))
-    _write(result, pages)
+    if pages.table is not None:
+        write_records(result.to_records(), pages.table)
+    if pages.output is not None:
+        from .report.study_pages import sweep_page
+
+        with whole_file(pages.output) as file:
+            file.write(sweep_page(result).encode())
     typer.echo(render_sweep(result, pages.format), nl=False)
-    _leave(result, files.folder)
+    if result.failed:
+        print_note(f"{result.failed} of {len(result)} cells failed: see the column error")
+    if result.unfinished:
+        print_note(
+            f"{result.unfinished} cells are not done; what is done stays in {files.folder}: "
+            "call again"
+        )
+        raise typer.Exit(Exit.STOPPED)
 
 
 def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]:
@@ -183,16 +196,6 @@ def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]
         else:
             rows |= {} if row is None else {cell: row}
     return rows
-
-
-def _leave(result: Sweep, folder: Path) -> None:
-    if result.failed:
-        print_note(f"{result.failed} of {len(result)} cells failed: see the column error")
-    if result.unfinished:
-        print_note(
-            f"{result.unfinished} cells are not done; what is done stays in {folder}: call again"
-        )
-        raise typer.Exit(Exit.STOPPED)
 
 
 def _run(
@@ -246,13 +249,3 @@ def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> It
             yield lambda: in_turn(run_cell, cells, cancel)
         else:
             yield lambda: on_processes(run_cell, cells, where.count, cancel)
-
-
-def _write(result: Sweep, pages: StudyOutput) -> None:
-    if pages.table is not None:
-        write_records(result.to_records(), pages.table)
-    if pages.output is not None:
-        from .report.study_pages import sweep_page
-
-        with whole_file(pages.output) as file:
-            file.write(sweep_page(result).encode())

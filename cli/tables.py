@@ -17,7 +17,7 @@ from ..model.escaping import csv_lines, printable
 from ..model.plan import allocation_text
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
     from rich.table import Table
 
     from ..model.instance import Instance
@@ -205,22 +205,6 @@ def _groups(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
             yield group, [place for place, _ in members]
 
 
-def _widths(
-    columns: Sequence[Column], rows: Sequence[ListingRow], width: int, style: TableStyle
-) -> list[int]:
-    """Return, for each column, the width it needs plus an equal share of the rest, or less if it
-    suffices.
-    """
-    widths, natural = _needed_widths(columns, rows, style)
-    rest = max(0, _width_left(columns, width, style) - sum(widths))
-    wanting = sorted(range(len(widths)), key=lambda place: natural[place] - widths[place])
-    for done, place in enumerate(wanting):
-        more = min(natural[place] - widths[place], rest // (len(wanting) - done))
-        widths[place] += more
-        rest -= more
-    return widths
-
-
 def page_of(
     columns: Sequence[Column], rows: Sequence[ListingRow], style: TableStyle = LISTING
 ) -> int:
@@ -263,17 +247,33 @@ def rendered(
     style: TableStyle = LISTING,
 ) -> str:
     """Return `listing_text` for lines of `width` characters with every word whole."""
+    from rich.console import Console
+
     shown: Iterable[RenderableType]
     cards, above = as_cards(columns, rows, width, style), ""
     if cards:
         foot = [ListingRow(style.foot)] if style.foot else []
         shown = _cards(columns, [*rows, *foot], width)
     else:
-        widths = _widths(columns, rows, min(width, style.max_width), style)
+        widths, natural = _needed_widths(columns, rows, style)
+        rest = max(0, _width_left(columns, min(width, style.max_width), style) - sum(widths))
+        wanting = sorted(range(len(widths)), key=lambda place: natural[place] - widths[place])
+        for done, place in enumerate(wanting):
+            more = min(natural[place] - widths[place], rest // (len(wanting) - done))
+            widths[place] += more
+            rest -= more
         above = _group_titles(columns, widths, style)
         shown = [_table(columns, rows, widths, style)]
     buffer = io.StringIO()
-    console = _console(buffer, width)
+    # Square brackets belong to requirements here, not to markup.
+    console = Console(
+        file=buffer,
+        width=width,
+        force_terminal=True if sys.stdout.isatty() else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
     for item in shown:
         console.print(item, soft_wrap=cards)  # cards have their lines already
     lines = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
@@ -289,20 +289,6 @@ def _group_titles(columns: Sequence[Column], widths: Sequence[int], style: Table
         title = f" {group} ".center(span, "─") if len(places) > 1 else group.rjust(span)
         line = line.ljust(begin) + (title if len(title) <= span else group.center(span))
     return f"{line}\n" if line else ""
-
-
-def _console(buffer: io.StringIO, width: int) -> Console:
-    from rich.console import Console
-
-    # Square brackets belong to requirements here, not to markup.
-    return Console(
-        file=buffer,
-        width=width,
-        force_terminal=True if sys.stdout.isatty() else None,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    )
 
 
 def _table(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,8 +19,8 @@ from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.studies.run import Run, RunOptions, RunOutcome
-    from ..solver.studies.whatif import Variant, WhatIf
+    from ..solver.studies.run import Run, RunOutcome
+    from ..solver.studies.whatif import Variant
 
 
 #: The key of params that says how long a cycle is.
@@ -84,7 +84,9 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
     runs = []
     for variant in found:
         given = _of_variant(question, variant) if variant.settings else today
-        how = _options(variant, options)
+        own = variant.options
+        says_cycle = any(s.key.rpartition(".")[2] in ("cycle", CYCLE_KEY) for s in variant.settings)
+        how = replace(own, cycle=own.cycle if says_cycle else options.cycle, until=options.until)
         runs.append((variant, Run(given.instance, how, given.changes, block, given.recorded)))
     return runs
 
@@ -113,15 +115,6 @@ def _check(question: Question) -> None:
         wrong += error.problems
     if wrong:
         raise InputError(wrong)
-
-
-def _options(variant: Variant, options: RunOptions) -> RunOptions:
-    """Return the options of a variant: its own values, and defaults from the current
-    configuration.
-    """
-    own = variant.options
-    says_cycle = any(s.key.rpartition(".")[2] in ("cycle", CYCLE_KEY) for s in variant.settings)
-    return replace(own, cycle=own.cycle if says_cycle else options.cycle, until=options.until)
 
 
 def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simulated:
@@ -226,15 +219,17 @@ def whatif(
     for note in notes(found):
         if note not in said:
             print_note(note)
-    _write(found, pages, source.name)
+    if pages.table is not None:
+        write_records(found.to_records(), pages.table)
+    if pages.output is not None:
+        from .report.study_pages import whatif_page
+
+        with whole_file(pages.output) as file:
+            file.write(whatif_page(found, source.name).encode())
     typer.echo(render_whatif(found, pages.format, who, runs[0][1].instance), nl=False)
     if not found.complete:
-        _stop(len(found), len(runs))
-
-
-def _stop(finished: int, asked: int) -> NoReturn:
-    print_note(f"stopped with {finished} of {asked} variants finished")
-    raise typer.Exit(Exit.STOPPED)
+        print_note(f"stopped with {len(found)} of {len(runs)} variants finished")
+        raise typer.Exit(Exit.STOPPED)
 
 
 def processors() -> int:
@@ -270,13 +265,3 @@ def _run(
         cancel.leave()
     outcomes = [(runs[n][0].name, runs[n][0].plain_settings, found[n]) for n in sorted(found)]
     return outcomes, [variant.name for n, (variant, _) in enumerate(runs) if n not in found]
-
-
-def _write(found: WhatIf, pages: StudyOutput, name: str) -> None:
-    if pages.table is not None:
-        write_records(found.to_records(), pages.table)
-    if pages.output is not None:
-        from .report.study_pages import whatif_page
-
-        with whole_file(pages.output) as file:
-            file.write(whatif_page(found, name).encode())

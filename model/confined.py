@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
 from .errors import InputError, Problem
+from .input_limits import within
 
 #: Files that come with Slotwise may always be read.
 _SHIPPED = os.path.realpath(os.path.join(os.path.dirname(__file__), os.pardir, "instances"))
@@ -36,22 +37,14 @@ def confined(folder: Path | None) -> Iterator[None]:
         raise InputError(
             [Problem("is no folder (--confine): give an existing folder", str(folder))]
         )
-    token = _FOLDERS.set((str(folder), (os.path.realpath(folder), _SHIPPED)))
-    try:
+    with within(_FOLDERS, (str(folder), (os.path.realpath(folder), _SHIPPED))):
         yield
-    finally:
-        _FOLDERS.reset(token)
 
 
-@contextmanager
-def also_in(folder: Path) -> Iterator[None]:
+def also_in(folder: Path) -> AbstractContextManager[None]:
     """Allow a temporary folder in addition, within the block."""
     before = _FOLDERS.get()
-    token = _FOLDERS.set(before and (before[0], (*before[1], os.path.realpath(folder))))
-    try:
-        yield
-    finally:
-        _FOLDERS.reset(token)
+    return within(_FOLDERS, before and (before[0], (*before[1], os.path.realpath(folder))))
 
 
 def is_inside(path: str | Path) -> bool:

@@ -389,8 +389,7 @@ class JobIndex:
     @classmethod
     def of(cls, instance: Instance) -> JobIndex:
         """Return the index of the jobs of an instance: running, pending, future."""
-        running = (item.job for item in instance.running)
-        jobs = (*running, *instance.pending, *instance.future)
+        jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
         return cls(jobs, last_only=instance.params.job_dep_last_sub)
 
     @cached_property
@@ -408,8 +407,7 @@ class JobIndex:
         found: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
         for job in self._jobs:
             if job.name:
-                name = job.name.partition("[")[0]
-                found[job.user][name][element_of(job.id)[0]] = None
+                found[job.user][job.name.partition("[")[0]][element_of(job.id)[0]] = None
         return found
 
     @cached_property

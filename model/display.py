@@ -186,6 +186,13 @@ def strange_character(text: str, allowed: str = LAYOUT) -> str:
     return ""
 
 
+def some(names: Iterable[str], most: int = 3, noun: str = "") -> str:
+    """Return the first names of a list, and the number of further names."""
+    known = list(names)
+    more = f" and {len(known) - most} more{noun}" if len(known) > most else ""
+    return ", ".join(known[:most]) + more
+
+
 def visible(text: str) -> str:
     """Return the text with an escape for every character that cannot be printed."""
     return text if text.isprintable() else "".join(map(_escaped, text))

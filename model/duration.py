@@ -38,14 +38,13 @@ def expected_duration(instance: Instance, job: Job) -> int | None:
     """
     application = instance.application(job.application) if job.application else None
     limit = granted_run_limit(instance, job)
-    chain = (
+    for estimate in (
         job.estimated_run_time,
         application.estimated_run_time if application else None,
         application.run_time if application else None,
         instance.queue(job.queue).estimated_run_time,
         instance.params.estimated_run_time,
-    )
-    for estimate in chain:
+    ):
         if estimate is not None:
             return estimate if limit is None else min(estimate, limit)
     return granted_cpu_limit(instance, job) if limit is None else limit
@@ -116,32 +115,35 @@ def aborted(instance: Instance, job: Job) -> str:
 
 def crowded_past_deadline(instance: Instance, job: Job) -> str:
     """Return why a job with -t has no start with other jobs, though it had one alone."""
-    assert job.deadline is not None
-    last = last_start(instance, job)
-    assert last is not None
-    at = clock_text(instance, job.deadline)
-    if last == job.deadline - 1:
-        text = f"no place is free for it before its termination time (-t {at}): LSF aborts it then"
-        return _in_words(instance, text)
-    text = (
-        f"no place is free for it by {clock_text(instance, last)}, after which it "
-        f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it then"
+    return _by_last_start(
+        instance,
+        job,
+        "no place is free for it before its termination time (-t {at}): LSF aborts it then",
+        "no place is free for it by {last}, after which it {long} before its termination time "
+        "(-t {at}): LSF aborts it then",
     )
-    return _in_words(instance, text)
 
 
 def place_before_deadline(instance: Instance, job: Job) -> str:
     """Return what must happen for a job with -t to start, if it has no start in time now."""
+    return _by_last_start(
+        instance,
+        job,
+        "a place is free before its termination time (-t {at}), when LSF aborts it",
+        "a place is free by {last}: later LSF aborts it, since it {long} before its termination "
+        "time (-t {at})",
+    )
+
+
+def _by_last_start(instance: Instance, job: Job, at_deadline: str, earlier: str) -> str:
+    """Return one of two texts: for a last start at the deadline, or at an earlier instant."""
     assert job.deadline is not None
     last = last_start(instance, job)
     assert last is not None
-    at = clock_text(instance, job.deadline)
-    if last == job.deadline - 1:
-        text = f"a place is free before its termination time (-t {at}), when LSF aborts it"
-        return _in_words(instance, text)
-    text = (
-        f"a place is free by {clock_text(instance, last)}: later LSF aborts it, since it "
-        f"{_too_long(instance, job)} before its termination time (-t {at})"
+    text = (at_deadline if last == job.deadline - 1 else earlier).format(
+        at=clock_text(instance, job.deadline),
+        last=clock_text(instance, last),
+        long=_too_long(instance, job),
     )
     return _in_words(instance, text)
 

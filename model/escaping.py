@@ -11,9 +11,11 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, cast
+
+from .input_limits import within
 
 #: Categories of invisible characters: control, format, surrogate, separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -117,14 +119,9 @@ def csv_cell(value: Any) -> Any:
     return printable(text, kept="\n\t")
 
 
-@contextmanager
-def raw_csv(wanted: bool = True) -> Iterator[None]:
+def raw_csv(wanted: bool = True) -> AbstractContextManager[None]:
     """Disable the escaping of formulas within the block."""
-    token = _RAW.set(wanted)
-    try:
-        yield
-    finally:
-        _RAW.reset(token)
+    return within(_RAW, wanted)
 
 
 class _Line:

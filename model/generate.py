@@ -65,12 +65,11 @@ def generate(
         load,
     )
     maker = _Maker(np.random.default_rng(seed), hosts, memory)
-    units = _units(hosts, per_enclosure, per_rack)
     cluster = Cluster(
         tuple(maker.host(number) for number in range(hosts)),
         unit_types=("enclosure", "rack"),
         default_unit_type="enclosure",
-        units=units,
+        units=_units(hosts, per_enclosure, per_rack),
     )
     running_jobs = maker.fill(running, load)
     shared: dict[str, Any] = {"backfill": True, "resource_reserve": 20, "res_req": "type==any"}
@@ -216,8 +215,7 @@ class _Maker:
         excess = sum(sizes) - total
         while count and excess:
             index = int(self.random.integers(count))
-            half = sizes[index] // 2
-            change = -min(excess, half) if excess > 0 else min(-excess, sizes[index])
+            change = -min(excess, sizes[index] // 2) if excess > 0 else min(-excess, sizes[index])
             sizes[index] += change
             excess += change
         return sizes
@@ -237,13 +235,12 @@ class _Maker:
         allocation = {_name(int(host)): int(slots) for host, slots in zip(fits, takes, strict=True)}
         limit = self._pick(_LIMITS) * HOUR
         elapsed = int(self.random.integers(0, limit // 60)) * 60
-        usage = (f"rusage[mem={need}]",) if self.memory else ()
         job = Job(
             f"r{number}",
             slots=sum(allocation.values()),
             user=self._user(),
             queue="normal",
-            res_req=usage,
+            res_req=(f"rusage[mem={need}]",) if self.memory else (),
             run_limit=limit,
             submit=-elapsed - 600,
         )

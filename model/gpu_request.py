@@ -74,8 +74,7 @@ class GpuRequest:
             "gmem": "" if self.mem is None else _text(self.mem),
             "gvendor": self.vendor,
         }
-        said = (f"{name}={text}" for name, text in found.items() if text)
-        return (*said, *self.unheeded)
+        return (*(f"{name}={text}" for name, text in found.items() if text), *self.unheeded)
 
     def wanted(self) -> str:
         """Return the kind of GPU in words: ``A100 GPUs with 16G``."""

@@ -23,8 +23,7 @@ class ServiceClasses:
             return ""
         if job.service_class:
             return job.service_class if job.service_class in self.by_name else ""
-        projects = job.project, job.license_project
-        key = (job.queue, job.user, *projects, job.group, job.application)
+        key = (job.queue, job.user, job.project, job.license_project, job.group, job.application)
         if key not in self._known:
             admitting = (item for item in self._attaching if self.admits(item, job))
             self._known[key] = next((item.name for item in admitting), "")

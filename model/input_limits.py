@@ -9,9 +9,12 @@ The limits in force belong to the context (thread or task); :func:`limited` chan
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +88,23 @@ def limits() -> InputLimits:
 
 
 @contextmanager
-def limited(new: InputLimits | None = None, **changes: int) -> Iterator[None]:
+def within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a variable of the context another value within the block."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def limited(new: InputLimits | None = None, **changes: int) -> AbstractContextManager[None]:
     """Apply other limits within the block: `new`, or those in force with `changes`."""
-    token = _LIMITS.set(replace(new or limits(), **changes))
-    try:
-        yield
-    finally:
-        _LIMITS.reset(token)
+    return within(_LIMITS, replace(new or limits(), **changes))
 
 
-@contextmanager
-def counting() -> Iterator[None]:
+def counting() -> AbstractContextManager[None]:
     """Count the requests of one input from zero within the block."""
-    token = _COUNT.set(_Count())
-    try:
-        yield
-    finally:
-        _COUNT.reset(token)
+    return within(_COUNT, _Count())
 
 
 def take_hosts(number: int) -> None:

@@ -86,5 +86,4 @@ def module_notes(instance: Instance) -> Iterator[tuple[tuple[str | int, ...], st
         ("advance_reservations", "schmod_advrsv", instance.advance_reservations),
     ):
         if items and not loaded(instance, module):
-            message = f"{section} have no effect: {module} is not among the modules"
-            yield (section,), message
+            yield (section,), f"{section} have no effect: {module} is not among the modules"

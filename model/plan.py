@@ -499,8 +499,7 @@ class Plan(_Indexed, JobTable[PlannedJob]):
         head = ("job", "start", "finish", "allocation", "proved", "waits for")
         rows: list[tuple[object, ...]] = []
         for item in self.reservations:
-            begin = item.start if item.start is not None else item.estimate
-            start = self._time_text(begin)
+            start = self._time_text(item.start if item.start is not None else item.estimate)
             if item.start is None and start is not None:
                 start = f"no sooner than {start}"
             where = allocation_text(item.allocation or item.reserved)
@@ -511,8 +510,7 @@ class Plan(_Indexed, JobTable[PlannedJob]):
             why = "; ".join(filter(None, (waits, item.exact_fit)))
             rows.append((item.job, start, end, where, proved, why))
         rows += [(item.job, "none", None, "", "", item.reason) for item in self.unplaced]
-        title = f"{self.method}, {self.objective}: {self.status}"
-        return html_table(title, head, rows)
+        return html_table(f"{self.method}, {self.objective}: {self.status}", head, rows)
 
     def _time_text(self, time: int | None) -> str | None:
         """Return the ISO stamp of a time, or the time from now if the origin is no date."""

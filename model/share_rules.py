@@ -53,8 +53,7 @@ def usage_problems(instance: Instance) -> Iterator[Problem]:
 
     The share lists themselves must be valid.
     """
-    groups = Groups(instance.groups)
-    policies = _policies(instance, groups) if instance.share_usage else {}
+    policies = _policies(instance, Groups(instance.groups)) if instance.share_usage else {}
     seen: set[tuple[str, str]] = set()
     for index, usage in enumerate(instance.share_usage):
         place = f"share_usage[{index}]"
@@ -431,14 +430,13 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
         yield Problem(f"{message} (--max-names)", path=f"user_groups[{large}].members")
         return
     total = 0
-    lists = [
+    for path, assignments in [
         *((f"queues[{n}].FAIRSHARE", item.user_shares) for n, item in enumerate(instance.queues)),
         *(
             (f"host_partitions[{n}].USER_SHARES", item.user_shares)
             for n, item in enumerate(instance.partitions)
         ),
-    ]
-    for path, assignments in lists:
+    ]:
         total += _accounts(assignments or (), (), members, accounts)
         if len(assignments or ()) > 1:  # Members with a share of their own are stored in addition.
             total += (
@@ -715,8 +713,7 @@ def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                     f"add [{job.group or job.user}, number_shares]"
                 )
         if wrong:
-            undefined = bool(job.group) and job.group not in groups
-            yield Problem(wrong, path=path, undefined=undefined)
+            yield Problem(wrong, path=path, undefined=bool(job.group) and job.group not in groups)
 
 
 def _jobs(instance: Instance) -> Iterator[tuple[str, Job]]:

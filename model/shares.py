@@ -161,8 +161,7 @@ def share_tree(name: str, assignments: Assignments, groups: Groups) -> ShareNode
     name: of the policy. assignments: its USER_SHARES. Unknown names count as users; the rules of
     ``model/shares.py`` report errors before a tree is built.
     """
-    level = _Level(assignments, (EVERYONE,), groups, frozenset())
-    return level.node(name, 0)
+    return _Level(assignments, (EVERYONE,), groups, frozenset()).node(name, 0)
 
 
 #: Names of the accounts from below the root down to one account.

@@ -52,8 +52,7 @@ class AgeFactor:
         if part >= self.weight:
             return None
         reached = self._accrues_from(job) - (-(part + 1) * self.max_age // self.weight)
-        following = max(reached, now + 1)
-        return -(-following // self.period) * self.period
+        return -(-max(reached, now + 1) // self.period) * self.period
 
     def part(self, job: Job, time: int) -> int:
         """Return the age part of the priority of a job as computed at `time` (seconds)."""

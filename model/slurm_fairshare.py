@@ -252,8 +252,7 @@ def factors_of(
 ) -> list[float]:
     """Return the fairshare factor of each user (by number, 0 of accounts), as :func:`shares_of`."""
     if rule.is_fair_tree:
-        effective = _parts_of_accounts(tree, usage, accounts or {})
-        return _ranked(tree, _levels(tree, effective))
+        return _ranked(tree, _levels(tree, _parts_of_accounts(tree, usage, accounts or {})))
     return [item.factor or 0.0 for item in _classic(tree, usage, rule, accounts or {})]
 
 

@@ -16,5 +16,4 @@ def partitions_of(instance: Instance, queue: str) -> tuple[str, ...]:
     names = tuple(queue.split(SEVERAL))
     if not instance.params.of_slurm or len(names) < 2:
         return (queue,)
-    known = {item.name for item in instance.queues}
-    return names if known.issuperset(names) else (queue,)
+    return names if {item.name for item in instance.queues}.issuperset(names) else (queue,)

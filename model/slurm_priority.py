@@ -118,5 +118,4 @@ class SizeAndPartition:
 
         fairshare: weighted part of the association.
         """
-        whole = sum(self.parts(request).values(), Fraction(fairshare)) - request.nice
-        return max(1, int(whole))
+        return max(1, int(sum(self.parts(request).values(), Fraction(fairshare)) - request.nice))

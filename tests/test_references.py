@@ -254,11 +254,17 @@ SAID_ELSEWHERE = {
         "_repr_html_",
         "to_frame",
         "to_csv",
+        "load_dialect_impl",
+        "process_bind_param",
+        "CSS",
+        "ENABLE_COMMAND_PALETTE",
     ),
     *("per_user", "per_queue", "per_project", "per_app", "per_lic_project", "memory_adjustment"),
     *("NoArrivals", "ExactRunTimes", "synthetic", "from_swf", "parse_bsub"),
     *("forget", "simulated_starts"),
 }
+#: Beginnings of the names by which Textual calls the methods of a page.
+BY_TEXTUAL = ("on_", "action_")
 
 
 def test_the_product_uses_what_it_defines() -> None:
@@ -271,7 +277,7 @@ def test_the_product_uses_what_it_defines() -> None:
         f"{path.relative_to(ROOT)}: {name}"
         for path in sources().values()
         for name, own in look(path).defined
-        if used[name] <= own and name not in known and not name.startswith("__")
+        if used[name] <= own and name not in known and not name.startswith(("__", *BY_TEXTUAL))
     ]
     assert not dead, "\n".join(dead)
 

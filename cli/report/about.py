@@ -256,11 +256,6 @@ class About:
         if more and not why:
             more = "It starts now: nothing has to change."
         said = [text for _, text in why] + [line for each in helps for line in each.lines]
-        found = JobText(self._facts(job), shown, proof, tuple(notes), tuple(why), helps, more)
-        of_slurm = self.report.instance.params.of_slurm
-        return replace(found, words=() if of_slurm else lsf_words(said))
-
-    def _facts(self, job: Job) -> str:
         length = expected_duration(self.report.instance, job)
         parts = [
             *filter(None, (job.user, f"queue {job.queue}", counted(job.slots, "slot"))),
@@ -269,7 +264,9 @@ class About:
         waited = self.report.instance.now - job.submit
         if waited > 0 and self.report.kind != "simulation":
             parts.append(f"has waited {duration_text(waited)}")
-        return " · ".join(parts)
+        found = JobText(" · ".join(parts), shown, proof, tuple(notes), tuple(why), helps, more)
+        of_slurm = self.report.instance.params.of_slurm
+        return replace(found, words=() if of_slurm else lsf_words(said))
 
     def _of_compared(self, row: ComparedJob, job: Job) -> JobText:
         beside = smallest_difference((row.as_configured, row.possible, row.bound))

@@ -314,7 +314,13 @@ def _motions(
                 continue
             assert was is not None
             name = f"m{len(frames)}"
-            frames.append(_keyframes(name, was, block, THEN if job in gainers else FIRST))
+            away = f"transform:translate({was.x - block.x:.1f}px,{was.y - block.y:.1f}px)"
+            begin, end = THEN if job in gainers else FIRST
+            frames.append(
+                f".{name}{{animation:{name} 8s ease-in-out infinite}}"
+                f"@keyframes {name}{{0%,{begin}%{{{away}}}{end}%,{BACK}%{{transform:none}}"
+                f"100%{{{away}}}}}"
+            )
             shown.append(f'<g class="{name}">{body}</g>')
         if job in gainers:
             ghosts += [_ghost(block) for block in old]
@@ -327,13 +333,3 @@ def _motions(
 def _ghost(block: Tile) -> str:
     inner = replace(block, x=block.x + 2, y=block.y + 3, width=block.width - 4)
     return _rect(replace(inner, height=max(block.height - 6, 4)), "gh")
-
-
-def _keyframes(name: str, was: Tile, block: Tile, within: tuple[int, int]) -> str:
-    """Return the keyframes of a block: from its position today to the possible one, and back."""
-    away = f"transform:translate({was.x - block.x:.1f}px,{was.y - block.y:.1f}px)"
-    begin, end = within
-    return (
-        f".{name}{{animation:{name} 8s ease-in-out infinite}}"
-        f"@keyframes {name}{{0%,{begin}%{{{away}}}{end}%,{BACK}%{{transform:none}}100%{{{away}}}}}"
-    )

@@ -142,7 +142,17 @@ def report(
     asked = Asked(method, advice, search, likely, settings)
     with cancel_on_signal() as cancel, progress() as show:
         if simulate:
-            found = _simulated(source, loop, cancel)
+            from ...solver.fairshare.reports import ShareSeries
+            from ..simulate import new_session, workload_of
+            from .data import report_of_simulation
+
+            with cancel.reading():
+                session = new_session(workload_of(source, loop), loop)
+            series = ShareSeries()
+            session.recorder = lambda record, world: series.record(world.order, record.time)
+            while not cancel.is_set() and session.advance():
+                pass
+            found = report_of_simulation(_name(source), session.result(), series.points)
         else:
             found = _planned(source, instance, asked, cancel, show)
         found = replace(found, diagnosis=_diagnosed(found, asked, cancel))
@@ -151,13 +161,9 @@ def report(
         print_note(f"wrote {USUAL}" + ("" if pages.open else "; --open shows it in the browser"))
     if pages.open and str(outputs.get("html", "-")) != "-":
         _show(outputs["html"])
-    _leave(found, stopped=cancel.is_set())
-
-
-def _leave(found: Report, *, stopped: bool) -> None:
     if found.refused:
         raise typer.Exit(Exit.REFUSED)
-    if stopped or found.cut:
+    if cancel.is_set() or found.cut:
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -330,20 +336,6 @@ def _advice(
         cancel=cancel,
         on_progress=show,
     )
-
-
-def _simulated(source: Source, loop: LoopOptions, cancel: Cancel) -> Report:
-    from ...solver.fairshare.reports import ShareSeries
-    from ..simulate import new_session, workload_of
-    from .data import report_of_simulation
-
-    with cancel.reading():
-        session = new_session(workload_of(source, loop), loop)
-    series = ShareSeries()
-    session.recorder = lambda record, world: series.record(world.order, record.time)
-    while not cancel.is_set() and session.advance():
-        pass
-    return report_of_simulation(_name(source), session.result(), series.points)
 
 
 def _write(found: Report, outputs: Mapping[str, Path]) -> None:

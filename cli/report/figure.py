@@ -45,7 +45,28 @@ def figure_bytes(report: Report, form: str) -> bytes:
         for axis, (view, found) in zip(axes, charts, strict=True):
             _draw(axis, report, view, found, rows)
         _time_axis(axes[-1], report, charts[0][1])
-        _legend(axes[0], report)
+        from matplotlib.patches import Patch
+
+        reserved = any(
+            stretch.kind == "reserved" for view in report.views for stretch in view.stretches
+        )
+        entries = [
+            Patch(facecolor=RUNNING[0], label="running"),
+            Patch(facecolor=PLANNED, label="planned"),
+        ]
+        if reserved:
+            entries.append(
+                Patch(facecolor="none", edgecolor=RESERVED, hatch="//////", label="held for later")
+            )
+        axes[0].legend(
+            handles=entries,
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            ncols=3,
+            frameon=False,
+            fontsize=7,
+            borderaxespad=0.2,
+        )
         return picture(figure, form)
 
 
@@ -149,28 +170,3 @@ def _label(report: Report, found: Chart, row: ChartRow) -> str:
 def _time_axis(axis: Axes, report: Report, found: Chart) -> None:
     marks = ticks(report.instance, found.begin, found.end, MAX_TICKS)
     axis.set_xticks([time for time, _ in marks], [label for _, label in marks])
-
-
-def _legend(axis: Axes, report: Report) -> None:
-    from matplotlib.patches import Patch
-
-    reserved = any(
-        stretch.kind == "reserved" for view in report.views for stretch in view.stretches
-    )
-    entries = [
-        Patch(facecolor=RUNNING[0], label="running"),
-        Patch(facecolor=PLANNED, label="planned"),
-    ]
-    if reserved:
-        entries.append(
-            Patch(facecolor="none", edgecolor=RESERVED, hatch="//////", label="held for later")
-        )
-    axis.legend(
-        handles=entries,
-        loc="lower right",
-        bbox_to_anchor=(1, 1),
-        ncols=3,
-        frameon=False,
-        fontsize=7,
-        borderaxespad=0.2,
-    )

@@ -118,8 +118,27 @@ def _of_comparison(about: About, comparison: Comparison) -> Iterator[str]:
     if left := len(comparison) - len(known):
         parts.append(f"{left} not examined")
     hint = f"{', '.join(parts)}; where each could, and the proof"
-    yield _fold("why", "Why each job waits", hint, _reasons(about, comparison))
-    limits = _limits(comparison)
+    rows = [
+        (
+            row.job,
+            _name(row.job)
+            + _time(about, row.as_configured, about.words["as_configured"].get(row.job, "?"))
+            + _possible(about, row)
+            + f"<td>{'' if row.possible is None else _yes_or_no(row.proved, row.proved_if)}</td>"
+            + _where(row.possible_on)
+            + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
+        )
+        for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, comparison.now))
+    ]
+    titles = ("Job", "As configured", "Possible", "Proved", "Where", "The possible start waits for")
+    yield _fold("why", "Why each job waits", hint, _rows("reasons", titles, rows))
+    cautions = comparison.cautions()
+    lines = [*cautions.lines, *cautions.rest]
+    for caution, jobs in comparison.outlook.cautions().values():
+        if not any(caution.name in line for line in lines):
+            lines.append(f"{caution.name} ({counted(len(jobs), 'job')})")
+    items = "".join(f"<li>{html_text(line)}</li>" for line in lines)
+    limits = f"<ul>{items}</ul>" if items else ""
     if limits:
         count = len(comparison.outlook.cautions())
         hint = f"{counted(count, 'setting')} that may change a start: nothing they touch is proved"
@@ -192,40 +211,12 @@ def _gain(gain: int | None) -> str:
     return _number(gain, text, "good" if gain else "")
 
 
-def _reasons(about: About, comparison: Comparison) -> str:
-    rows = [
-        (
-            row.job,
-            _name(row.job)
-            + _time(about, row.as_configured, about.words["as_configured"].get(row.job, "?"))
-            + _possible(about, row)
-            + f"<td>{'' if row.possible is None else _yes_or_no(row.proved, row.proved_if)}</td>"
-            + _where(row.possible_on)
-            + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
-        )
-        for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, comparison.now))
-    ]
-    titles = ("Job", "As configured", "Possible", "Proved", "Where", "The possible start waits for")
-    return _rows("reasons", titles, rows)
-
-
 def _yes_or_no(proved: bool, proved_if: tuple[str, ...]) -> str:
     return html_text(yes_or_no(proved, proved_if))
 
 
 def _backfill(queue: str) -> str:
     return f"needs BACKFILL in queue {queue}" if queue else ""
-
-
-def _limits(comparison: Comparison) -> str:
-    """Return the rules that the plans omit, numbered as in the table of methods."""
-    cautions = comparison.cautions()
-    lines = [*cautions.lines, *cautions.rest]
-    for caution, jobs in comparison.outlook.cautions().values():
-        if not any(caution.name in line for line in lines):
-            lines.append(f"{caution.name} ({counted(len(jobs), 'job')})")
-    items = "".join(f"<li>{html_text(line)}</li>" for line in lines)
-    return f"<ul>{items}</ul>" if items else ""
 
 
 def _planned(about: About) -> str:

@@ -48,6 +48,14 @@ def page(report: Report) -> str:
     details = {row.job: about.detail(row.job).to_dict() for row in about.rows}
     data["about"] = data_in_words(instance, details)
     title = instance.name or report.name
+    said = [report.instance.description] if report.instance.description else []
+    if report.comparison is not None:
+        said += [*report.comparison.summary(), *(f"{v.name}: {v.meaning}" for v in report.views)]
+    else:
+        said += [view.meaning for view in report.views]
+    text = json.dumps(_shown(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
     return Template(asset("report.html")).substitute(
         policy=policy(scripts),
         version=__version__,
@@ -55,21 +63,11 @@ def page(report: Report) -> str:
         moment=html_in_words(instance, moment_html(report)),
         styles="\n".join(map(asset, STYLES)),
         screen=html_in_words(instance, screen_html(about)),
-        folds=html_in_words(instance, folds_html(about, _how(report, data["notes"]))),
+        folds=html_in_words(instance, folds_html(about, [*said, *data["notes"]])),
         footer=html_text(f"slotwise {__version__}. {about.clock.note} The page works offline."),
-        data=_json(data),
+        data=text,
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
-
-
-def _how(report: Report, notes: list[str]) -> list[str]:
-    """Return how the numbers were computed, and further notes for the reader."""
-    said = [report.instance.description] if report.instance.description else []
-    if report.comparison is not None:
-        said += [*report.comparison.summary(), *(f"{v.name}: {v.meaning}" for v in report.views)]
-    else:
-        said += [view.meaning for view in report.views]
-    return [*said, *notes]
 
 
 def policy(scripts: list[str]) -> str:
@@ -80,14 +78,6 @@ def policy(scripts: list[str]) -> str:
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _json(data: Any) -> str:
-    """Return JSON that cannot close its HTML element; invisible characters are escaped."""
-    text = json.dumps(_shown(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
 
 
 def _shown(data: Any) -> Any:

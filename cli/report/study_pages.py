@@ -123,7 +123,24 @@ def whatif_page(found: WhatIf, name: str) -> str:
     ]
     parts.append(("Groups that wait longer, groups that wait less", _groups(found)))
     if found.calibration:
-        parts.append(("Recorded and simulated waits", _calibration(found)))
+        head = ("Queue", "Jobs", "Recorded mean", "Simulated mean", "Recorded P95", "Simulated P95")
+        rows = [
+            [
+                TableCell(item.queue or "all"),
+                TableCell(str(item.jobs), item.jobs),
+                *(
+                    TableCell(value_text("mean_wait", value), -1.0 if value is None else value)
+                    for value in (
+                        item.recorded_mean_wait,
+                        item.simulated_mean_wait,
+                        item.recorded_p95_wait,
+                        item.simulated_p95_wait,
+                    )
+                ),
+            ]
+            for item in found.calibration
+        ]
+        parts.append(("Recorded and simulated waits", table("calibration", head, rows)))
     return tables_page("what if", name, " ".join(_lead(found)), figures, parts, remarks(found))
 
 
@@ -192,27 +209,6 @@ def _groups(found: WhatIf) -> str:
         '<p class="meaning">Mean waits; intervals of a kind are wider the more groups it has.</p>'
         + table("groups", head, rows)
     )
-
-
-def _calibration(found: WhatIf) -> str:
-    head = ("Queue", "Jobs", "Recorded mean", "Simulated mean", "Recorded P95", "Simulated P95")
-    rows = [
-        [
-            TableCell(item.queue or "all"),
-            TableCell(str(item.jobs), item.jobs),
-            *(
-                TableCell(value_text("mean_wait", value), -1.0 if value is None else value)
-                for value in (
-                    item.recorded_mean_wait,
-                    item.simulated_mean_wait,
-                    item.recorded_p95_wait,
-                    item.simulated_p95_wait,
-                )
-            ),
-        ]
-        for item in found.calibration
-    ]
-    return table("calibration", head, rows)
 
 
 def _picture(found: WhatIf, name: str) -> str:

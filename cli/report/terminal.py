@@ -128,7 +128,15 @@ def _cells(
         load = levels[row.index]
         size = max(1, sum(slots[host] for host in groups[row.index].hosts))
         use = [a + b for a, b in zip(load.running, load.planned, strict=True)]
-        yield _group_cells(load.times, use, edges, size)
+        cells, place = [], -1
+        for begin, end in itertools.pairwise(edges):
+            middle = (begin + end) // 2
+            while place + 1 < len(load.times) and load.times[place + 1] <= middle:
+                place += 1
+            share = use[place] / size if place >= 0 else 0.0
+            step = min(len(SHADES) - 1, round(share * (len(SHADES) - 1)))
+            cells.append(SHADES[max(step, 1) if share > 0 else 0])
+        yield "".join(cells)
 
 
 def _running(instance: Instance, number: int) -> Stretch:
@@ -170,20 +178,6 @@ def _host_cells(
                 cell = RUNNING
         cells.append(cell)
     return cells
-
-
-def _group_cells(
-    times: Sequence[int], use: Sequence[float], edges: Sequence[int], size: int
-) -> str:
-    cells, place = [], -1
-    for begin, end in itertools.pairwise(edges):
-        middle = (begin + end) // 2
-        while place + 1 < len(times) and times[place + 1] <= middle:
-            place += 1
-        share = use[place] / size if place >= 0 else 0.0
-        step = min(len(SHADES) - 1, round(share * (len(SHADES) - 1)))
-        cells.append(SHADES[max(step, 1) if share > 0 else 0])
-    return "".join(cells)
 
 
 def _axis(instance: Instance, edges: Sequence[int]) -> str:

@@ -65,24 +65,14 @@ class Access:
         """Return the rules of the options; raise InputError if they are not safe."""
         is_local = is_loopback(host)
         if header is not None and not _HEADER.fullmatch(header):
-            raise InputError(
-                [
-                    Problem(
-                        f"is no name of a header: {header!r}; X-Forwarded-User is one",
-                        "--trust-user-header",
-                    )
-                ]
-            )
+            wrong = f"is no name of a header: {header!r}; X-Forwarded-User is one"
+            raise InputError([Problem(wrong, "--trust-user-header")])
         if not is_local and token_file is None and header is None:
-            raise InputError(
-                [
-                    Problem(
-                        f"{host!r} is reached from other machines, which needs --token-file FILE "
-                        "or --trust-user-header NAME; 127.0.0.1 needs neither",
-                        "--host",
-                    )
-                ]
+            wrong = (
+                f"{host!r} is reached from other machines, which needs --token-file FILE "
+                "or --trust-user-header NAME; 127.0.0.1 needs neither"
             )
+            raise InputError([Problem(wrong, "--host")])
         token = None if token_file is None else read_token(token_file)
         return cls(is_local, token, (header or "").lower())
 

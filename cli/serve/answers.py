@@ -151,7 +151,7 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
         "queue": job.queue,
         "slots": job.slots,
         **_times({"submit": job.submit}, instance),
-        "state": "not examined" if planned is None else _state_of(planned),
+        "state": "not examined" if planned is None else planned.listed.state,
         "of_earlier_state": row.of_earlier_state,
     }
     if planned is None:
@@ -178,10 +178,6 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
         "changed": None if planned.change is None else _change_record(planned, instance),
     }
     return found
-
-
-def _state_of(planned: PlannedRow) -> str:
-    return planned.listed.state
 
 
 def _change_record(planned: PlannedRow, instance: Instance) -> dict[str, Any]:

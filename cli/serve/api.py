@@ -404,29 +404,16 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
 def _add_pages(app: FastAPI, answers: Answers) -> None:
     """Add the pages for people, and their scripts and styles."""
 
-    def page(name: str, up: str = "") -> Response:
+    async def page(name: str, up: str) -> Response:
         headers = {"cache-control": "no-cache"}
         return Response(page_bytes(name, up), media_type="text/html", headers=headers)
 
-    @app.get("/", response_class=Response, include_in_schema=False)
-    async def board() -> Response:
-        return page("board")
+    for path, name in (("/", "board"), ("/score", "score"), ("/api", "api"), ("/login", "login")):
+        app.get(path, response_class=Response, include_in_schema=False)(partial(page, name, ""))
 
     @app.get("/job/{job:path}", response_class=Response, include_in_schema=False)
     async def job_page(job: str) -> Response:
-        return page("job", "../" * (1 + job.count("/")))
-
-    @app.get("/score", response_class=Response, include_in_schema=False)
-    async def score_page() -> Response:
-        return page("score")
-
-    @app.get("/api", response_class=Response, include_in_schema=False)
-    async def api_page() -> Response:
-        return page("api")
-
-    @app.get("/login", response_class=Response, include_in_schema=False)
-    async def login_page() -> Response:
-        return page("login")
+        return await page("job", "../" * (1 + job.count("/")))
 
     @app.post("/login", response_class=Response, include_in_schema=False)
     async def login(request: Request) -> Response:

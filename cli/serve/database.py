@@ -72,7 +72,15 @@ def connected(target: str | Path, *, create: bool) -> Engine:
         engine = create_engine(URL.create("sqlite", database=text))
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _start)
-    _check_pages(engine, text)
+    found: list[Any] = []
+    try:
+        with engine.connect() as connection:
+            found = [row[0] for row in connection.exec_driver_sql("PRAGMA quick_check(1)")]
+    except (DBAPIError, ValueError) as error:
+        found = [_first_line(error)]
+    if found != ["ok"]:
+        engine.dispose()
+        raise damaged(str(found[0]).splitlines()[-1], text)
     return engine
 
 
@@ -150,19 +158,6 @@ def _start(connection: Connection) -> None:
     """Begin a transaction; one that writes takes its lock first, so that it never has to retry."""
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _check_pages(engine: Engine, name: str) -> None:
-    """Raise InputError for a file whose pages are damaged."""
-    found: list[Any] = []
-    try:
-        with engine.connect() as connection:
-            found = [row[0] for row in connection.exec_driver_sql("PRAGMA quick_check(1)")]
-    except (DBAPIError, ValueError) as error:
-        found = [_first_line(error)]
-    if found != ["ok"]:
-        engine.dispose()
-        raise damaged(str(found[0]).splitlines()[-1], name)
 
 
 def damaged(said: object, name: str) -> InputError:

@@ -10,7 +10,7 @@ from ..options import print_note
 from .access import Viewer
 from .polled import PolledState, PredictedStarts
 from .score import score_of
-from .store import Store
+from .store import STARTS, Store
 
 if TYPE_CHECKING:
     from ...solver.accuracy.score import ScoreBy
@@ -20,15 +20,7 @@ if TYPE_CHECKING:
 #: Estimates of one job in an answer, the last ones.
 MAX_ESTIMATES = 200
 #: Kept starts in answers, by their names in the store and in answers.
-_STARTS = {
-    "as_configured": "as_configured",
-    "estimate": "estimate",
-    "possible": "possible",
-    "printed": "printed",
-    "likely": "likely",
-    "early": "one_in_ten_by",
-    "late": "nine_in_ten_by",
-}
+_STARTS = {name: name for name in STARTS} | {"early": "one_in_ten_by", "late": "nine_in_ten_by"}
 
 
 class StoreKeeper:

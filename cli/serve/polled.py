@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Protocol
 
 from ...model.display import epoch_of
@@ -101,7 +102,13 @@ class PolledState:
         rows: dict[str, dict[str, int | None]] = {}
         quantiles: dict[str, tuple[int | None, ...]] = {}
         if forecasts is not None:
-            quantiles = _quantiles(forecasts, zero)
+            from ...solver.accuracy.measures import LEVELS
+
+            columns = [forecasts.quantile(level).tolist() for level in LEVELS]
+            quantiles = {
+                name: tuple(int(time) + zero if isfinite(time) else None for time in times)
+                for name, times in zip(forecasts.names, zip(*columns, strict=True), strict=True)
+            }
             for record in forecasts.records():
                 rows[record["job"]] = {
                     "as_configured": record["by_limits"],
@@ -138,16 +145,3 @@ class PolledState:
 
 def _shifted(time: int | None, zero: int) -> int | None:
     return None if time is None else time + zero
-
-
-def _quantiles(forecasts: Forecasts, zero: int) -> dict[str, tuple[int | None, ...]]:
-    """Return the uncalibrated quantiles of each job."""
-    from math import isfinite
-
-    from ...solver.accuracy.measures import LEVELS
-
-    columns = [forecasts.quantile(level).tolist() for level in LEVELS]
-    return {
-        name: tuple(int(time) + zero if isfinite(time) else None for time in times)
-        for name, times in zip(forecasts.names, zip(*columns, strict=True), strict=True)
-    }

@@ -244,15 +244,11 @@ class Store:
         if not found:
             raise self._refused("is no store", f"of version {said}")
         if found > VERSION:
-            raise InputError(
-                [
-                    Problem(
-                        f"is a store of version {found}: this slotwise reads up to version "
-                        f"{VERSION}; use the newer slotwise that wrote it",
-                        self.name,
-                    )
-                ]
+            wrong = (
+                f"is a store of version {found}: this slotwise reads up to version {VERSION}; "
+                "use the newer slotwise that wrote it"
             )
+            raise InputError([Problem(wrong, self.name)])
         for version in range(found, VERSION):
             STEPS[version](connection)
         if found < VERSION:
@@ -305,7 +301,14 @@ class Store:
         Raises InputError for times without a date among dates, or the other way round; StoreError
         if the database fails: then nothing of the poll is kept.
         """
-        self._check_clock(state)
+        dated = self._meta.get("dated")
+        if dated is not None and bool(int(dated)) != state.dated:
+            kinds = ("seconds without a date", "dates")
+            wrong = (
+                f"the times of this state are {kinds[state.dated]}, those of the store are "
+                f"{kinds[not state.dated]}: use a store of its own for this cluster"
+            )
+            raise InputError([Problem(wrong, self.name)])
         number = int(self._meta.get("polls", 0)) + 1
         poll = _Poll.of(self._alive | self._returned(state), state, self._next, number)
         facts: dict[str, int | str] = {
@@ -347,16 +350,6 @@ class Store:
                     ran = row.started is not None
                     found[row.job, row.submit] = _Alive(row.key, row.attempt, ran, returned=True)
         return {key: job for key, job in found.items() if key in keys}
-
-    def _check_clock(self, state: PolledState) -> None:
-        dated = self._meta.get("dated")
-        if dated is not None and bool(int(dated)) != state.dated:
-            kinds = ("seconds without a date", "dates")
-            wrong = (
-                f"the times of this state are {kinds[state.dated]}, those of the store are "
-                f"{kinds[not state.dated]}: use a store of its own for this cluster"
-            )
-            raise InputError([Problem(wrong, self.name)])
 
     # Outcomes of a log.
 

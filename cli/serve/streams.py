@@ -43,8 +43,7 @@ class Streams:
     def close(self) -> None:
         """End all streams."""
         self.closing = True
-        for event in self._waiting:
-            event.set()
+        self._wake()
 
     def _tell(self, _state: BoardState) -> None:
         loop = self._loop

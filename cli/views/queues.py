@@ -157,6 +157,18 @@ def _text(
     instance = snapshot.instance
     found = queue_numbers(snapshot, queue)
     row = [found[name] for name in QUEUE_LONG_COLUMNS]
+    chosen = _policies(queue, policy)
+    lines = ["SCHEDULING POLICIES:  " + " ".join(chosen)] if chosen else []
+    if queue.aps_priority is not None:
+        lines += _formula_lines(queue.aps_priority)
+    if queue.queue_group and queue.aps_priority is not None:
+        lines.append("QUEUE_GROUP:  " + " ".join((queue.name, *queue.queue_group)))
+    elif policy is not None and len(policy.queues) > 1:
+        lines.append("FAIRSHARE_QUEUES:  " + " ".join(policy.queues))
+        if policy.ordered and queue.name == policy.master:
+            lines.append("DISPATCH_ORDER:  QUEUE")
+    if policy is not None:
+        lines.append("USER_SHARES:  " + shares_text(policy.shares))
     blocks = [
         f"QUEUE: {queue.name}\n" + (f"  -- {queue.description}\n" if queue.description else ""),
         "PARAMETERS/STATISTICS\n"
@@ -165,7 +177,7 @@ def _text(
         )
         + _lines(_limit_lines(instance, queue)),
         "SCHEDULING PARAMETERS\n" + thresholds_table(instance, queue),
-        _lines(_policy_lines(queue, policy)),
+        _lines(lines),
         *(share_table(level, adjust=True) for level in levels),
         _lines(_member_lines(instance, queue)),
     ]
@@ -213,22 +225,6 @@ def _load_row(
     title: str, names: Sequence[str], values: Mapping[str, float]
 ) -> tuple[str | float | None, ...]:
     return (title, *(values.get(name) for name in names))
-
-
-def _policy_lines(queue: Queue, policy: QueueSet | None) -> list[str]:
-    chosen = _policies(queue, policy)
-    lines = ["SCHEDULING POLICIES:  " + " ".join(chosen)] if chosen else []
-    if queue.aps_priority is not None:
-        lines += _formula_lines(queue.aps_priority)
-    if queue.queue_group and queue.aps_priority is not None:
-        lines.append("QUEUE_GROUP:  " + " ".join((queue.name, *queue.queue_group)))
-    elif policy is not None and len(policy.queues) > 1:
-        lines.append("FAIRSHARE_QUEUES:  " + " ".join(policy.queues))
-        if policy.ordered and queue.name == policy.master:
-            lines.append("DISPATCH_ORDER:  QUEUE")
-    if policy is not None:
-        lines.append("USER_SHARES:  " + shares_text(policy.shares))
-    return lines
 
 
 #: The names that are printed of the factors and their parts.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ..tables import csv_rows, json_records, text_table
 
 if TYPE_CHECKING:
-    from ...model.slurm_fairshare import AssociationTree
     from ...solver.scheduler.history import Snapshot
     from ..selection import ViewOptions
 
@@ -34,7 +33,7 @@ def sshare(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     for number, (item, found) in enumerate(zip(use.tree.associations, use.shares(), strict=True)):
         if not (asked.wants(item.account) or asked.wants(item.user)):
             continue
-        indent = "" if format != "text" else " " * _depth(use.tree, number)
+        indent = "" if format != "text" else " " * (len(use.tree.chain(number)) - 1)
         shares = "parent" if item.shares is None else item.shares
         rows.append(
             {
@@ -55,11 +54,6 @@ def sshare(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     if format == "csv":
         return csv_rows([column.lower() for column in columns], cells)
     return text_table(columns, cells, "<<" + ">" * (len(columns) - 2))
-
-
-def _depth(tree: AssociationTree, number: int) -> int:
-    """Return by how many blanks sshare indents an association."""
-    return len(tree.chain(number)) - 1
 
 
 def _fraction(value: float | None) -> str | None:

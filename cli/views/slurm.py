@@ -22,7 +22,6 @@ from .jobs import selected
 
 if TYPE_CHECKING:
     from ...model.cluster import Host
-    from ...model.instance import Instance
     from ...model.job import Job, RunningJob
     from ...solver.scheduler.history import Snapshot
     from ..selection import ViewOptions
@@ -67,7 +66,10 @@ def _pending_rows(snapshot: Snapshot, jobs: list[Job]) -> Iterator[tuple[Any, ..
     for _, alike in groupby(found, key=lambda item: (item[0].array_id or item[0].id, item[1])):
         items = list(alike)
         job, word = items[0]
-        nodes = _least_nodes(instance, job)
+        requirement = effective_requirement(instance, job).requirement
+        span = requirement.span if isinstance(requirement, Simple) else None
+        tile = None if span is None else span.ptile
+        nodes = -(-job.slots // tile) if isinstance(tile, int) and tile > 0 else 1
         partitions = ",".join(partitions_of(instance, job.queue))
         number = _id_text([item for item, _ in items])
         yield (number, partitions, job.name or None, job.user, "PD", "0:00", nodes, f"({word})")
@@ -96,14 +98,6 @@ def _reason(snapshot: Snapshot, job: Job, first: set[str]) -> str:
         first.add(job.queue)
     said = next((item for item in snapshot.instance.lsf_says if item.job == job.id), None)
     return said.reason if said is not None and _WORD.fullmatch(said.reason) else word
-
-
-def _least_nodes(instance: Instance, job: Job) -> int:
-    """Return the number of nodes that a job requests at least."""
-    requirement = effective_requirement(instance, job).requirement
-    span = requirement.span if isinstance(requirement, Simple) else None
-    tile = None if span is None else span.ptile
-    return -(-job.slots // tile) if isinstance(tile, int) and tile > 0 else 1
 
 
 def _running_row(snapshot: Snapshot, run: RunningJob) -> tuple[Any, ...]:
@@ -174,18 +168,13 @@ def sinfo(snapshot: Snapshot, asked: ViewOptions) -> str:
 
 def node_state(snapshot: Snapshot, host: Host) -> str:
     """Return the state of a node in the short words of sinfo."""
-    used = _used(snapshot, host)
+    found = host_numbers(snapshot, host)
+    alone = any(
+        run.job.exclusive and host.name in run.allocation for run in snapshot.instance.running
+    )
+    used = host.slots if alone else int(found["RUN"] + found["USUSP"])
     if host.status in DEAD_STATUSES:
         return "down"
     if host.status != "ok":
         return "drng" if used else "drain"
     return "alloc" if used >= host.slots else "mix" if used else "idle"
-
-
-def _used(snapshot: Snapshot, host: Host) -> int:
-    """Return the CPUs of a node that jobs use, whole nodes of exclusive jobs in full."""
-    found = host_numbers(snapshot, host)
-    alone = any(
-        run.job.exclusive and host.name in run.allocation for run in snapshot.instance.running
-    )
-    return host.slots if alone else int(found["RUN"] + found["USUSP"])

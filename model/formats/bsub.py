@@ -237,19 +237,19 @@ def _plain(text: str) -> str:
 
 def script_of(line: str) -> str | None:
     """Return the job script that a bsub line reads, as in ``bsub -n 4 < job.lsf``."""
-    with suppress(ValueError):
-        words = deque(_options_of(_here_document(_plain(line))[0]).words)
-        _read_options(BsubLine(), words)
-        return _script_behind(words)
-    return None
+    return _behind_options(line, _script_behind)
 
 
 def script_in_command(line: str) -> str | None:
     """Return the script that is the command of a bsub line or that a shell runs."""
+    return _behind_options(line, _command_of)
+
+
+def _behind_options(line: str, read: Callable[[deque[str]], str | None]) -> str | None:
     with suppress(ValueError):
         words = deque(_options_of(_here_document(_plain(line))[0]).words)
         _read_options(BsubLine(), words)
-        return _command_of(words)
+        return read(words)
     return None
 
 
@@ -500,8 +500,7 @@ def _calls(text: str) -> tuple[list[_Call], bool]:
             words = words[1:]
             depth += bool(words) and words[0] in _LOOPS
         if words and _CALL.fullmatch(words[0]):
-            options = [_filled(word, values) for word in words[1:]]
-            calls.append(_Call(options, values | assigned))
+            calls.append(_Call([_filled(word, values) for word in words[1:]], values | assigned))
             loop = loop or depth > 0
     return calls, loop
 

@@ -170,12 +170,11 @@ def _queue(entry: d.Section, unit_type: str) -> Queue:
 
 def _omission(entry: d.OmissionEntry) -> Omission:
     jobs = None if entry.jobs is None else tuple(entry.jobs)
-    scope = {name: getattr(entry, name) for name in SCOPE}
     return Omission(
         *(entry.what, entry.where, entry.count, jobs, entry.effect),
         changes=entry.changes,
         unplanned=tuple(entry.unplanned),
-        **scope,
+        **{name: getattr(entry, name) for name in SCOPE},
     )
 
 

@@ -162,8 +162,7 @@ class ChangesDocument(Section):
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a file of changes."""
     found = ChangesDocument.model_json_schema(by_alias=True)
-    one = [{"required": [key]} for key in ACTIONS]
-    found["$defs"]["ChangeEntry"]["oneOf"] = one
+    found["$defs"]["ChangeEntry"]["oneOf"] = [{"required": [key]} for key in ACTIONS]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
@@ -243,8 +242,7 @@ def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Findin
     except ValidationError as error:
         if error.error_count() > MAX_ERRORS and len(items) > _TOGETHER:
             total = f"has {error.error_count():,} wrong entries, keys and values in all"
-            first = {**data, "changes": items[:_TOGETHER]}
-            return [], [*_entries(first)[1], Finding((), total)]
+            return [], [*_entries({**data, "changes": items[:_TOGETHER]})[1], Finding((), total)]
         found = explain(error, ChangesDocument)
     else:
         return [(("changes", i), entry) for i, entry in enumerate(document.changes)], []
@@ -280,8 +278,7 @@ class _ChangeReader:
         self._origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
         self._found: list[Finding] = []
         self._entries: list[tuple[int, Location, ChangeEntry]] = []
-        running = (item.job for item in instance.running)
-        jobs = (*running, *instance.pending, *instance.future)
+        jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
         self._jobs = {job.id: job for job in jobs}
         self._hosts_known = NamedHosts(instance.cluster)
         self._scale = LimitScale(instance.cluster, instance.queues)
@@ -521,8 +518,7 @@ def dump_changes(changes: Sequence[c.Change], instance: Instance) -> str:
     """Return changes as YAML, to be read with this instance."""
     import yaml
 
-    entries = [_entry(change, instance) for change in changes]
-    document = {"format": FORMAT, "changes": entries}
+    document = {"format": FORMAT, "changes": [_entry(change, instance) for change in changes]}
     text: str = yaml.safe_dump(
         document, sort_keys=False, width=100, default_flow_style=None, allow_unicode=True
     )
@@ -547,8 +543,7 @@ def _new_job(change: c.NewJob, instance: Instance) -> dict[str, Any]:
 
 def _modify_entry(change: c.Modification, instance: Instance) -> dict[str, Any]:
     """Return the changed fields as an instance file writes them."""
-    usual = Job(change.job)
-    whole = plain_job(replace(usual, **change.fields), instance.params)
+    whole = plain_job(replace(Job(change.job), **change.fields), instance.params)
     entry: dict[str, Any] = {"job": change.job}
     for name in change.fields:
         if name != "max_slots":
@@ -734,8 +729,7 @@ class _Review:
     def _known_hosts(self, number: int, name: str, hosts: Iterable[str]) -> None:
         for host in hosts:
             if host not in self.hosts:
-                known = NamedHosts(self.instance.cluster)
-                self._say(number, name, unknown_host(known, host))
+                self._say(number, name, unknown_host(NamedHosts(self.instance.cluster), host))
 
     def _submitted(self, number: int, change: c.NewJob) -> None:
         job: Any = change.job  # any value that a program may have stored
@@ -757,8 +751,7 @@ class _Review:
             hint = nearest(change.job, self.jobs)
             self._say(number, "job", f"unknown job {change.job!r}{hint}")
         elif type(job.submit) is int and job.submit > change.time:
-            message = f"job {job.id} is submitted later, at second {job.submit}"
-            self._say(number, "job", message)
+            self._say(number, "job", f"job {job.id} is submitted later, at second {job.submit}")
         match change:
             case c.Resize():
                 self._known_hosts(number, "allocation", change.allocation)

@@ -402,8 +402,7 @@ def dump_json(instance: Instance) -> str:
 
     Raises InputError as :func:`dump` does.
     """
-    document = _document(instance)
-    parts = [f"{json.dumps(name)}: {_json(value)}" for name, value in document.items()]
+    parts = [f"{json.dumps(name)}: {_json(value)}" for name, value in _document(instance).items()]
     text = "{\n" + ",\n".join(parts) + "\n}\n"
     check_length(text, "")
     return text

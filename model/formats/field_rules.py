@@ -194,7 +194,7 @@ class FieldRule:
             strange = next(filter(None, map(strange_character, texts(values))), "")
             if strange:
                 return strange
-        fitting = all(map(_call, self.fit, values))
+        fitting = all(fit(value) for fit, value in zip(self.fit, values, strict=False))
         try:
             given = values[0] if self.writes is None else self.writes(item)
         except _UNWRITABLE:
@@ -211,10 +211,6 @@ class FieldRule:
             return f"must be {self.kind}, not {_shown(values)}"
         same = read == (values if len(values) > 1 else values[0])
         return "" if same else f"must be {reprlib.repr(read)}, not {_shown(values)}"
-
-
-def _call(fit: Fits, value: Any) -> bool:
-    return fit(value)
 
 
 def _shown(values: tuple[Any, ...]) -> str:
@@ -288,8 +284,7 @@ def _factors(factors: Any) -> dict[str, float]:
 def _scope(value: Any) -> Scope | None:
     if not isinstance(value, Scope):
         return None
-    members = [*value.names, *(f"~{name}" for name in value.excluded)]
-    return text.scope(members, value.each)
+    return text.scope([*value.names, *(f"~{name}" for name in value.excluded)], value.each)
 
 
 def _hosts(requests: Any) -> Any:

@@ -54,8 +54,7 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
 def _queues(place: Location, names: Iterable[str], known: dict[str, None]) -> Iterator[Finding]:
     for name in names:
         if name != ALL and name not in known:
-            message = f"unknown queue {name!r}{nearest(name, known)}"
-            yield Finding(place, message, undefined=True)
+            yield Finding(place, f"unknown queue {name!r}{nearest(name, known)}", undefined=True)
 
 
 def _of_type(place: Location, pool: GuaranteedPool, amounts: set[str]) -> Iterator[Finding]:

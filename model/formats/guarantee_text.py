@@ -68,8 +68,7 @@ def access_text(value: Mapping[str, tuple[str, ...]]) -> str | None:
 
 def pool_type(value: object) -> str:
     """Parse TYPE: slots, hosts, a package of slots and memory on one host, or a shared resource."""
-    text = _checked(value).strip()
-    kind, bracket, rest = text.partition("[")
+    kind, bracket, rest = _checked(value).strip().partition("[")
     inner = rest.rstrip().removesuffix("]").strip()
     kind = {"resources": "resource"}.get(kind.strip(), kind.strip())
     closed = not bracket or rest.rstrip().endswith("]")

@@ -336,8 +336,7 @@ class HostBuilder:
         for name in islice((n for n in found if not self._is_known(n)), limits().errors):
             self._unknown(place, name)
         if (more := unknown - limits().errors) > 0:
-            message = f"{more:,} more names of {word!r} are unknown"
-            self._problem(place, message, undefined=True)
+            self._problem(place, f"{more:,} more names of {word!r} are unknown", undefined=True)
         return known
 
     def _matching(self, place: Location, word: str) -> tuple[str, ...]:

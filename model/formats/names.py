@@ -102,8 +102,7 @@ def range_size(text: str) -> int:
 def _item_size(item: str) -> int:
     if numbers := _RANGE.fullmatch(item):
         return max(0, int(numbers[2]) - int(numbers[1])) + 1
-    letters = _LETTERS.fullmatch(item)
-    return max(0, ord(item[2]) - ord(item[0])) + 1 if letters else 1
+    return max(0, ord(item[2]) - ord(item[0])) + 1 if _LETTERS.fullmatch(item) else 1
 
 
 def _members(item: str, text: str) -> Sequence[str]:

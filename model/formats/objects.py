@@ -158,8 +158,7 @@ def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, lis
         found += _unlike(("cluster", "shared"), "hosts", cluster.shared, built.shared)
         found += _unlike(("partitions",), "hosts", instance.partitions, partitions)
     parts: dict[str, Any] = {"groups": built.groups, "units": built.units, "shared": built.shared}
-    read = replace(instance, cluster=replace(cluster, **parts), partitions=partitions)
-    return read, found
+    return replace(instance, cluster=replace(cluster, **parts), partitions=partitions), found
 
 
 def _without_group(cluster: Cluster) -> Iterator[Finding]:
@@ -331,8 +330,7 @@ def _rank(finding: Finding) -> tuple[int, int]:
     order = ["cluster", "params", *_OF_INSTANCE]
     place = finding.place
     first = order.index(str(place[0])) if place and place[0] in order else -1
-    number = next((part for part in place if isinstance(part, int)), -1)
-    return first, number
+    return first, next((part for part in place if isinstance(part, int)), -1)
 
 
 @dataclass(slots=True)

@@ -220,8 +220,7 @@ class _Known:
             return
         requirement = choices[item.requirement_alternative]
         if isinstance(requirement, Compound):
-            given = sum(term.count or 0 for term in requirement.terms)
-            rest = max(0, job.slots - given)
+            rest = max(0, job.slots - sum(term.count or 0 for term in requirement.terms))
             counts = [rest if term.count is None else term.count for term in requirement.terms]
             terms, alternatives = sum(count > 0 for count in counts), 1
         else:

@@ -115,8 +115,7 @@ def _interpret(
 def _check_jobs(data: Any, source: str) -> None:
     sections = [data.get(name) for name in _JOBS] if isinstance(data, dict) else []
     if sum(len(jobs) for jobs in sections if isinstance(jobs, list)) > limits().jobs:
-        message = f"has more than {limits().jobs:,} jobs (--max-jobs)"
-        raise InputError([Problem(message, source)])
+        raise InputError([Problem(f"has more than {limits().jobs:,} jobs (--max-jobs)", source)])
 
 
 def _with_scripts(data: dict[str, Any], source: str) -> dict[str, Any]:

@@ -58,7 +58,11 @@ def memory_findings(instance: Instance) -> Iterator[Finding]:
                 hint = nearest(loan.job, running)
                 yield Finding((*place, "job"), f"no running job is called {loan.job!r}{hint}")
                 continue
-            yield from _borrowed(loan.slots, running[loan.job], (*place, "slots"))
+            has = running[loan.job]
+            for host, count in loan.slots.items():
+                if count > has.get(host, 0):
+                    message = f"the job has {has.get(host, 0)} slots on {host}, not {count}"
+                    yield Finding((*place, "slots"), message)
         yield from _twice("borrowed", [item.job for item in instance.borrowed])
 
 
@@ -71,15 +75,6 @@ def _held(known: NamedHosts, item: HeldHosts, now: int, place: Location) -> Iter
         late = item.since - now
         message = f"lies {late} s after the instance's now: what is held has been held"
         yield Finding((*place, "since"), message)
-
-
-def _borrowed(
-    slots: Mapping[str, int], has: Mapping[str, int], place: Location
-) -> Iterator[Finding]:
-    for host, count in slots.items():
-        if count > has.get(host, 0):
-            message = f"the job has {has.get(host, 0)} slots on {host}, not {count}"
-            yield Finding(place, message)
 
 
 def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
@@ -223,8 +218,7 @@ def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding
     if stuck := dependency_cycle(waits_for):
         section, index, _ = next(item for item in asking if item[2].id == stuck[0])
         chain = " waits for ".join(stuck)
-        message = f"can never hold: job {chain}"
-        yield Finding((section, index, "dependency"), message)
+        yield Finding((section, index, "dependency"), f"can never hold: job {chain}")
 
 
 def condition_problems(instance: Instance, job: Job) -> Iterator[str]:
@@ -342,8 +336,7 @@ class _References:
         return found
 
     def _wrong(self, place: Location, job: Job) -> Iterator[Finding]:
-        queue = self.queues.get(job.queue)
-        if queue is None:
+        if self.queues.get(job.queue) is None:
             hint = nearest(job.queue, self.queues)
             message = f"unknown queue {job.queue!r}{hint}"
             yield Finding((*place, "queue"), message, undefined=True)
@@ -596,12 +589,11 @@ def _resources(instance: Instance) -> Iterator[Finding]:
     kinds = {item.name: item.kind for item in instance.cluster.resources}
     for shared in instance.cluster.shared:
         kinds.setdefault(shared.name, "shared")
-    carried = (
+    for key, kind, names_of in (
         ("amounts", "numeric", attrgetter("amounts")),
         ("strings", "string", attrgetter("strings")),
         ("RESOURCES", "boolean", attrgetter("booleans")),
-    )
-    for key, kind, names_of in carried:
+    ):
         # Hosts of one entry share their names, and the first of them is shown.
         numbered = reversed([*enumerate(instance.cluster.hosts)])
         first = {id(names_of(host)): index for index, host in numbered}

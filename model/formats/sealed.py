@@ -103,8 +103,7 @@ def digest(instance: Instance, changes: Iterable[Change] = ()) -> str:
     for jobs in (instance.running, instance.pending, instance.future, tuple(changes)):
         for item in jobs:
             content.update(repr(item).encode())
-    rest = dataclasses.replace(instance, running=(), pending=(), future=())
-    plain = dataclasses.asdict(rest)
+    plain = dataclasses.asdict(dataclasses.replace(instance, running=(), pending=(), future=()))
     content.update(json.dumps(plain, default=sorted, sort_keys=True).encode())
     return content.hexdigest()
 

@@ -217,7 +217,7 @@ def _of_entries(
         wanted = expand_range(name)
         found = [n for n, each in enumerate(names) if each in wanted]
     if not found:
-        what = _word(section)
+        what = section.replace("_", " ").removesuffix("s")
         listed = f": there are {', '.join(names)}" if 0 < len(names) <= 12 else ""
         raise SettingError(f"no {what} is called {name!r}{nearest(name, names) or listed}")
     key, dot, part = key.partition(".")
@@ -270,10 +270,6 @@ def _matching(names: Sequence[str], name: str) -> list[int]:
 
 def _name_of(entry: Mapping[str, Any]) -> str:
     return next((str(entry[key]) for key in _NAMES if key in entry), "")
-
-
-def _word(section: str) -> str:
-    return section.replace("_", " ").removesuffix("s")
 
 
 def _single_hosts(entries: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:

@@ -71,8 +71,7 @@ def duplicates(root: yaml.Node | None) -> Iterator[tuple[Finding, int]]:
                 name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
                 if name in seen:
                     first = f"the key {name!r} is given twice, first in line {seen[name] + 1}"
-                    finding = Finding((*place, name), f"{first}: keep one")
-                    yield finding, key.start_mark.line + 1
+                    yield Finding((*place, name), f"{first}: keep one"), key.start_mark.line + 1
                 seen.setdefault(name, key.start_mark.line)
                 stack.append(((*place, name), value))
         elif isinstance(node, yaml.SequenceNode):
@@ -262,8 +261,7 @@ def _no_constant(name: str) -> None:
 
 def _line_of_constant(text: str) -> int:
     """Return the line of the first NaN or Infinity outside strings."""
-    words = _STRING_OR_CONSTANT.finditer(text)
-    start = next((word.start() for word in words if word[1]), 0)
+    start = next((word.start() for word in _STRING_OR_CONSTANT.finditer(text) if word[1]), 0)
     return text.count("\n", 0, start) + 1
 
 
@@ -377,5 +375,4 @@ def _decoded(data: bytes, source: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         wrong = f"is not UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
-        problem = Problem(f"{wrong}; save the file as UTF-8", source)
-        raise InputError([problem]) from None
+        raise InputError([Problem(f"{wrong}; save the file as UTF-8", source)]) from None

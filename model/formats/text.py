@@ -277,10 +277,9 @@ def write_thresholds(value: Thresholds) -> dict[str, str]:
     def side(found: Mapping[str, float], index: str) -> str:
         return repr(found[index]).removesuffix(".0") if index in found else ""
 
-    indices = sorted({*value.sched, *value.stop})
     return {
         i: side(value.sched, i) + (f"/{side(value.stop, i)}" if i in value.stop else "")
-        for i in indices
+        for i in sorted({*value.sched, *value.stop})
     }
 
 

@@ -59,8 +59,7 @@ def without(text: str, name: str) -> str:
 
 def without_gpus(job: Job) -> Job:
     """Return a job without its request for GPUs."""
-    parts = tuple(filter(None, map(without_gpus_named, job.res_req)))
-    return replace(job, gpu="", res_req=parts)
+    return replace(job, gpu="", res_req=tuple(filter(None, map(without_gpus_named, job.res_req))))
 
 
 def without_gpus_named(text: str) -> str:

@@ -53,11 +53,10 @@ class ResreqError(InputError):
 
     def shifted(self, text: str, offset: int) -> ResreqError:
         """Return the error for `text`, in which the string of this error starts at `offset`."""
-        position = None if self.position is None else self.position + offset
         return ResreqError(
             self.what,
             text=text,
-            position=position,
+            position=None if self.position is None else self.position + offset,
             token=self.token,
             expected=self.expected,
             undefined=self.undefined,

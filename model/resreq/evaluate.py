@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..display import some
 from .errors import ResreqError
 from .printer import in_own_unit, print_expression
 from .selection import plain
@@ -192,7 +193,8 @@ def value(part: Expression, table: HostTable, local: Local) -> FloatArray:
             holds = _COMPARE[sign](first, second) & ~np.isnan(first) & ~np.isnan(second)
             return holds.astype(np.float64)
         case Binary("/", left, right) if whole(left) and whole(right):
-            return _divided(value(left, table, local), value(right, table, local))
+            dividend, divisor = value(left, table, local), value(right, table, local)
+            return np.where(divisor == 0, np.nan, np.trunc(dividend / divisor))
         case Binary(sign, left, right):
             return _SIGNS[sign](value(left, table, local), value(right, table, local))
         case String(text):
@@ -211,10 +213,6 @@ def whole(part: Expression) -> bool:
         case Binary(sign, left, right) if sign in _SIGNS:
             return whole(left) and whole(right)
     return False
-
-
-def _divided(left: FloatArray, right: FloatArray) -> FloatArray:
-    return np.where(right == 0, np.nan, np.trunc(left / right))
 
 
 def _word(resource: str, part: Expression) -> str:
@@ -344,7 +342,7 @@ def reasons(
     found = [
         f"{print_expression(part, unit)} is false{_facts(part, table, host, unit)}"
         for part in (operands(expression, "&&") if expression is not None else ())
-        if not _holds(part, table, host, local)
+        if not _holding(part, table, local)[host]
     ]
     if not open_to(expression, table)[host]:
         names = ", ".join(sorted(table.cluster.hosts[host].exclusive))
@@ -385,9 +383,8 @@ _NAMED = 3
 
 def _some(table: HostTable, mask: BoolArray) -> str:
     """Return the first host names of a mask, and the number of the rest."""
-    names = [host.name for host, own in zip(table.cluster.hosts, mask, strict=True) if own]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    hosts = zip(table.cluster.hosts, mask, strict=True)
+    return some((host.name for host, own in hosts if own), _NAMED)
 
 
 def _where(part: Expression, table: HostTable, holds: BoolArray, unit: str) -> str:
@@ -429,10 +426,6 @@ def _holding(part: Expression, table: HostTable, local: Local) -> BoolArray:
     with np.errstate(all="ignore"):
         result = truth(value(part, table, local))
     return np.broadcast_to(result, (len(table),))
-
-
-def _holds(part: Expression, table: HostTable, host: int, local: Local) -> bool:
-    return bool(_holding(part, table, local)[host])
 
 
 def _facts(part: Expression, table: HostTable, host: int, unit: str) -> str:

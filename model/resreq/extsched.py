@@ -45,7 +45,10 @@ def topology(text: str) -> Topology:
         name, _, value = (part.strip() for part in option.partition("="))
         if name in _COUNTS and name not in counts:
             if value:
-                counts[name] = _number(name, value)
+                if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
+                    wrong = f"RMS[{name}={value}]: {name} must be a whole number of 1 or more"
+                    raise _refused(wrong)
+                counts[name] = int(value)
         elif name in _UNHEEDED or name == "RMS_MCONT":
             unheeded.append(name)
         elif name not in _POLICIES:
@@ -59,12 +62,6 @@ def topology(text: str) -> Topology:
 def _refused(message: str) -> InputError:
     """Return an error of the layout, which does not refer to a requirement string."""
     return InputError([Problem(message, path="extsched")])
-
-
-def _number(name: str, value: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
-        raise _refused(f"RMS[{name}={value}]: {name} must be a whole number of 1 or more")
-    return int(value)
 
 
 def laid_out(

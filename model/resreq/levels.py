@@ -338,10 +338,12 @@ def _merged(
 ) -> Merged:
     """Return the requirement merged from those of three levels without alternatives in braces."""
     job, application, queue = (None if level == Simple() else level for level in levels)
-    queue = _within_ranges(queue, ranges, warnings)
+    if queue is not None and (problems := _out_of_range(queue, ranges)):
+        warnings += [f"RES_REQ of the queue is ignored: {problem}" for problem in problems]
+        queue = None
     own, above = _own(job, application, warnings)
-    if own is not None:
-        _check_ranges(own, ranges)
+    if own is not None and (problems := _out_of_range(own, ranges)):
+        raise InputError(Problem(f"{problem} of the queue") for problem in problems)
     if isinstance(queue, Compound) and own is not None:
         warnings.append("the compound requirement of the queue is ignored: the job has its own")
         queue = None
@@ -379,23 +381,8 @@ def _out_of_range(requirement: Requirement, ranges: Ranges) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _within_ranges(
-    queue: Requirement | None, ranges: Ranges, warnings: list[str]
-) -> Requirement | None:
-    problems = _out_of_range(queue, ranges) if queue is not None else []
-    warnings += [f"RES_REQ of the queue is ignored: {problem}" for problem in problems]
-    return None if problems else queue
-
-
-def _check_ranges(own: Requirement, ranges: Ranges) -> None:
-    problems = _out_of_range(own, ranges)
-    if problems:
-        raise InputError(Problem(f"{problem} of the queue") for problem in problems)
-
-
 def _over(upper: Simple, queue: Simple, ranges: Ranges, warnings: list[str]) -> Simple:
-    rusage = _allowed(upper.rusage, queue.rusage, ranges, warnings)
-    return _override(upper, queue, rusage)
+    return _override(upper, queue, _allowed(upper.rusage, queue.rusage, ranges, warnings))
 
 
 def _override(upper: Simple, lower: Simple, rusage: Rusage | None) -> Simple:
@@ -579,8 +566,7 @@ class RequirementMerging:
     def of(cls, instance: Instance) -> RequirementMerging:
         """Return the merging of an instance."""
         known = Vocabulary.of_definitions(instance.cluster.resources)
-        options = requirement_options(instance.params, known)
-        return cls(instance, options, _job_based(instance))
+        return cls(instance, requirement_options(instance.params, known), _job_based(instance))
 
     def requirement(self, job: Job) -> Merged:
         """Return the requirement of a job, as :func:`effective_requirement` does."""
@@ -598,9 +584,8 @@ class RequirementMerging:
         queue = self.instance.queue(job.queue)
         application = self.instance.application(job.application) if job.application else None
         limits = _processor_limit(self.instance, job)
-        levels = (job.res_req, application.res_req if application else "", queue.res_req)
         asked = _Asked(
-            levels,
+            (job.res_req, application.res_req if application else "", queue.res_req),
             tuple(sorted(queue.resrsv_limit.items())),
             slots,
             limits[1] if limits is not None else None,
@@ -788,8 +773,7 @@ def _effective(asked: _Asked, job_based: frozenset[str], options: Options) -> Me
         for item in merged.requirement.later
     )
     first = replace(merged.requirement, later=())
-    requirement = replace(_complete(first, own, asked), later=later)
-    return Merged(requirement, merged.warnings)
+    return Merged(replace(_complete(first, own, asked), later=later), merged.warnings)
 
 
 @lru_cache(maxsize=4096)

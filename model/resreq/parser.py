@@ -127,8 +127,7 @@ class Builder:
         for key in _subtrees(tree):
             *minus, name = key.children
             resource = self._known(name)
-            kind = self._options.vocabulary.kind(resource)
-            if kind in ("string", "boolean"):
+            if self._options.vocabulary.kind(resource) in ("string", "boolean"):
                 self.fail(name, f"hosts cannot be ordered by {resource}, which is no number")
             keys.append(OrderKey(resource, bool(minus)))
         return tuple(keys) or None
@@ -389,8 +388,7 @@ class Builder:
         if "balance" in found and found.get("pref") == "bestfit":
             place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
             self.fail(place, "pref=bestfit and balance exclude each other", "one of the two")
-        both = {"balance", "usablecuslots"} <= found.keys()
-        if both and not self._options.lenient:
+        if {"balance", "usablecuslots"} <= found.keys() and not self._options.lenient:
             place = max(
                 (places["balance"], places["usablecuslots"]), key=lambda t: t.start_pos or 0
             )
@@ -516,8 +514,7 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
         if turned is not None:
             value, sign, name = turned.groups()
             what = f"the string {name} is on the right"
-            right = f"{name}{mirrored(sign)}{value}"
-            return _error(what, body, turned.start(3), name, right)
+            return _error(what, body, turned.start(3), name, f"{name}{mirrored(sign)}{value}")
         unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
         if unequal is not None:
             what = f"'{unequal.group()}' is no comparison"
@@ -710,7 +707,7 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
         _judge_stray(text, section, options, notes)
     for section in found:
         keyword = section.keyword or "select"
-        if keyword in seen and (keyword != "select" or _one_selection(options)):
+        if keyword in seen and (keyword != "select" or options.strict or options.dialect != LSF_7):
             raise _second(text, section, keyword)
         if options.dialect == LSF_7:
             _judge_by_7(text, section, in_term)
@@ -755,7 +752,11 @@ def _with_leading(
     (004).
     """
     if options.dialect != LSF_7 and not options.strict:
-        _judge_selections(text, found, stray)
+        selections = [section for section in found if section.keyword in ("", "select")]
+        if selections:
+            selections += [section for section in stray if is_linked(section)]
+        if len(selections) > 1:
+            raise _second(text, selections[1], "select")
     elif not options.strict:
         found, stray = joined_selections(text, found, stray)
     explicit = any(section.keyword == "select" for section in found)
@@ -767,10 +768,6 @@ def _with_leading(
     return found, stray
 
 
-def _one_selection(options: Options) -> bool:
-    return options.strict or options.dialect != LSF_7
-
-
 def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
     also = ", its conditions joined by && or ||" if keyword == "select" else ""
     return ResreqError(
@@ -780,19 +777,6 @@ def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
         token=section.keyword or section.body,
         expected=f"one {keyword}[] section{also}",
     )
-
-
-def _judge_selections(
-    text: str, found: tuple[SectionText, ...], stray: tuple[SectionText, ...]
-) -> None:
-    """Raise an error for a second selection, and for one that an operator joins to select[] (LSF
-    10.1).
-    """
-    selections = [section for section in found if section.keyword in ("", "select")]
-    if selections:
-        selections += [section for section in stray if is_linked(section)]
-    if len(selections) > 1:
-        raise _second(text, selections[1], "select")
 
 
 def _judge_by_7(text: str, section: SectionText, in_term: bool) -> None:

@@ -129,14 +129,12 @@ def _simple(whole: Simple, unit: str, keep: Keep) -> Simple:
 
     select = None
     if whole.select is not None:
-        conditions = operands(whole.select, "&&")
-        found = [item for item in conditions if kept(Simple(select=item))]
+        found = [item for item in operands(whole.select, "&&") if kept(Simple(select=item))]
         select = joined("&&", found) if found else None
     same = tuple(name for name in whole.same if kept(Simple(same=(name,))))
-    order = tuple(key for key in whole.order or () if kept(Simple(order=(key,)))) or None
     return Simple(
         select=select,
-        order=order,
+        order=tuple(key for key in whole.order or () if kept(Simple(order=(key,)))) or None,
         rusage=None if whole.rusage is None else _rusage(whole.rusage, kept),
         span=whole.span if whole.span and kept(Simple(span=whole.span, same=same)) else None,
         same=same,
@@ -240,8 +238,7 @@ def hostless(text: str, slots: int) -> tuple[str, tuple[str, ...]]:
         return print_requirement(kept), gone
     terms = [(term, *_without_hosts(term.requirement)) for term in requirement.terms]
     gone = tuple(sorted({name for _, _, names in terms for name in names}))
-    counted = sum(term.count or 0 for term in requirement.terms)
-    if gone or counted != slots:
+    if gone or sum(term.count or 0 for term in requirement.terms) != slots:
         return "", gone or ("compound",)
     kept_terms = tuple(replace(term, requirement=kept) for term, kept, _ in terms)
     return print_requirement(Compound(kept_terms)), ()

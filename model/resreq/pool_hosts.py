@@ -19,8 +19,7 @@ def named_hosts(instance: Instance, pool: GuaranteedPool) -> NDArray[np.bool_]:
     cluster = instance.cluster
 
     def expanded(name: str) -> tuple[str, ...]:
-        everything = name == ALL
-        return tuple(h.name for h in cluster.hosts) if everything else cluster.expand(name) or ()
+        return tuple(h.name for h in cluster.hosts) if name == ALL else cluster.expand(name) or ()
 
     wanted = [name for name in pool.hosts if not name.startswith("~")] or [ALL]
     inside = {host for name in wanted for host in expanded(name)}

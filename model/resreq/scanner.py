@@ -215,8 +215,7 @@ def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...
         body = text[loose:end]
         if body.strip():
             at = loose + len(body) - len(body.lstrip())
-            section = SectionText("", body.strip(), at, at)
-            (stray if found else found).append(section)
+            (stray if found else found).append(SectionText("", body.strip(), at, at))
 
     while place < len(text):
         char = text[place]

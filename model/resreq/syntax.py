@@ -88,8 +88,7 @@ def joined(operator: str, parts: Sequence[Expression]) -> Expression:
 
     Balance keeps the depth logarithmic, so that a list of a thousand hosts needs no deep recursion.
     """
-    flat = [leaf for part in parts for leaf in operands(part, operator)]
-    return _balanced(operator, flat)
+    return _balanced(operator, [leaf for part in parts for leaf in operands(part, operator)])
 
 
 def _balanced(operator: str, parts: Sequence[Expression]) -> Expression:

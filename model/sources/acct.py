@@ -139,7 +139,9 @@ def _records(
         if not text or text.startswith("#"):
             continue
         if is_header(text):
-            table = _table_of(text, source, at)
+            table = SacctTable(text)
+            if table.wrong:
+                raise InputError([Problem(table.wrong, source, at)])
             continue
         if table is not None:
             if (row := _row(table, line, bad, others, source, at)) is not None:
@@ -168,14 +170,6 @@ def _records(
             yield at, job_number, index, job
         count += 1
         check_records(count, source)
-
-
-def _table_of(header: str, source: str, at: int) -> SacctTable:
-    """Return the table of ``sacct -P``; raises InputError if it lacks a column."""
-    table = SacctTable(header)
-    if table.wrong:
-        raise InputError([Problem(table.wrong, source, at)])
-    return table
 
 
 def _row(
@@ -289,8 +283,7 @@ class Fields:
 
     def number(self, name: str) -> float:
         """Return the next field as a number."""
-        word = self.text(name)
-        return number_of(word, name, f" (field {self._at})")
+        return number_of(self.text(name), name, f" (field {self._at})")
 
     def known(self, name: str, read: Callable[[str], T], otherwise: U) -> T | U:
         """Return the next field; if it cannot be read, the value that means "not set"."""

@@ -85,7 +85,9 @@ def _decoded(content: IO[bytes], source: str, taken: Callable[[], int] | None) -
         if taken is not None and (wrong := _swells(total, counted, taken)):
             raise InputError([Problem(wrong, source, number)])
         if number == 1:
-            line = _begun(line, source)
+            if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                raise InputError([Problem("is UTF-16: a log is UTF-8 text", source)])
+            line = line.removeprefix(BOM_UTF8)
         yield line.decode("utf-8", errors="replace")
 
 
@@ -100,13 +102,6 @@ def _swells(total: int, counted: int, taken: Callable[[], int]) -> str:
     if counted > _ALWAYS and counted > ratio * taken():
         return f"unpacks to more than {ratio:,} times its size (--max-ratio)"
     return ""
-
-
-def _begun(line: bytes, source: str) -> bytes:
-    """Return the first line without the UTF-8 mark that some editors add."""
-    if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        raise InputError([Problem("is UTF-16: a log is UTF-8 text", source)])
-    return line.removeprefix(BOM_UTF8)
 
 
 def malformed(error: Exception, source: str, line: int) -> Problem:
@@ -130,8 +125,7 @@ def refused_records(problems: Iterable[Problem], well_formed: int = 1) -> InputE
 def check_records(number: int, source: str) -> None:
     """Raise InputError if a log has more records than allowed."""
     if number > limits().jobs:
-        message = f"has more than {limits().jobs:,} records (--max-jobs)"
-        raise InputError([Problem(message, source)])
+        raise InputError([Problem(f"has more than {limits().jobs:,} records (--max-jobs)", source)])
 
 
 class BadRecords:

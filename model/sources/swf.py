@@ -333,8 +333,7 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
     if record[3] < 1:  # the log has only the allocated number for these jobs
         record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
     wait = _wait(words[2], words[1], record[1])
-    think = math.ceil(max(0.0, float(words[_THINK])))
-    ends = (_positive(words[_PRECEDING]), think, partial)
+    ends = (_positive(words[_PRECEDING]), math.ceil(max(0.0, float(words[_THINK]))), partial)
     rounded = any(
         not words[place].isdecimal() and not float(words[place]).is_integer() for place in _TIMES
     )

@@ -66,8 +66,7 @@ class SwfLogFile:
         remarks += unknown
         known = (log.wait >= 0) & np.isin(log.workload.job, jobs.job)
         starts = log.workload.submit[known] + log.wait[known]
-        recorded = RecordedStarts(log.workload.job[known], starts)
-        return Contents(instance, tuple(remarks), recorded)
+        return Contents(instance, tuple(remarks), RecordedStarts(log.workload.job[known], starts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +96,7 @@ def _left_out(counts: Mapping[str, int]) -> Iterator[str]:
 
 def remarks_on(log: Workload) -> tuple[str, ...]:
     """Return what was repaired, filled in and skipped in a log, a line each."""
-    notes = (f"{count} × {note}" for note, count in log.notes.items())
-    return (*notes, *_left_out(log.left_out))
+    return (*(f"{count} × {note}" for note, count in log.notes.items()), *_left_out(log.left_out))
 
 
 def nothing_to_replay(log: Workload) -> InputError:
@@ -178,10 +176,9 @@ def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
     if hosts < 1 or hosts > procs:
         raise InputError(f"--hosts {hosts}: must be 1 to {procs}, the processors of the log")
     each, more = divmod(procs, hosts)
-    names = hosts_of_slots(hosts, each)
     uneven = tuple(
         replace(host, slots=each + 1) if number < more else host
-        for number, host in enumerate(names)
+        for number, host in enumerate(hosts_of_slots(hosts, each))
     )
     queue = Queue("normal", backfill=True)
     return Instance(Cluster(uneven), queues=(queue,), params=Params(default_queue="normal"))

@@ -180,8 +180,7 @@ def read_resource_map(
                 problems.add(entry.place, message, "ResourceMap.RESOURCENAME")
                 continue
             try:
-                instances = _instances(entry.values.get("LOCATION"))
-                located = _located(name, instances, names)
+                located = _located(name, _instances(entry.values.get("LOCATION")), names)
                 _place(name, located, entry, machines, shared, draft, notes)
             except ValueError as error:
                 problems.add(entry.at("LOCATION"), str(error), "ResourceMap.LOCATION")
@@ -259,8 +258,7 @@ def _place(
                 machines[host].resources.append(name)
         elif not instance.value:
             reason = "no file says their amount or value: jobs that need them find none"
-            by = Concerned({"resources": (name,)})
-            notes.may_differ(OF_ELIMS, reason, name, by)
+            notes.may_differ(OF_ELIMS, reason, name, Concerned({"resources": (name,)}))
         elif kind == "string":
             for host in hosts:
                 machines[host].strings[name] = instance.value
@@ -269,26 +267,14 @@ def _place(
             for host in hosts:
                 machines[host].amounts[name] = amount
         elif hosts:
-            _share(name, instance, hosts, entry, len(hosts) == len(machines), shared, draft)
-
-
-def _share(
-    name: str,
-    instance: _Instance,
-    hosts: Sequence[str],
-    entry: LsfEntry,
-    everywhere: bool,
-    shared: Shared,
-    draft: Draft,
-) -> None:
-    item = Item(entry)
-    item.put("name", name, "RESOURCENAME")
-    item.put("amount", _amount(instance.value), "LOCATION")
-    if not everywhere:
-        item.put("hosts", short(hosts), "LOCATION")
-    if name in shared.dynamic:
-        item.put("static", "N", "RESOURCENAME")
-    draft.add("shared_resources", item)
+            item = Item(entry)
+            item.put("name", name, "RESOURCENAME")
+            item.put("amount", _amount(instance.value), "LOCATION")
+            if len(hosts) != len(machines):
+                item.put("hosts", short(hosts), "LOCATION")
+            if name in shared.dynamic:
+                item.put("static", "N", "RESOURCENAME")
+            draft.add("shared_resources", item)
 
 
 def _amount(text: str) -> int | float:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...display import some
 from ...errors import Problem
 from ...omissions import Change
 from ..finding import Finding, Location
@@ -84,8 +85,7 @@ class Draft:
             mark = self.marks.get(place[:length])
             if mark is not None:
                 return Problem(finding.message, mark.place.file, mark.place.line, mark.label)
-        path = ".".join(str(part) for part in place)
-        return Problem(finding.message, source, path=path)
+        return Problem(finding.message, source, path=".".join(str(part) for part in place))
 
 
 def _order(problem: Problem) -> tuple[str, int]:
@@ -216,8 +216,7 @@ class Notes:
 
     def _counted(self) -> Iterator[str]:
         """Yield ``NICE in 12 queues, MIG in 3`` for each kind of object."""
-        kinds = dict.fromkeys(kind for kind, _ in self._left_out)
-        for kind in kinds:
+        for kind in dict.fromkeys(kind for kind, _ in self._left_out):
             counts = [(name, n) for (k, name), n in self._left_out.items() if k == kind]
             counts.sort(key=lambda pair: (-pair[1], pair[0]))
             if kind.startswith("ls"):
@@ -233,6 +232,4 @@ class Notes:
 
 def listed(names: Iterable[str]) -> str:
     """Return ``a, b, c``; a long list ends with the number of further items."""
-    words = list(names)
-    more = len(words) - _MAX_NAMES
-    return ", ".join(words[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return some(names, _MAX_NAMES)

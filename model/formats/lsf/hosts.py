@@ -62,8 +62,7 @@ def read_host_rows(
         rows.given = True
         for entry in entries(section, problems, table=True):
             _row(entry, rows, machines, kinds, problems)
-            name = entry.text("HOST_NAME")
-            note_rest(notes, entry, "host", _HOST, name, shared.indices)
+            note_rest(notes, entry, "host", _HOST, entry.text("HOST_NAME"), shared.indices)
     return rows
 
 

@@ -205,18 +205,10 @@ def _listed(argument: str, name: str) -> bool:
     return name != "" and name in re.split(r"[\s,]+", argument.strip())
 
 
-def _user(argument: str, circumstances: Circumstances) -> bool:
-    return _listed(argument, circumstances.user)
-
-
-def _cluster(argument: str, circumstances: Circumstances) -> bool:
-    return _listed(argument, circumstances.cluster)
-
-
 _FUNCTIONS: dict[str, Callable[[str, Circumstances], bool]] = {
     "time": _time,
-    "user": _user,
-    "cluster": _cluster,
+    "user": lambda argument, here: _listed(argument, here.user),
+    "cluster": lambda argument, here: _listed(argument, here.cluster),
 }
 
 
@@ -308,7 +300,7 @@ class LineReader:
         parts: list[str] = []
         starts: list[tuple[int, int]] = []
         length = 0
-        for number, physical in enumerate(_physical(text), start=1):
+        for number, physical in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
             place = Place(name, number)
             if not parts and self._branching(physical.strip(), place, branches):
                 continue
@@ -415,11 +407,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def _physical(text: str) -> list[str]:
-    """Return lines that end in a line feed, alone or after a carriage return."""
-    return text.replace("\r\n", "\n").split("\n")
 
 
 def without_comment(text: str) -> str:

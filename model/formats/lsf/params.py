@@ -496,8 +496,7 @@ def put_conf(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) ->
         else:
             message = f"must be one of {', '.join(_UNITS)}, not {text!r}"
             problems.add(entry.at("LSF_UNIT_FOR_LIMITS"), message, "LSF_UNIT_FOR_LIMITS")
-    extensions = entry.text("LSF_HPC_EXTENSIONS").replace(",", " ").split()
-    for extension in extensions:
+    for extension in entry.text("LSF_HPC_EXTENSIONS").replace(",", " ").split():
         if extension in _EXTENSIONS:
             _put(draft, entry, extension, "LSF_HPC_EXTENSIONS", "Y")
         else:
@@ -602,8 +601,7 @@ def read_modules(
                 for entry in entries(section, problems, table=True)
                 if entry.text("SCH_PLUGIN")
             ]
-    mark = Mark(place, "PluginModule.SCH_PLUGIN")
-    draft.put("params", "modules", found or list(_BARE), mark)
+    draft.put("params", "modules", found or list(_BARE), Mark(place, "PluginModule.SCH_PLUGIN"))
 
 
 def note_missing(draft: Draft, notes: Notes) -> None:

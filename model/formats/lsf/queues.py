@@ -194,8 +194,7 @@ def _hosts(entry: LsfEntry, names: HostNames, notes: Notes) -> str:
     away = [word for word in words if "@" in word or word in ("allremote", "none")]
     if away:
         reason = "hosts of other clusters are not modelled: jobs get the others alone, or none"
-        by = concerned(entry)
-        notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}", by)
+        notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}", concerned(entry))
     kept = [word for word in words if word not in away]
     found: list[str] = []
     for word in kept:

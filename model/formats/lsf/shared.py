@@ -254,15 +254,13 @@ class HostNames:
         wanted: dict[str, None] = {}
         excluded: set[str] = set()
         for word in words:
-            found = self._named(word.removeprefix("~"))
+            names = self._known(word.removeprefix("~"))
+            found = [host for name in names for host in self._hosts_of(name)]
             if word.startswith("~"):
                 excluded.update(found)
             else:
                 wanted.update(dict.fromkeys(found))
         return [host for host in wanted if host not in excluded]
-
-    def _named(self, word: str) -> Sequence[str]:
-        return [host for name in self._known(word) for host in self._hosts_of(name)]
 
     def _known(self, word: str) -> Sequence[str]:
         """Return the hosts and groups of a word; raises ValueError for an unknown name."""

@@ -109,8 +109,7 @@ class ConfigFiles:
         if not self._right_kind(path, _CONFIGURATION):
             return None
         problems, shown = self._reader.problems, self._reader.name(path)
-        lines = self._reader.lines(path)
-        found = read_sections(lines, SECTIONS[name], problems, shown)
+        found = read_sections(self._reader.lines(path), SECTIONS[name], problems, shown)
         return [section for section in found if self._belongs(name, section)]
 
     def conf(self) -> LsfEntry:
@@ -129,8 +128,7 @@ class ConfigFiles:
         if kind in ("", wanted):
             return True
         name = self._reader.name(path)
-        wrong = f"is {KINDS[kind].text}, not {path.name}"
-        self._reader.problems.found.append(Problem(wrong, name))
+        self._reader.problems.found.append(Problem(f"is {KINDS[kind].text}, not {path.name}", name))
         return False
 
     def _belongs(self, name: str, section: LsfSection) -> bool:
@@ -140,8 +138,7 @@ class ConfigFiles:
         hint = nearest(section.name, SECTIONS[name])
         if home or hint:
             where = f": it belongs into {home}" if home else hint
-            message = f"{name} has no section {section.name}{where}"
-            self._reader.problems.add(section.place, message)
+            self._reader.problems.add(section.place, f"{name} has no section {section.name}{where}")
             return False
         return True
 
@@ -344,8 +341,7 @@ def _read(
     """Read all files into the draft: parameters, machines, people, then objects that refer to
     them.
     """
-    conf = files.conf()
-    params.put_conf(conf, draft, notes, problems)
+    params.put_conf(files.conf(), draft, notes, problems)
     parameters = params.parameters(files.sections("lsb.params") or (), notes, problems)
     params.put_params(parameters, draft, notes)
     shared = read_shared(files.sections("lsf.shared") or (), draft, notes, problems)

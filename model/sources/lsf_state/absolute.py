@@ -121,8 +121,7 @@ def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks
             f"bjobs -aps shows absolute priorities in {', '.join(unknown)}, and nothing says by "
             f"which formula: here these jobs go {order} (lsb.queues has it)"
         )
-    omissions = (*instance.omissions, *notes.omissions[before:])
-    return replace(instance, omissions=omissions)
+    return replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
 
 
 def _in_printed_order(

@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from ...absolute_priority import StatedPriority
 from ...cluster import (
@@ -25,7 +26,7 @@ from ...cluster import (
     Thresholds,
 )
 from ...configuration import COUNTED_PER, counting_rusage
-from ...display import MINUTE
+from ...display import MINUTE, some
 from ...duration import expected_duration, expected_run_time, granted_run_limit
 from ...errors import InputError, Problem
 from ...formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
@@ -180,7 +181,7 @@ def _all_held(instance: Instance, used: dict[str, int], notes: Remarks) -> Insta
     if not missing:
         return instance
     notes.touch(
-        f"GPUs are in use on {_some_hosts(missing)}, and no running job says that it has them: "
+        f"GPUs are in use on {_some(missing)}, and no running job says that it has them: "
         "taken as held by the job there that ends last",
         _askers(instance),
     )
@@ -221,12 +222,6 @@ def _askers(instance: Instance) -> list[str]:
             if merging.gpus(job) is not None:
                 found.append(job.id)
     return found
-
-
-def _some_hosts(names: Sequence[str] | dict[str, int]) -> str:
-    known = list(names)
-    more = f" and {len(known) - 3} more hosts" if len(known) > 3 else ""
-    return f"{', '.join(known[:3])}{more}"
 
 
 #: Characters of a reason that are kept: it may list every host.
@@ -467,7 +462,7 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
             f"bhosts does not list {_some(missing)}: left as the site has it", hosts=missing
         )
     if known and shown:
-        notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
+        notes.append(f"the site does not know {_some(shown)}: taken as bhosts has it")
     unlimited = [
         name for name, item in shown.items() if item.slots is None and "MAX" not in item.unknown
     ]
@@ -489,9 +484,7 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
             if name not in names:
                 used[name] = used.get(name, 0) + slots
     if used:
-        notes.touch(
-            f"jobs run on {_some(list(used))}, which nothing describes: given the slots they use"
-        )
+        notes.touch(f"jobs run on {_some(used)}, which nothing describes: given the slots they use")
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
 
 
@@ -872,8 +865,4 @@ class _Jobs:
             return ()
 
 
-def _some(names: Sequence[str]) -> str:
-    """Return a few names, and the number of further ones."""
-    if len(names) <= 3:
-        return ", ".join(names)
-    return f"{', '.join(names[:3])} and {len(names) - 3} more hosts"
+_some = partial(some, noun=" hosts")

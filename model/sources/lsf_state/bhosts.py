@@ -128,8 +128,7 @@ def _host(name: str, record: Mapping[str, str], reading: Reading) -> SeenHost:
         gpus_used=cells.value("GPUs in use", values.whole),
     )
     for index, free, held in zip(_SIZES, *map(_size_columns, ("free", "reserve")), strict=True):
-        names = free, held
-        amounts = [reading.value(n, pick(record, n), values.size, (index,)) for n in names]
+        amounts = [reading.value(n, pick(record, n), values.size, (index,)) for n in (free, held)]
         if amounts[0] is not None and held not in reading.names:
             host.total[index] = amounts[0]
             host.reserved[index] = amounts[1] or 0.0
@@ -217,8 +216,8 @@ def _block(name: str, lines: list[str], first: int, reading: Reading) -> SeenHos
             if index in BUILTIN_INDICES:
                 amount = reading.value(f"{label} {index}", word, values.load, (index,))
             else:
-                amount = _own(word)
-                known = _own(other.get(label, {}).get(index, "-"))
+                amount = values.load_or_text(word)
+                known = values.load_or_text(other.get(label, {}).get(index, "-"))
                 if amount is None and known is not None and not values.blank(word):
                     reading.unknown(f"{label} {index}: {word!r} is no number", (index,))
             if amount is not None:
@@ -244,11 +243,3 @@ def _count_gpus(host: SeenHost) -> None:
     for row in (host.total, host.reserved, host.sched, host.stop):
         for name in GPU_NAMES & row.keys():
             del row[name]
-
-
-def _own(word: str) -> float | None:
-    """Return the amount of a site's own resource: a number, or None for a text."""
-    try:
-        return values.load(word)
-    except ValueError:
-        return None

@@ -160,8 +160,7 @@ def blocks(content: str) -> Iterator[list[NumberedLine]]:
     for number, (line, after) in enumerate(zip(lines, [*lines, ""][1:], strict=True), start=1):
         text = wrapping.whole(line) if wrapping.is_rest(after) else line
         if wrapping.is_rest(line) and block:
-            whole = block[-1] + text[wrapping.indent :]
-            block[-1] = NumberedLine.of(whole, block[-1].number)
+            block[-1] = NumberedLine.of(block[-1] + text[wrapping.indent :], block[-1].number)
         elif line.lstrip().startswith("Job <"):
             if block:
                 yield block
@@ -573,18 +572,14 @@ def _job_of_json(
         dependent=_DEPENDENCY.match(text("why it waits")) is not None,
         unread=cells.unread(),
         gpus_held=value("GPUs in use", allocated) or {},
-        reason=text("why it waits") or _ineligible(record),
+        reason=text("why it waits")
+        or ("ineligible (PENDSTATE IPEND)" if pick(record, "PENDSTATE") == "IPEND" else ""),
         estimate=value("estimated start", calendar.coming),
     )
     job.gpu = _gpus(cells, max(1, len(job.allocation)))
     _check_slots(job, record, reading)
     _read_as_far(job, reading)
     return job
-
-
-def _ineligible(record: Mapping[str, str]) -> str:
-    """Return the reason to wait of a job that LSF does not consider yet, "" if it does."""
-    return "ineligible (PENDSTATE IPEND)" if pick(record, "PENDSTATE") == "IPEND" else ""
 
 
 def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None:

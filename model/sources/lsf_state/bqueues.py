@@ -269,8 +269,7 @@ def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
     """Read one line ``KEY: values``."""
-    what = fact_of(key, "queue")
-    match what:
+    match fact_of(key, "queue"):
         case "policies":
             queue.policies = frozenset(rest.split())
         case "shares":

@@ -54,7 +54,7 @@ def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
         elif begun and words:
             reading.at(f"resource {words[0]}", number, Touched(resources=(words[0],)))
             row = [*words[1:3], "-", "-"]
-            total, held = map(_number, row[:2])
+            total, held = map(values.load_or_text, row[:2])
             if None in (total, held) and not (total is held or values.blank(row[1])):
                 name, word = ("TOTAL", row[0]) if total is None else ("RESERVED", row[1])
                 reading.unknown(f"{name}: {word!r} is no number")
@@ -63,14 +63,6 @@ def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
                 found.append(SeenShared(words[0], total + held, tuple(words[3:]), held))
     reading.done()
     return found
-
-
-def _number(text: str) -> float | None:
-    """Return a number, or None if it is a text, which some resources have."""
-    try:
-        return values.load(text)
-    except ValueError:
-        return None
 
 
 def with_consumables(
@@ -88,8 +80,7 @@ def with_consumables(
     for item in hosts:
         for name in item.total.keys() & item.reserved.keys():
             if name not in BUILTIN_INDICES and name != "slots" and name not in known:
-                pair = item.total[name], item.reserved[name]
-                printed.setdefault(name, {})[item.name] = pair
+                printed.setdefault(name, {})[item.name] = item.total[name], item.reserved[name]
     for name, amounts in sorted(printed.items()):
         instance = _consumed(instance, name, amounts, notes)
     return instance

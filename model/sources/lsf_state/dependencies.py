@@ -145,8 +145,7 @@ class _OpenConditions:
         names = self._roster.resolve(test.job, job)
         if test.word == "external":
             return test
-        counts = test.word.startswith("num")
-        if counts and names:
+        if test.word.startswith("num") and names:
             self._note("how many elements of an array have ended (a count in -w)", job)
             return True
         if names:

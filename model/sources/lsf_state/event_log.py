@@ -224,7 +224,7 @@ class LogReplayer:
         job = item.job
         alike = (job.queue, job.priority, job.status)
         others = sorted(
-            _queue_position(other.job)
+            other.job.queued_as or (other.job.submit or 0, 0)
             for other in self.jobs.values()
             if other is not item
             and (other.job.queue, other.job.priority, other.job.status) == alike
@@ -401,10 +401,6 @@ def _beyond_runlimit(
         if limit is not None and asked > limit >= asked / factors[job.id]:
             return f"as RUNLIMIT of queue {job.queue} shows, which job {job.id} would exceed"
     return ""
-
-
-def _queue_position(job: SeenJob) -> tuple[int, int]:
-    return job.queued_as or (job.submit or 0, 0)
 
 
 def _only(index: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -395,32 +395,21 @@ def _machines(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, machines={**facts.machines, **(found or {})})
 
 
-def _limits(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-    return replace(facts, limit_rows=(*facts.limit_rows, *read_blimits(text, reading)))
+_Reader: TypeAlias = Callable[[Text, SiteFacts, Reading], SiteFacts]
 
 
-def _limit_sections(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-    return replace(facts, limits=(*facts.limits, *limits_as_configured(text, reading)))
+def _more(
+    field: str, read: Callable[[Text, Reading], Iterable[Any]], *, unique: bool = True
+) -> _Reader:
+    """Return the reader that adds to a list. unique: of equal names the last counts."""
 
+    def add(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+        found: Any = (*getattr(facts, field), *read(text, reading))
+        if unique:
+            found = tuple({item.name: item for item in found}.values())
+        return replace(facts, **{field: found})
 
-def _job_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-    found = {group.name: group for group in (*facts.job_groups, *read_bjgroup(text, reading))}
-    return replace(facts, job_groups=tuple(found.values()))
-
-
-def _reservations(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-    found = {item.name: item for item in (*facts.reservations, *read_brsvs(text, reading))}
-    return replace(facts, reservations=tuple(found.values()))
-
-
-def _service_classes(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-    found = (*facts.service_classes, *read_bsla(text, reading))
-    return replace(facts, service_classes=tuple({item.name: item for item in found}.values()))
-
-
-def _pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-    found = (*facts.pools, *read_pools(text, reading))
-    return replace(facts, pools=tuple({item.name: item for item in found}.values()))
+    return add
 
 
 def _short_pools(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
@@ -438,18 +427,18 @@ def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
 
 
-_READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
+_READERS: dict[str, _Reader] = {
     "bparams": _params,
     "bugroup": _user_groups,
     "bmgroup": _host_groups,
     "busers": _users,
     "lshosts": _machines,
-    "blimits": _limits,
-    "configuration": _limit_sections,
-    "bjgroup": _job_groups,
-    "brsvs": _reservations,
-    "bsla": _service_classes,
-    "bresources -g -l": _pools,
+    "blimits": _more("limit_rows", read_blimits, unique=False),
+    "configuration": _more("limits", limits_as_configured, unique=False),
+    "bjgroup": _more("job_groups", read_bjgroup),
+    "brsvs": _more("reservations", read_brsvs),
+    "bsla": _more("service_classes", read_bsla),
+    "bresources -g -l": _more("pools", read_pools),
     "bresources": _short_pools,
     "lshosts -T": _units,
     "bjobs -aps": _absolute,

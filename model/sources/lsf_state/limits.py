@@ -110,7 +110,7 @@ def read_blimits(text: Text, reading: Reading) -> Iterator[SeenLimit]:
     row: dict[str, str] = {}
     line = 0
     for number, written in enumerate([*text.content.splitlines(), ""], start=1):
-        words = [(found[0], _middle(found)) for found in re.finditer(r"\S+", written)]
+        words = [(found[0], found.start() + found.end()) for found in re.finditer(r"\S+", written)]
         names = [word for word, _ in words]
         goes_on = bool(row) and bool(words) and not _begins(words, header)
         if row and not goes_on:
@@ -125,10 +125,6 @@ def read_blimits(text: Text, reading: Reading) -> Iterator[SeenLimit]:
                 row[name] = f"{row[name]} {cell}" if row.get(name, "-") != "-" else cell
         elif header:
             row, line = _cells(words, header), number
-
-
-def _middle(found: re.Match[str]) -> int:
-    return found.start() + found.end()
 
 
 def _begins(words: Sequence[tuple[str, int]], header: Sequence[tuple[str, int]]) -> bool:
@@ -211,8 +207,7 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
         scopes: dict[str, Any] = {
             kind: _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
         }
-        amounts = dict(alike[0].amounts)
-        found.append(Limit(own, amounts, None, **scopes))
+        found.append(Limit(own, dict(alike[0].amounts), None, **scopes))
     return tuple(found)
 
 
@@ -283,8 +278,7 @@ def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -
         ]
         if others:
             notes.touch(text, others, where="blimits")
-    omissions = (*instance.omissions, *notes.omissions[before:])
-    return replace(instance, omissions=omissions)
+    return replace(instance, omissions=(*instance.omissions, *notes.omissions[before:]))
 
 
 def without_strangers(

@@ -306,8 +306,7 @@ def _partitions(
     base: Instance, seen: Sequence[SeenPartition], notes: Remarks
 ) -> tuple[HostPartition, ...]:
     if base.partitions:
-        missing = {item.name for item in seen} - {item.name for item in base.partitions}
-        for name in sorted(missing):
+        for name in sorted({item.name for item in seen} - {item.name for item in base.partitions}):
             notes.append(f"the site has no host partition {name}: left out")
         return base.partitions
     return tuple(

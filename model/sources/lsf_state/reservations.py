@@ -121,13 +121,12 @@ def with_reservations(
         if item.open is None and ids:
             text = "only brsvs -l tells whether its jobs continue after it: taken for closed"
             notes.touch(f"advance reservation {item.name}: {text}", ids, where="brsvs")
-    omissions = (*instance.omissions, *notes.omissions[before:])
     return replace(
         instance,
         advance_reservations=tuple(known.values()),
         running=running,
         pending=pending,
-        omissions=omissions,
+        omissions=(*instance.omissions, *notes.omissions[before:]),
     )
 
 
@@ -167,8 +166,7 @@ def _built(
         return None
     if not slots:
         return None
-    opened = bool(item.open)
-    return AdvanceReservation(item.name, start, end, slots, item.users, opened, windows)
+    return AdvanceReservation(item.name, start, end, slots, item.users, bool(item.open), windows)
 
 
 def _recurring(text: str) -> str:

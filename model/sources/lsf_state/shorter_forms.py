@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from ...display import some
 from ...errors import InputError
 from .bhosts import SeenHost, read_bhosts
 from .bjobs import SeenJob, read_bjobs
@@ -22,8 +23,6 @@ Item = TypeVar("Item", SeenJob, SeenHost, SeenQueue)
 _ROW = re.compile(
     r"^\s*(\d{1,18}(?:\[\d{1,10}\])?)\s.*?\b(?:PEND|PSUSP|RUN|[SU]SUSP|UNKWN|WAIT)\s", re.MULTILINE
 )
-#: Names that are spelled out.
-_SHOWN = 3
 
 
 def with_shorter_forms(
@@ -88,7 +87,7 @@ def _more(
             ignored.add(text.source, SAYS_LESS)
             continue
         names = [name_of(item) for item in new]
-        notes.append(f"only {file} lists {_listed(names)}: taken from there")
+        notes.append(f"only {file} lists {some(names)}: taken from there")
         notes += own
         notes.omissions += own.omissions
         found += new
@@ -98,16 +97,10 @@ def _more(
 
 def _tell_rows(text: Text, file: str, known: Collection[str], notes: Remarks) -> None:
     """Note the jobs of a table of bjobs that no other form has."""
-    rows = _ROW.findall(text.content)
-    missing = [id for id in dict.fromkeys(rows) if id not in known]
+    missing = [id for id in dict.fromkeys(_ROW.findall(text.content)) if id not in known]
     if missing:
         notes.touch(
-            f"only {file} lists job{'s' * (len(missing) > 1)} {_listed(missing)}, in a form that "
+            f"only {file} lists job{'s' * (len(missing) > 1)} {some(missing)}, in a form that "
             "has no requirements: omitted (give bjobs -u all -l, -UF or -json -o '…')",
             count=len(missing),
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"

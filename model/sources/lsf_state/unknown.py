@@ -26,8 +26,7 @@ def without_unknown(instance: Instance, notes: Remarks) -> Instance:
 
 def _tell_thresholds(instance: Instance, notes: Remarks) -> None:
     """Note queues with thresholds for load that no input gives for any host."""
-    hosts = instance.cluster.hosts
-    given = {name for host in hosts for name in (*host.amounts, *host.load)}
+    given = {name for host in instance.cluster.hosts for name in (*host.amounts, *host.load)}
     for queue in instance.queues:
         lacking = sorted({*queue.thresholds.sched, *queue.thresholds.stop} - given)
         if lacking:

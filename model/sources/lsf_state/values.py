@@ -136,6 +136,14 @@ def load(text: str) -> float | None:
     return found / 100 if found is not None and text.strip().rstrip("*").endswith("%") else found
 
 
+def load_or_text(word: str) -> float | None:
+    """Return the number of a site's own resource, None if it is a text."""
+    try:
+        return load(word)
+    except ValueError:
+        return None
+
+
 def name(text: str) -> str:
     """Parse a name, "" if there is none."""
     return check_name(text.strip()) if text.strip() not in ("", "-") else ""
@@ -267,8 +275,7 @@ def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | No
     if len(words) < len(names):
         return None
     last = len(names) - 1
-    cells = [*words[:last], " ".join(words[last:])]
-    return dict(zip(names, cells, strict=True))
+    return dict(zip(names, [*words[:last], " ".join(words[last:])], strict=True))
 
 
 def load_rows(lines: Sequence[str]) -> Iterator[tuple[int, str, dict[str, str]]]:
@@ -401,8 +408,7 @@ class Text:
 
 def read_text(path: str | Path, kind: str) -> Text:
     """Return the text of a file; raises InputError if it cannot be read, or is of another kind."""
-    content = file_bytes(Path(path)).decode("utf-8", errors="replace")
-    text = Text(content, str(path))
+    text = Text(file_bytes(Path(path)).decode("utf-8", errors="replace"), str(path))
     check_kind(text, kind)
     return text
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
+from ...display import some
 from ...errors import InputError
 from ...instance import Instance, SaidByLsf
 from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
@@ -44,7 +45,6 @@ from .site import (
     licence_name,
     params_of,
     queues_of,
-    some,
 )
 
 _RUNNING = frozenset(
@@ -81,7 +81,8 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     for text in seen.missing:
         notes.touch(text)
     facts = facts_of(seen, notes)
-    _name_unknown(seen, notes)
+    for kind, names in sorted(seen.unknown.items()):
+        notes.touch(f"fields of a {kind} that no version up to 26.05 has: {some(sorted(names))}")
     bound = limits_of(seen, notes)
     groups = PartitionGroups(seen)
     for job in filter(is_pending, seen.jobs):
@@ -109,11 +110,6 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     made = acceptable(instance, notes)
     omissions = fit_to_write((*made.omissions, *notes.omissions))
     return AssembledSlurm(replace(made, omissions=omissions), notes)
-
-
-def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
-    for kind, names in sorted(seen.unknown.items()):
-        notes.touch(f"fields of a {kind} that no version up to 26.05 has: {some(sorted(names))}")
 
 
 def is_running(job: SlurmJob) -> bool:
@@ -202,10 +198,9 @@ class _SlurmJobs:
             )  # fmt: skip
 
     def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:
-        slots = sum(allocation.values())
         job = replace(
             self._common(seen),
-            slots=slots,
+            slots=sum(allocation.values()),
             res_req=self._held(seen, allocation),
             gpu=self._gpus(seen, allocation),
             exclusive=seen.places.sharing == "none" or self.facts.whole_nodes,
@@ -377,8 +372,7 @@ class _SlurmJobs:
         """Return why a pending job cannot start by itself, "" if it can."""
         if seen.held:
             return "held (scontrol release)"
-        why = self.reservations.why_left(seen.places.reservation)
-        return why or why_never(seen)
+        return self.reservations.why_left(seen.places.reservation) or why_never(seen)
 
     def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
         why = self._why_left(seen)
@@ -427,8 +421,7 @@ class _SlurmJobs:
         """Return the pending tasks of an array that share one record."""
         if not seen.tasks:
             return (replace(job, array_limit=seen.task_limit if job.array_id else None),)
-        spec = self._spec(seen)
-        return elements(job, spec)
+        return elements(job, self._spec(seen))
 
     def _spec(self, seen: SlurmJob) -> ArraySpec:
         text = seen.tasks
@@ -439,16 +432,14 @@ class _SlurmJobs:
             spec = parse_spec(text, LARGEST_INDEX, first=0)
         except ValueError as error:
             raise InputError(f"{seen.where}: array_task_string: {error}") from None
-        limit = spec.limit or seen.task_limit
-        return replace(spec, limit=limit)
+        return replace(spec, limit=spec.limit or seen.task_limit)
 
     def _common(self, seen: SlurmJob) -> Job:
         """Return the fields that a job has both running and pending."""
-        partition = self._partition(seen)
         return Job(
             seen.full_id,
             user=seen.user or "user",
-            queue=partition,
+            queue=self._partition(seen),
             run_limit=None if seen.limit is None else int(min(seen.limit, NO_RUN_LIMIT)),
             submit=min(0, (self.zero if seen.submit is None else seen.submit) - self.zero),
             priority=self._priority(seen),

@@ -54,7 +54,13 @@ def _tests(
         return []
     kind, *ids = bare.split(":")
     if kind.lower() == "singleton":
-        return _singleton(job, listed)
+        return [
+            f"ended({number})"
+            for number, records in listed.items()
+            if number != job.id
+            and int(number) < int(job.id)
+            and any(other.name == job.name and other.user == job.user for other in records)
+        ]
     test = _TESTS.get(kind.lower())
     if test is None:
         notes.append(f"dependency {bare}")
@@ -78,14 +84,3 @@ def _tests(
             name = f"{number}[{task}]"
         found.append(f"{test}({name})")
     return found
-
-
-def _singleton(job: SlurmJob, listed: Mapping[str, Sequence[SlurmJob]]) -> list[str]:
-    """Return earlier jobs of equal name and user."""
-    return [
-        f"ended({number})"
-        for number, records in listed.items()
-        if number != job.id
-        and int(number) < int(job.id)
-        and any(other.name == job.name and other.user == job.user for other in records)
-    ]

@@ -244,7 +244,7 @@ def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
         listings.add(priorities_of_text(text), text.source)
     elif not _DIAGNOSIS.search(start):
         _check_printed(text)
-        return "" if _has_no_listing(content) else _why_unread(start)
+        return "" if _has_no_listing(content) else (SAYS_LESS if _TABLES.search(start) else UNKNOWN)
     return ""
 
 
@@ -267,11 +267,6 @@ def _has_no_listing(content: str) -> bool:
     return bool(
         _NOTHING_THERE.search(content[:4096]) or _NOTHING_LISTED.match(content.lstrip()[:4096])
     )
-
-
-def _why_unread(start: str) -> str:
-    """Return why a text that begins so is not read."""
-    return SAYS_LESS if _TABLES.search(start) else UNKNOWN
 
 
 def _checked_settings(text: Text) -> dict[str, str]:

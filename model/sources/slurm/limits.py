@@ -127,13 +127,13 @@ def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
 
 
 def _of_manager(text: Text) -> Iterator[SlurmLimit]:
-    blocks = re.split(r"(?m)^(?=ClusterName=|QOS=)", text.content)
-    for block in blocks:
+    for block in re.split(r"(?m)^(?=ClusterName=|QOS=)", text.content):
         head = block.split("\n", 1)[0]
         found: dict[str, str] = {}
         for name, cell in _KNOWN.findall(re.split(r"\n\s+(?:User|Account) Limits", block)[0]):
             found.setdefault(_column(name), cell)
-        limits = {key: _in_use_removed(cell) for key, cell in found.items()}
+        # A limit is printed with its use: cpu=8(2).
+        limits = {key: re.sub(r"\([^)]*\)", "", cell) for key, cell in found.items()}
         _check([(f"{text.source}, {head[:80]}", limits)])
         if head.startswith("QOS="):
             yield SlurmLimit("qos", name=re.sub(r"\(.*", "", head[4:]).strip(), values=limits)
@@ -143,11 +143,6 @@ def _of_manager(text: Text) -> Iterator[SlurmLimit]:
                 "association", "", bare.get("account", ""), bare.get("username", ""),
                 bare.get("parentaccount", ""), limits,
             )  # fmt: skip
-
-
-def _in_use_removed(cell: str) -> str:
-    """Return limits without use: ``cpu=8,mem=N`` of ``cpu=8(2),mem=N(0)``."""
-    return re.sub(r"\([^)]*\)", "", cell)
 
 
 @dataclass(slots=True)

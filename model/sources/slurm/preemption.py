@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...display import some
 from ...job import Job
 from .seen import SlurmJob, SlurmState
-from .site import some
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,7 @@ def priority_text(seen: SlurmState) -> str:
     settings = _lower(seen)
     if not is_multifactor(settings):
         return ""
-    words = [*_moving(seen, settings), *_static(seen, settings)]
-    return "".join(f",{word}" for word in words)
+    return "".join(f",{word}" for word in [*_moving(seen, settings), *_static(seen, settings)])
 
 
 def _moving(seen: SlurmState, settings: Mapping[str, str]) -> Iterator[str]:
@@ -135,8 +134,7 @@ def _qos_priorities(seen: SlurmState) -> dict[str, float]:
 
 def size_and_partition(instance: Instance) -> SizeAndPartition | None:
     """Return the parts that a request decides, None if priorities have unknown parts or none."""
-    words = words_of(instance)
-    own = words.get("", {})
+    own = words_of(instance).get("", {})
     if "PriorityUnknown" in own:
         return None
     return request_parts(instance)

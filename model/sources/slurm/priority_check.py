@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ...display import some
 from ...instance import Instance
 from ...job import Job
 from ...slurm_age import age_factor
@@ -23,7 +24,6 @@ from .. import slurm_values as values
 from ..lsf_state.values import Remarks
 from .priorities import BILLED_TRES, is_accounted, request_parts, weighs_fairshare
 from .seen import SlurmJob, SlurmPriority, SlurmShare, SlurmState
-from .site import some
 
 #: Tolerance of fractions that are printed with six digits.
 _DIGITS = 1.5e-6

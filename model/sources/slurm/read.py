@@ -43,7 +43,7 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
         tasks,
         values.whole(get("array limit")) or None,
         values.text(get("name")),
-        _user(get("user")),
+        re.sub(r"\(\d+\)$", "", values.text(get("user"))),  # root(0)
         values.text(get("account")),
         values.text(get("qos")),
         tuple(filter(None, values.text(get("partition")).split(","))),
@@ -88,11 +88,6 @@ def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
 
 def _minimum(seconds: float | None) -> int | None:
     return int(seconds) if seconds and math.isfinite(seconds) else None
-
-
-def _user(value: Any) -> str:
-    """Return a user name: ``root`` of ``root(0)``."""
-    return re.sub(r"\(\d+\)$", "", values.text(value))
 
 
 def _size(record: SlurmRecord) -> SlurmJobSize:

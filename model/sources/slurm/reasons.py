@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from ...display import some
 from .. import slurm_values as values
 from .limits import LimitRows, is_set, spelt
 from .requests import licence_counts
 from .seen import SlurmJob, SlurmPartition, SlurmState
-from .site import licence_name, some, status_of
+from .site import licence_name, status_of
 
 NEVER_SATISFIED = "its dependency can never hold"
 #: Reasons of a job that no passing of time helps, each with the cause in words.

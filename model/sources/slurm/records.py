@@ -117,8 +117,7 @@ def records_of_text(text: Text) -> Iterator[SlurmRecord]:
     """
     block: list[str] = []
     first = 0
-    lines = text.content.splitlines()
-    for place, line in enumerate([*lines, "JobId="]):
+    for place, line in enumerate([*text.content.splitlines(), "JobId="]):
         if _FIRST.match(line):
             if block:
                 yield _record(" ".join(block), f"{text.source}:{first + 1}")

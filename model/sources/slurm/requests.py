@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from ...display import some
 from ...job import HostRequest
 from .matching_or import matching_or
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
@@ -18,7 +19,6 @@ from .site import (
     gres_resource,
     is_gpu,
     licence_name,
-    some,
 )
 
 
@@ -219,8 +219,7 @@ def default_memory(
 
 def _gpus_on_node(size: SlurmJobSize) -> int:
     """Return the number of GPUs that a job is planned to have on each of its nodes."""
-    wanted = _gres_on_node(size, Requested())
-    return sum(count for name, count in wanted.items() if is_gpu(name))
+    return sum(count for name, count in _gres_on_node(size, Requested()).items() if is_gpu(name))
 
 
 def _gres(size: SlurmJobSize, found: Requested) -> None:

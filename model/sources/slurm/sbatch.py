@@ -119,8 +119,7 @@ class SbatchLine:
 
 def is_sbatch(line: str) -> bool:
     """Whether a line, or a script, is for sbatch."""
-    first = line.split(maxsplit=1)[:1]
-    return first in ([word] for word in COMMANDS) or has_directives(line)
+    return line.split(maxsplit=1)[:1] in ([word] for word in COMMANDS) or has_directives(line)
 
 
 def has_directives(text: str) -> bool:
@@ -230,8 +229,7 @@ def _read_words(
             name = _INTERACTIVE_SHORT.get(word[:2], name)
         if name not in known:
             close = nearest(f"--{name}", [f"--{other}" for other in sorted(known)])
-            message = f"unknown option {word!r}{close}"
-            found.problems.append(Problem(message, line=number or None))
+            found.problems.append(Problem(f"unknown option {word!r}{close}", line=number or None))
             return []
         if value is None:
             if name in _SWITCHES | _MAY_HAVE_VALUE | more[0] | more[1]:
@@ -529,8 +527,7 @@ def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: Sb
     for job in here:
         number = job.array_id or job.id
         if number.isdigit():
-            known = SlurmJob(number, (), name=job.name, user=job.user)
-            listed.setdefault(number, []).append(known)
+            listed.setdefault(number, []).append(SlurmJob(number, (), name=job.name, user=job.user))
     try:
         last = max((int(number) for number in listed), default=0) + 1
         return condition_of(replace(seen, id=str(last)), listed, omitted)

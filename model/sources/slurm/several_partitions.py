@@ -65,8 +65,7 @@ class PartitionGroups:
     def of(self, job: SlurmJob) -> PartitionGroup | None:
         """Return the group of a pending job, None if it has one partition."""
         names = tuple(dict.fromkeys(job.partitions))
-        usable = tuple(name for name in names if self._takes(name, job))
-        names = usable or names
+        names = tuple(name for name in names if self._takes(name, job)) or names
         if len(names) < 2:
             return None
         if names not in self.made:

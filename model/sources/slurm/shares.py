@@ -63,8 +63,7 @@ def shares_of_text(text: Text) -> Iterator[SlurmRecord]:
 
 def _column(name: str) -> str:
     """Return the full name of a column of sshare."""
-    known = (full for full in _COLUMNS if full.lower() == name.lower())
-    return next(known, name)
+    return next((full for full in _COLUMNS if full.lower() == name.lower()), name)
 
 
 def _cells(line: str, spans: Sequence[tuple[int, int]]) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
+from ...display import some
 from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
 from ...slurm_setting_keys import loop_number
@@ -113,7 +114,6 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
             f"nodes differ in cores or threads: CPUs of {some(unequal)} are taken {unit} by {unit}",
             hosts=unequal,
         )
-    features = frozenset(feature_name(name) for node in seen.nodes for name in node.features)
     return SlurmSite(
         unit,
         threads,
@@ -121,7 +121,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         select.endswith("/linear"),
         {node.name: node for node in seen.nodes},
         {partition.name: partition for partition in seen.partitions},
-        features,
+        frozenset(feature_name(name) for node in seen.nodes for name in node.features),
         _finite(settings.get("defmempernode")),
         _finite(settings.get("defmempercpu")),
         leaf=LEAF if seen.switches else "",
@@ -154,13 +154,6 @@ def feature_name(name: str) -> str:
     """Return a feature as a boolean resource: ``intel_2020`` for ``intel-2020``."""
     bare = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"f_{bare}" if bare[:1].isdigit() or bare.lower() in _RESERVED else bare
-
-
-def some(names: Iterable[str]) -> str:
-    """Return the first names of a list, and the number of further names."""
-    known = list(names)
-    more = f" and {len(known) - 3} more" if len(known) > 3 else ""
-    return ", ".join(known[:3]) + more
 
 
 def cluster_of(
@@ -369,7 +362,6 @@ def site_of(instance: Instance) -> SlurmSite:
     own = words.get("", {})
     hosts = instance.cluster.hosts
     threads = max((host.slots // (host.cores or host.slots or 1) for host in hosts), default=1)
-    features = frozenset(name for host in hosts for name in host.booleans)
     return SlurmSite(
         max(1, int(own.get("unit", "1"))),
         max(1, threads),
@@ -378,7 +370,7 @@ def site_of(instance: Instance) -> SlurmSite:
         {host.name: _node_of_host(host) for host in hosts},
         {queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
          for queue in instance.queues},
-        features,
+        frozenset(name for host in hosts for name in host.booleans),
         _finite(own.get("DefMemPerNode")),
         _finite(own.get("DefMemPerCPU")),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",

@@ -42,7 +42,7 @@ def units_of(seen: SlurmState, notes: Remarks) -> tuple[tuple[str, ...], tuple[C
     heights = {name: _height(name, switches) for name in switches}
     regular = _is_regular(switches, heights)
     parents = {child: item.name for item in seen.switches for child in item.switches}
-    names = _names(switches, nodes)
+    names = {name: f"switch_{name}" if name in nodes else name for name in switches}
     hosts: dict[str, tuple[str, ...]] = {}
     home: dict[str, str] = {}
     units = []
@@ -63,17 +63,11 @@ def units_of(seen: SlurmState, notes: Remarks) -> tuple[tuple[str, ...], tuple[C
             )
     if not regular:
         notes.append("switches are no regular tree: the lowest are read alone")
-    types = tuple(dict.fromkeys(unit.type for unit in units))
-    return types, tuple(units)
+    return tuple(dict.fromkeys(unit.type for unit in units)), tuple(units)
 
 
 def _type(height: int) -> str:
     return f"level{height}" if height else LEAF
-
-
-def _names(switches: Mapping[str, SlurmSwitch], nodes: set[str]) -> dict[str, str]:
-    """Return unit names by switch; a name that a node has too gets a prefix."""
-    return {name: f"switch_{name}" if name in nodes else name for name in switches}
 
 
 def _height(name: str, switches: Mapping[str, SlurmSwitch], above: Sequence[str] = ()) -> int:
