@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, get_args
 
 from ..model.compact import no_collection
+from ..model.display import some
 from ..model.duration import last_start
 from ..model.errors import Cancelled, InputError, UnknownNameError
 from ..model.instance import Instance
@@ -389,8 +390,7 @@ def _naming_the_late(instance: Instance, found: Plan) -> Plan:
             late += [job.id] if over or item.start > last else []
     if not late:
         return found
-    some = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
-    note = f"-t is a due date for this objective; LSF would abort or kill {some}"
+    note = f"-t is a due date for this objective; LSF would abort or kill {some(late)}"
     return replace(found, notes=(*found.notes, note))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.configuration import Queue
+from ..model.display import some
 from ..model.duration import expected_duration, granted_run_limit
 from ..model.errors import InputError
 from ..model.gpu_request import GpuRequest
@@ -816,8 +817,7 @@ class Resolver:
             shut, left = left, left & open_there
             if shut.any() and not left.any():
                 names = [hosts[at].name for at in np.flatnonzero(shut)]
-                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-                yield f"{', '.join(names[:3])}{more} {'is' if len(names) == 1 else 'are'} {why}"
+                yield f"{some(names)} {'is' if len(names) == 1 else 'are'} {why}"
 
     def _exclusive_unit_refusal(self, cu: Cu, queue: Queue) -> str:
         types = self.instance.cluster.unit_types

@@ -415,6 +415,16 @@ class Demand:
         return found
 
 
+def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:
+    """Return the demand without the closed hosts (mask [H]), or unchanged for None."""
+    if closed is None:
+        return demand
+    terms = tuple(
+        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
+
+
 def runs_at(demand: Demand, start: int, time: int) -> bool:
     """Return whether a job, started at `start`, uses resources at `time`."""
     duration = demand.duration_from(start)

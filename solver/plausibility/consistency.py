@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...model.cluster import Cluster
+from ...model.display import some
 from ...model.errors import InputError
 from ...model.gpu_request import GPUS_NAMED
 from ...model.input_limits import limits
@@ -423,8 +424,6 @@ def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:
 
 #: A compute-unit request with exclusive units.
 _CU_EXCLUSIVE = re.compile(r"cu\[[^\]]*\bexcl\b(?!\s*=\s*N)", re.IGNORECASE)
-#: Maximum number of names in a sentence.
-_SHOWN = 3
 
 
 def states_not_borne_out(instance: Instance, seen: Seen) -> Iterator[Omission]:
@@ -496,10 +495,3 @@ def _is_open(instance: Instance, text: str) -> bool:
 
 def _started(seen: Seen) -> Iterator[SeenJob]:
     return (job for job in seen.jobs if job.status in RUNNING)
-
-
-def some(names: Iterable[str]) -> str:
-    """Return the first of these names, with the number of further ones."""
-    known = list(names)
-    more = len(known) - _SHOWN
-    return ", ".join(known[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

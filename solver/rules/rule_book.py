@@ -26,7 +26,7 @@ from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from .. import alike
-from ..availability.demand import Calendar, Demand, Floor, TermDemand
+from ..availability.demand import Calendar, Demand, Floor, TermDemand, without_hosts
 from ..availability.resources import BoolArray, IntArray
 from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
@@ -449,9 +449,8 @@ class RuleBook:
             return demand
         if any(closed[term.candidates].any() for term in demand.terms):
             self._leave_out("that loads may fall", [demand.job.id], may_help=True)
-        terms = tuple(_without(term, closed) for term in demand.terms)
         return _or_impossible(
-            replace(demand, terms=terms),
+            without_hosts(demand, closed),
             f"{self.eligibility.why_load(demand.queue.name)}: no start from load is known",
         )
 
@@ -503,9 +502,8 @@ class RuleBook:
         closed = ~now.candidates(hosts) & demand.candidates(hosts)
         gone = ~said.candidates(hosts)
         if gone.any():
-            terms = tuple(_without(term, gone) for term in demand.terms)
             demand = _or_impossible(
-                replace(demand, terms=terms), said.impossible or "no host meets its requirement"
+                without_hosts(demand, gone), said.impossible or "no host meets its requirement"
             )
         return _closed_until(demand, [(closed, self.situation.now + 1)])
 
@@ -649,10 +647,6 @@ def _in_one_set(term: TermDemand, label: IntArray) -> TermDemand:
     width = int(label.max()) + 1
     both = tuple(np.where((way >= 0) & (label >= 0), way * width + label, -1) for way in ways)
     return replace(term, same=both)
-
-
-def _without(term: TermDemand, closed: BoolArray) -> TermDemand:
-    return replace(term, candidates=term.candidates[~closed[term.candidates]])
 
 
 def _or_impossible(demand: Demand, reason: str) -> Demand:

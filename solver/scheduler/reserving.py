@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from ...model.plan import PlannedJob
-from ..availability.demand import Demand, TermDemand
+from ..availability.demand import Demand, TermDemand, without_hosts
 from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray
 from ..availability.running_profile import Residual, RunningProfile
@@ -29,7 +29,7 @@ from .cycle_reservations import (
     uses_on_host,
 )
 from .cycle_state import CycleState
-from .job_state import JobState, without_hosts
+from .job_state import JobState
 
 
 def may_reserve(cycle: CycleState, state: JobState) -> bool:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 import numpy as np
 
-from ...model.display import clock_text, duration_text
+from ...model.display import clock_text, duration_text, some
 from ...model.duration import expected_finish
 from ...model.instance import AdvanceReservation, Instance
 from ...model.job import Job
@@ -211,13 +211,11 @@ def agreement(instance: Instance, starts: Mapping[str, int | None]) -> list[str]
     note = f"{equal} of {len(printed)} starts that Slurm printed are those of this plan"
     if not differs:
         return [note]
-    more = f" and {len(differs) - 3} more" if len(differs) > 3 else ""
-    shown = ", ".join(f"{job} {clock_text(instance, start)}" for job, start in differs[:3])
+    shown = some(f"{job} {clock_text(instance, start)}" for job, start in differs)
     touched = {job for item in instance.omissions for job in item.jobs or ()}
-    order = [job.id for job in instance.pending]
-    causes = [job for job in order if job in touched]
+    causes = [job.id for job in instance.pending if job.id in touched]
     why = f"; not all is modelled of {', '.join(causes[:3])}" if causes else ""
-    return [f"{note}; Slurm printed {shown}{more}{why}"]
+    return [f"{note}; Slurm printed {shown}{why}"]
 
 
 def _cycle_of(
@@ -379,9 +377,7 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
     """Return the first start that a job can have; over: the limit that it is over, in words."""
     demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
-    term = demand.terms[0]
-    candidates = np.zeros(len(cycle.weights), dtype=bool)
-    candidates[term.candidates] = True
+    candidates = demand.candidates(len(cycle.weights))
     if attempt.nodes is not None:
         candidates &= attempt.nodes
     shape = JobShape.of(demand, settings.version)
@@ -575,8 +571,7 @@ def _will_run(
     found = choose_nodes(_caps(cycle, demand, first), usable, cycle.weights, shape)
     if found is not None:
         return first, found
-    stop = later if is_bounded else None
-    for end, kept in _groups(cycle, usable, first, stop):
+    for end, kept in _groups(cycle, usable, first, later if is_bounded else None):
         found = choose_nodes(_caps(cycle, demand, end, kept), usable, cycle.weights, shape)
         if found is not None:
             if cycle.settings.version in BY_CHOSEN_NODES:

@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....model.display import MINUTE, duration_text
+from ....model.display import MINUTE, duration_text, some
 from ....model.duration import expected_duration, granted_run_limit
 from ....model.formats.guarantee_text import distribution_text, loans_text
 from ....model.instance import Instance
 from ....model.job import NO_RUN_LIMIT, Job
 from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, LoanPolicy
 from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes
-from .probes import Probe, SettingChange, item_with, job_as, named
+from .probes import Probe, SettingChange, item_with, job_as
 
 KIND = "guaranteed pool"
 
@@ -79,7 +79,7 @@ def _loans(instance: Instance, rows: GuaranteeRows, number: int, job: Job) -> It
     if policy.close_on_demand:
         owners = [other.id for other in _owners(instance, rows, number) if other.id != job.id]
         cause = (
-            f"{keeps} while jobs of its classes wait ({named(owners) or 'none now'}): "
+            f"{keeps} while jobs of its classes wait ({some(owners) or 'none now'}): "
             "CLOSE_ON_DEMAND of LOAN_POLICIES"
         )
         yield Probe(KIND, cause, (_policy(pool, replace(policy, close_on_demand=False)),))

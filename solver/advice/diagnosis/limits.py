@@ -10,7 +10,7 @@ from typing import Any
 
 from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
 from ....model.configuration import Limit, Queue
-from ....model.display import duration_text
+from ....model.display import duration_text, some
 from ....model.instance import Instance
 from ....model.job import Job, job_groups_of, running_limits
 from ....model.reserved_periods import of_jobs
@@ -24,7 +24,6 @@ from .probes import (
     amounts_from,
     hosts_with,
     item_with,
-    named,
     params_with,
     queue_with,
     together,
@@ -91,7 +90,7 @@ def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
             now=f"DISPATCH_WINDOW = {window}",
         )
         have = "host {} has" if len(names) == 1 else "hosts {} have"
-        cause = f"{have.format(named(names))} a dispatch window: DISPATCH_WINDOW = {window}"
+        cause = f"{have.format(some(names))} a dispatch window: DISPATCH_WINDOW = {window}"
         parts.append(Probe("host window", cause, (change,)))
     yield from _several(parts)
 
@@ -111,7 +110,7 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
         )
         take = "host {} takes" if len(names) == 1 else "hosts {} take"
         cause = (
-            f"{take.format(named(names))} jobs up to a load of {name} = {value:g} only (loadSched)"
+            f"{take.format(some(names))} jobs up to a load of {name} = {value:g} only (loadSched)"
         )
         parts.append(Probe("load threshold", cause, (change,)))
     yield from _several(parts)
@@ -222,7 +221,7 @@ def _scope_text(limit: Limit) -> str:
     ):
         if scope is not None:
             each = f"each {noun} of" if scope.each else f"{noun}"
-            words.append(f"{each} {named(scope.names)}")
+            words.append(f"{each} {some(scope.names)}")
     return f"({', '.join(words)})" if words else "(everybody together)"
 
 
@@ -383,7 +382,7 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
         free = hosts_with(names, lambda host: replace(host, user_slots=None))
         section = f"lsb.hosts, {', '.join(names)}"
         few = "slot" if shown == "1" else "slots"
-        cause = f"each user may use {shown} {few} on each of {named(names)}:"
+        cause = f"each user may use {shown} {few} on each of {some(names)}:"
         yield Counter("host limit", section, "JL/U", shown, lambda _: free).without(
             cause, "() (no limit)"
         )

@@ -266,7 +266,7 @@ def item_with(kind: str, name: str, change: Callable[[Any], Any]) -> Apply:
 
     def apply(instance: Instance) -> Instance:
         items = getattr(instance, kind)
-        changed = tuple(change(item) if item.name == name else item for item in items)
+        changed: Any = tuple(change(item) if item.name == name else item for item in items)
         return replace(instance, **{kind: changed})
 
     return apply
@@ -324,13 +324,6 @@ def amounts_from(current: int, *wanted: int) -> tuple[int, ...]:
         steps.add(current + step)
         step *= 2
     return tuple(sorted(number for number in steps if number > current))
-
-
-def named(names: Iterable[str], most: int = 3) -> str:
-    """Return a few names as text, with the number of further ones."""
-    every = list(names)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + more
 
 
 #: Number of reservation cycles that is sufficient if the wait of the job is unknown.
