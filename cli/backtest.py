@@ -28,7 +28,6 @@ from .process import Cancel, Exit
 from .replay import POLICIES, PoolOptions, read_log, tell_left_out
 
 if TYPE_CHECKING:
-    from ..model.errors import InputError
     from ..solver.accuracy.measures import GroupAccuracy
     from ..solver.forecast.backtest import PastLog, Questions
     from ..solver.forecast.logs import RecordedLog
@@ -70,7 +69,9 @@ class PastOfPool:
 
         of_lsf = kind_of(self.log) in ("acct", "events")
         if of_lsf and self.reading.default_limit is not None:
-            raise only_of_swf(self.log)
+            from ..model.errors import InputError
+
+            raise InputError(f"--default-limit: does not apply to {self.log}, which is no SWF log")
         found = read_log(self.log, self.reading)
         if of_lsf and self.procs is None:
             size = found.workload.max_procs
@@ -81,13 +82,6 @@ class PastOfPool:
         for remark in counted.remarks[len(found.remarks) :]:
             print_note(remark)
         return counted
-
-
-def only_of_swf(log: Path) -> InputError:
-    """Return the rejection of --default-limit for an LSF log, whose queues have own limits."""
-    from ..model.errors import InputError
-
-    return InputError(f"--default-limit: does not apply to {log}, which is no SWF log")
 
 
 def past_over_hosts(log: Path, cluster: Path, reading: LogReading, cancel: Cancel) -> Run:

@@ -248,8 +248,7 @@ def _moment(by: str, instance: Instance) -> int:
             raise ValueError(f"{by} is too large a number of seconds: give {LONGEST} or less")
         instant = parse_instant(by)
         zero = None if instance.origin is None else datetime.fromisoformat(instance.origin)
-        relative = isinstance(instant, int)
-        moment = Clock(zero).seconds(instant) + (instance.now if relative else 0)
+        moment = Clock(zero).seconds(instant) + (instance.now if isinstance(instant, int) else 0)
         if moment < instance.now:
             raise ValueError(f"{by!r} is before now: give a time from now on")
         return moment

@@ -205,8 +205,7 @@ def make_instance(
     seen = _seen(printed, reference)
     facts = read_facts(printed.facts, seen.notes if base is None else None)
     if now is None:
-        zone = reference.tzinfo
-        now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
+        now = datetime.fromtimestamp(moment_of(seen.jobs, reference), reference.tzinfo)
     told = base
     seen.limits = facts.limit_rows
     if facts.any and base is None:

@@ -93,8 +93,7 @@ def lsf(
         from ..instances import site
 
         confdir = site()
-    present = datetime.now().astimezone()
-    found = site_document(confdir, present=present, **reading.options())
+    found = site_document(confdir, present=datetime.now().astimezone(), **reading.options())
     for note in found.notes:
         print_note(f"note: {note}")
     instance, warnings = found.instance()
@@ -244,8 +243,7 @@ def acct(
         written.write(instance)
         return
     time = _acct_time(at, files)
-    jobs = _finished(files, bad)
-    moment = moment_of_acct(jobs, time, later=later, hosts=site is None)
+    moment = moment_of_acct(_finished(files, bad), time, later=later, hosts=site is None)
     _refuse(bad, keep_going)
     if moment.first is not None:
         _require_within(at, time, moment.first, moment.last, EPOCH)
@@ -392,8 +390,7 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
     from ..model.sources.lsf_state.assemble import assemble
     from ..model.sources.lsf_state.seen import Seen
 
-    zero = datetime.fromtimestamp(0, UTC)
-    stamped = replace(base, origin=zero.isoformat())
+    stamped = replace(base, origin=datetime.fromtimestamp(0, UTC).isoformat())
     for job in (*moment.jobs, *moment.later):
         job.queue = base.params.default_queue
     seen = Seen(moment.jobs, moment.later, gone=True)

@@ -8,9 +8,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from enum import IntEnum
 from types import FrameType
 from typing import NoReturn, TextIO
@@ -44,6 +44,13 @@ class Exit(IntEnum):
 _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
 #: Time of checking and writing an answer, as a share of the reading time.
 KEPT = 0.75
+
+
+def started(run: Callable[[], None], name: str) -> threading.Thread:
+    """Return a thread that has been started, in the context of the caller."""
+    thread = threading.Thread(target=copy_context().run, args=(run,), name=name, daemon=True)
+    thread.start()
+    return thread
 
 
 @contextmanager

@@ -142,8 +142,7 @@ class Selection:
         else:
             now, rows = [], chosen
         listed = [item.row for item in rows]
-        page = page_of(columns, listed, style)
-        shown = listed[:page] if self.top is None else listed
+        shown = listed[: page_of(columns, listed, style)] if self.top is None else listed
         text = _now_line(instance, now, min(style.max_width, TEXT_WIDTH)) + "\n" if now else ""
         if shown or not now:
             text += listing_text(columns, shown, style, instance)

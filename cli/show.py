@@ -205,8 +205,7 @@ def _text(
         return bhist(instance, until, chosen, asked, format)
     moment = _snapshot_of_view(view, instance, asked, at=at, cycle=cycle, run=run)
     if view == "brsvs":  # recurring ones as they are configured
-        configured = instance.advance_reservations
-        seen = replace(moment.instance, advance_reservations=configured)
+        seen = replace(moment.instance, advance_reservations=instance.advance_reservations)
         moment = replace(moment, instance=seen)
     if asked.absolute:
         from .views.absolute import bjobs_aps

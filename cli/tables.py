@@ -107,11 +107,6 @@ def terminal_width() -> int:
     return max(shutil.get_terminal_size(_USUAL).columns, 40)
 
 
-def terminal_height() -> int:
-    """Return the lines of one page: LINES, the terminal's height, or 50."""
-    return max(shutil.get_terminal_size(_USUAL).lines, 10)
-
-
 def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
     """Return an allocation, a long one as ``64 slots on 32 hosts: 2*n00653 … 2*n00825``.
 
@@ -121,8 +116,7 @@ def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
         return allocation_text(allocation)
     hosts = list(allocation)
     first, last = (f"{allocation[host]}*{host}" for host in (hosts[0], hosts[-1]))
-    slots = sum(allocation.values())
-    return f"{slots} slots on {len(hosts)} hosts: {first} … {last}"
+    return f"{sum(allocation.values())} slots on {len(hosts)} hosts: {first} … {last}"
 
 
 def paragraph(
@@ -211,7 +205,7 @@ def page_of(
     """Return the number of rows that fit on one page of the terminal."""
     cards = as_cards(columns, rows, terminal_width(), style)
     lines = _LINES_OF_A_CARD if cards else 1
-    return max(_MIN_ROWS, (terminal_height() - _FRAME) // lines)
+    return max(_MIN_ROWS, (max(shutil.get_terminal_size(_USUAL).lines, 10) - _FRAME) // lines)
 
 
 def listing_text(

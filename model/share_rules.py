@@ -181,10 +181,10 @@ def share_problems(instance: Instance) -> list[Problem]:
     if large := list(_size_problems(instance)):
         return large
     groups = Groups(instance.groups)
-    lists = [*_group_problems(instance, groups), *_queue_problems(instance, groups)]
+    lists = [*_group_problems(instance, groups), *_queue_problems(instance)]
     lists += _set_problems(instance)
     lists += absolute_problems(instance) if _has_absolute(instance) else ()
-    found = [*lists, *_factor_problems(instance), *_partition_problems(instance, groups)]
+    found = [*lists, *_factor_problems(instance), *_partition_problems(instance)]
     found += _pool_problems(instance)
     found += association_problems(instance) if instance.associations else ()
     if lists:
@@ -213,21 +213,22 @@ def _has_absolute(instance: Instance) -> bool:
     )
 
 
+def _share_lists(instance: Instance) -> Iterator[tuple[str, Assignments]]:
+    """Yield the shares of each queue and host partition, with their path."""
+    for at, queue in enumerate(instance.queues):
+        yield f"queues[{at}].FAIRSHARE", queue.user_shares or ()
+    for at, partition in enumerate(instance.partitions):
+        yield f"host_partitions[{at}].USER_SHARES", partition.user_shares or ()
+
+
 def _unknown_groups(instance: Instance) -> Iterator[tuple[str, str, Collection[str]]]:
     """Yield path and name of every ``group@`` without known members, and the known groups."""
     known = {group.name for group in instance.groups if group.members}
-    lists = [
-        (f"queues[{at}].FAIRSHARE", queue.user_shares) for at, queue in enumerate(instance.queues)
-    ]
-    lists += [
-        (f"host_partitions[{at}].USER_SHARES", partition.user_shares)
-        for at, partition in enumerate(instance.partitions)
-    ]
-    lists += [
+    of_groups = (
         (f"user_groups[{at}].USER_SHARES", group.user_shares)
         for at, group in enumerate(instance.groups)
-    ]
-    for path, assignments in lists:
+    )
+    for path, assignments in (*_share_lists(instance), *of_groups):
         for name, _ in assignments or ():
             if name.endswith("@") and name[:-1] not in known:
                 yield path, name, known
@@ -354,7 +355,7 @@ def _factor_warnings(instance: Instance) -> Iterator[Problem]:
 
 
 def _assignment_problems(
-    assignments: Assignments, groups: Groups, path: str, members: tuple[str, ...] | None
+    assignments: Assignments, path: str, members: tuple[str, ...] | None
 ) -> Iterator[Problem]:
     """Yield errors of one USER_SHARES list; members: of the group it divides, None at the top."""
     seen: set[str] = set()
@@ -430,18 +431,10 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
         yield Problem(f"{message} (--max-names)", path=f"user_groups[{large}].members")
         return
     total = 0
-    for path, assignments in [
-        *((f"queues[{n}].FAIRSHARE", item.user_shares) for n, item in enumerate(instance.queues)),
-        *(
-            (f"host_partitions[{n}].USER_SHARES", item.user_shares)
-            for n, item in enumerate(instance.partitions)
-        ),
-    ]:
-        total += _accounts(assignments or (), (), members, accounts)
-        if len(assignments or ()) > 1:  # Members with a share of their own are stored in addition.
-            total += (
-                sum(members.get(n.removesuffix("@"), 0) for n, _ in assignments or ()) // _ACCOUNT
-            )
+    for path, assignments in _share_lists(instance):
+        total += _accounts(assignments, (), members, accounts)
+        if len(assignments) > 1:  # Members with a share of their own are stored in addition.
+            total += sum(members.get(n.removesuffix("@"), 0) for n, _ in assignments) // _ACCOUNT
         if total * _ACCOUNT > limits().names:
             most = limits().names // _ACCOUNT
             message = f"with it policies have more than {most:,} share accounts in all"
@@ -475,12 +468,10 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                     message = f"user groups contain each other: '{group.name}' and '{member}'"
                 yield Problem(message, path=f"{path}.members", undefined=True)
         defined.add(group.name)
-        yield from _assignment_problems(
-            group.user_shares, groups, f"{path}.USER_SHARES", group.members
-        )
+        yield from _assignment_problems(group.user_shares, f"{path}.USER_SHARES", group.members)
 
 
-def _queue_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
+def _queue_problems(instance: Instance) -> Iterator[Problem]:
     for index, queue in enumerate(instance.queues):
         path = f"queues[{index}]"
         if queue.user_shares is not None:
@@ -489,7 +480,7 @@ def _queue_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                     f"FAIRSHARE of queue {queue.name} needs at least one share assignment",
                     path=f"{path}.FAIRSHARE",
                 )
-            yield from _assignment_problems(queue.user_shares, groups, f"{path}.FAIRSHARE", None)
+            yield from _assignment_problems(queue.user_shares, f"{path}.FAIRSHARE", None)
             if instance.partitions:
                 yield Problem(
                     f"queue {queue.name} has FAIRSHARE and host partition "
@@ -553,7 +544,7 @@ def _range_problems(instance: Instance, master: Queue, path: str) -> Iterator[Pr
         )
 
 
-def _partition_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
+def _partition_problems(instance: Instance) -> Iterator[Problem]:
     owner: dict[str, str] = {}
     known = NamedHosts(instance.cluster)
     for index, partition in enumerate(instance.partitions):
@@ -563,7 +554,7 @@ def _partition_problems(instance: Instance, groups: Groups) -> Iterator[Problem]
                 f"host partition {partition.name} needs at least one share assignment",
                 path=f"{path}.USER_SHARES",
             )
-        yield from _assignment_problems(partition.user_shares, groups, f"{path}.USER_SHARES", None)
+        yield from _assignment_problems(partition.user_shares, f"{path}.USER_SHARES", None)
         for name in partition.hosts:
             bare = name.removeprefix("~")
             if bare not in known:

@@ -302,8 +302,7 @@ def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int
 
     Without an origin they count from now, else they are round by the clock; now is called so.
     """
-    span = max(1, end - begin)
-    step = step_of_scale(span, most)
+    step = step_of_scale(max(1, end - begin), most)
     if instance.origin is None:
         first = instance.now - (instance.now - begin) // step * step
         times = range(first, end + 1, step)
@@ -412,9 +411,8 @@ def thinned(times: np.ndarray, levels: np.ndarray, most: int) -> tuple[np.ndarra
     """Return steps [T] with levels [T, K]; more than `most` become means over equal spans."""
     if len(times) <= most:
         return times, levels
-    stretches = np.diff(times)
     area = np.vstack(
-        [np.zeros(levels.shape[1]), np.cumsum(levels[:-1] * stretches[:, None], axis=0)]
+        [np.zeros(levels.shape[1]), np.cumsum(levels[:-1] * np.diff(times)[:, None], axis=0)]
     )
     edges = np.linspace(times[0], times[-1], most).astype(np.int64)
     edges = np.unique(edges)

@@ -260,11 +260,10 @@ def _planned(
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
     from ...solver.planning import plan
 
-    limit = asked.for_plans()
     found = plan(
         instance,
         asked.method,
-        time_limit=limit,
+        time_limit=asked.for_plans(),
         cancel=cancel,
         on_progress=show,
         **asked.options,

@@ -253,7 +253,6 @@ def report_of_comparison(
     comparison: Comparison,
     advice: Mapping[str, Explanation],
     notes: Sequence[str] = (),
-    diagnosis: Diagnosis | None = None,
 ) -> Report:
     """Return the report of a comparison: predicted starts and the three methods."""
     likely: tuple[str, ...] = ()
@@ -267,7 +266,6 @@ def report_of_comparison(
         views_of_starts(instance, comparison),
         comparison=comparison,
         advice=advice,
-        diagnosis=diagnosis,
         notes=(*likely, *comparison.remarks, *notes),
         missing=comparison.missing_starts(partial(short_clock_text, instance)),
         cut=comparison.cut,

@@ -153,8 +153,7 @@ def _lead(found: WhatIf) -> Iterable[str]:
 def _variants(found: WhatIf) -> str:
     head = ["Variant"]
     for _, name in NUMBERS:
-        words = WORDS[name].capitalize()
-        head += [words, "change", "95 % interval"]
+        head += [WORDS[name].capitalize(), "change", "95 % interval"]
     rows = []
     for variant in found:
         row = [TableCell(variant.name)]
@@ -239,8 +238,7 @@ def _picture(found: WhatIf, name: str) -> str:
 
 def _scale(low: float, high: float) -> list[float]:
     """Round values (seconds) from one at or below `low` to one at or above `high`, with 0."""
-    span = max(high - low, 1.0)
-    step = step_of_scale(span, _MAX_STEPS - 1)
+    step = step_of_scale(max(high - low, 1.0), _MAX_STEPS - 1)
     first, last = int(low // step), max(int(-(-high // step)), int(low // step) + 1)
     return [step * number for number in range(first, last + 1)]
 

@@ -141,8 +141,7 @@ def _cells(
 
 def _running(instance: Instance, number: int) -> Stretch:
     run = instance.running[number]
-    finish = expected_finish(instance, run)
-    return Stretch(run.job.id, "running", run.start, finish, run.allocation)
+    return Stretch(run.job.id, "running", run.start, expected_finish(instance, run), run.allocation)
 
 
 def _label(instance: Instance, groups: Sequence[RowGroup], row: ChartRow) -> str:

@@ -108,8 +108,7 @@ class Access:
 
     def _is_local_name(self, headers: Mapping[str, str]) -> bool:
         """Whether the request names this machine: a page of another site names itself."""
-        name = headers.get("host", "")
-        return re.sub(r":\d+$", "", name) in _LOCAL_NAMES
+        return re.sub(r":\d+$", "", headers.get("host", "")) in _LOCAL_NAMES
 
     def notice(self) -> str:
         """Return a sentence on who has access, said at the start."""

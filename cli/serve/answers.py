@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ...solver.advice.likely import times_of
 from ..outlook_text import short_reason
 from .access import Viewer
 from .board import BoardRow, BoardState, PlannedRow
+from .polled import shifted
 from .polls import zero_of
 
 if TYPE_CHECKING:
@@ -157,7 +158,6 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
     if planned is None:
         return found
     found["possible_of_earlier_state"] = planned.possible_of != row.newest
-    shift = planned.zero - zero_of(instance)
     predicted = planned.predicted
     times: dict[str, int | None] = {
         "as_configured": predicted.as_configured,
@@ -166,8 +166,7 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
     }
     if planned.likely is not None:
         times |= times_of(planned.likely)
-    shifted = {name: None if time is None else time + shift for name, time in times.items()}
-    found |= _times(shifted, instance)
+    found |= _times(shifted(times, planned.zero - zero_of(instance)), instance)
     found |= {
         "proved": predicted.proved,
         "no_earlier": planned.listed.possible_text if predicted.is_ahead else "",
@@ -183,13 +182,12 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
 def _change_record(planned: PlannedRow, instance: Instance) -> dict[str, Any]:
     change = planned.change
     assert change is not None
-    at = change.at - zero_of(instance)
     return {
         "kind": change.kind,
         "by": change.by,
         "because": change.because,
         "text": change.text,
-        **_times({"at": at}, instance),
+        **_times({"at": change.at - zero_of(instance)}, instance),
     }
 
 
@@ -240,23 +238,8 @@ def job_record(
 
 def moves_record(planned: PlannedRow, instance: Instance) -> list[dict[str, Any]]:
     """Return how the starts of a job have moved, the last state first."""
-    zero = zero_of(instance)
-
-    def shifted(time: int | None) -> int | None:
-        return None if time is None else time - zero
-
-    return [
-        _times(
-            {
-                "at": shifted(move.at),
-                "as_configured": shifted(move.as_configured),
-                "possible": shifted(move.possible),
-                "likely": shifted(move.likely),
-            },
-            instance,
-        )
-        for move in reversed(planned.moves)
-    ]
+    by = -zero_of(instance)
+    return [_times(shifted(asdict(move), by), instance) for move in reversed(planned.moves)]
 
 
 def place_record(
@@ -278,11 +261,10 @@ def place_record(
     }
 
     def put(kind: str, job: str, on: Mapping[str, int], start: int | None, end: int | None) -> None:
-        times = {"start": start, "end": end}
-        shifted = {key: None if time is None else time + shift for key, time in times.items()}
+        times = shifted({"start": start, "end": end}, shift)
         for name in found.keys() & on.keys():
             own = {"job": job} if viewer.sees(user_of[job]) else {}
-            stretch = {"kind": kind, **own, "slots": on[name], **shifted}
+            stretch = {"kind": kind, **own, "slots": on[name], **times}
             found[name]["jobs" if own else "others"].append(stretch)
 
     user_of = {job.id: job.user for job in whole.instance.pending}

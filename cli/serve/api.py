@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, get_args
 from urllib.parse import parse_qs, quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -53,8 +53,6 @@ _JSON = "application/json"
 ANSWER_SECONDS = 90.0
 #: What makes the groups of an answer on accuracy.
 GROUPED: Final = get_args(ScoreBy)
-#: Query names by which the pending jobs are filtered.
-FILTERED = ("user", "queue")
 
 
 class Answers:
@@ -84,8 +82,7 @@ class Answers:
         """
         viewer = viewer_of(request)
         state = self.service.board.state
-        stale = self.service.is_stale(state)
-        key = f"{name} {viewer.user!r} {stale}"
+        key = f"{name} {viewer.user!r} {self.service.is_stale(state)}"
         tag = f'"{state.version}-{zlib.crc32(key.encode()):08x}"'
         vary = ", ".join(filter(None, ("authorization", "cookie", self.service.access.header)))
         headers = {"etag": tag, "cache-control": "private, no-cache", "vary": vary}
@@ -98,15 +95,15 @@ class Answers:
                 state.answers[key] = body
         return Response(body, media_type=_JSON, headers=headers)
 
-    def jobs(self, request: Request) -> Response:
-        """Return the pending jobs."""
-        only = {key: value for key in FILTERED if (value := request.query_params.get(key))}
+    async def jobs(self, request: Request, user: str = "", queue: str = "") -> Response:
+        """Return the pending jobs with their predicted starts."""
+        only = {key: value for key, value in (("user", user), ("queue", queue)) if value}
         return self.of_state(
             request, f"jobs {sorted(only.items())!r}", partial(jobs_record, only=only)
         )
 
-    async def job(self, request: Request, job: str, *, explain: bool) -> Response:
-        """Return one pending job; with explain why it waits and what would help."""
+    async def one_job(self, request: Request, job: str, explain: bool = False) -> Response:
+        """Return one pending job; with explain=true why it waits, and what would help."""
         viewer, state = viewer_of(request), self.service.board.state
         row = state.row(job)
         if row is None or state.polled is None or not viewer.sees(row.job.user):
@@ -135,8 +132,12 @@ class Answers:
             return []
         return await asyncio.to_thread(store.history, job, viewer, polled)
 
+    async def plan(self, request: Request) -> Response:
+        """Return the plan of possible starts."""
+        return self.of_state(request, "plan", plan_record)
+
     async def ask(self, request: Request) -> Response:
-        """Return when the job of a bsub line or script would start."""
+        """Return when the job of a line ({"line": …}) or script ({"script": …}) would start."""
         state, viewer = self.service.board.state, viewer_of(request)
         if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
             return problem(415, f"the body must be of the type {_JSON}")
@@ -176,27 +177,26 @@ class Answers:
             status = 404 if isinstance(error, UnknownNameError) else 400
             return problem(status, shown(str(error), state, viewer))
 
-    async def accuracy(self, request: Request) -> Response:
+    async def accuracy(self, request: Request, by: str = "method") -> Response:
         """Return how right the estimates were."""
         store, state = self.service.store, self.service.board.state
         head = self.head(state, viewer_of(request))
         if store is None:
             return json_response({"state": head, "accuracy": None})
-        asked = request.query_params.get("by", "method")
-        by = next((name for name in GROUPED if name == asked), None)
-        if by is None:
-            return problem(400, f"by: {asked[:40]!r} is not accepted: use {', '.join(GROUPED)}")
-        key = by, state.version
+        group = next((name for name in GROUPED if name == by), None)
+        if group is None:
+            return problem(400, f"by: {by[:40]!r} is not accepted: use {', '.join(GROUPED)}")
+        key = group, state.version
         if self._scored[0] != key:
             if self._scoring.locked():
                 return problem(503, "the figures are being computed", {"retry-after": "5"})
             async with self._scoring:
-                found = finite(await asyncio.to_thread(store.accuracy, by))
+                found = finite(await asyncio.to_thread(store.accuracy, group))
                 self._scored = key, found
         return json_response({"state": head, "accuracy": self._scored[1]})
 
-    def health(self) -> Response:
-        """Return whether the service works; 503 if not."""
+    async def healthz(self) -> Response:
+        """Return whether the service works."""
         service = self.service
         state = service.board.state
         status = "ok"
@@ -204,15 +204,15 @@ class Answers:
             status = "a thread is dead"
         elif service.store is not None and service.store.is_failing:
             status = "estimates are not kept: the store cannot be written"
-        record = {
-            "status": status,
-            "stale": service.is_stale(state),
-            "version": __version__,
-        }
+        record = {"status": status, "stale": service.is_stale(state), "version": __version__}
         return json_response(record, status=200 if status == "ok" else 503)
 
+    async def metrics(self) -> Response:
+        """Return counters as Prometheus reads them."""
+        return Response(metrics_text(self.service), media_type=CONTENT_TYPE)
+
     async def events(self, request: Request) -> Response:
-        """Return the stream of events."""
+        """Return server-sent events: one with the head of each new state."""
         last = request.headers.get("last-event-id", "")
         stream = self.streams.stream(last, viewer_of(request))
         if stream is None:
@@ -312,10 +312,6 @@ def _add_errors(app: FastAPI) -> None:
         return problem(400, f"{first['loc'][-1]}: {str(first['input'])[:40]!r}: {first['msg']}")
 
 
-#: Adds the function of a path.
-_Added: TypeAlias = Callable[[Callable[..., Any]], None]
-
-
 class _Described(FastAPI):
     """An application whose description has its own statuses: wrong values are 400 here."""
 
@@ -329,76 +325,42 @@ class _Described(FastAPI):
         return found
 
 
-def _adder(app: FastAPI) -> Callable[..., _Added]:
-    """Return what adds a path with its answers and the names of its query."""
-
-    def at(path: str, described: dict[int | str, Any], *known: str, **more: Any) -> _Added:
-        def add(function: Callable[..., Any]) -> None:
-            app.add_api_route(
-                path,
-                function,
-                response_class=Response,
-                responses=described,
-                summary=(function.__doc__ or "").partition("\n")[0],
-                dependencies=[_only(*known)],
-                **more,
-            )
-
-        return add
-
-    return at
-
-
 def _add_answers(app: FastAPI, answers: Answers) -> None:
     """Add the paths that return data."""
-    at = _adder(app)
 
-    @at("/jobs", answers_of(JobsAnswer, 304), *FILTERED)
-    async def jobs(request: Request, user: str = "", queue: str = "") -> Response:
-        """Return the pending jobs with their predicted starts."""
-        return answers.jobs(request)
+    def add(
+        function: Callable[..., Any],
+        path: str,
+        described: dict[int | str, Any],
+        *known: str,
+        **more: Any,
+    ) -> None:
+        """Add a path with its answers and the names of its query."""
+        app.add_api_route(
+            path,
+            function,
+            response_class=Response,
+            responses=described,
+            summary=(function.__doc__ or "").partition("\n")[0],
+            dependencies=[_only(*known)],
+            **more,
+        )
 
-    @at("/jobs/{job:path}", answers_of(JobAnswer, 404, 429, 503), "explain")
-    async def one_job(request: Request, job: str, explain: bool = False) -> Response:
-        """Return one pending job; with explain=true why it waits, and what would help."""
-        return await answers.job(request, job, explain=explain)
-
-    @at("/plan", answers_of(PlanAnswer, 304))
-    async def plan(request: Request) -> Response:
-        """Return the plan of possible starts."""
-        return answers.of_state(request, "plan", plan_record)
-
+    add(answers.jobs, "/jobs", answers_of(JobsAnswer, 304), "user", "queue")
+    add(answers.one_job, "/jobs/{job:path}", answers_of(JobAnswer, 404, 429, 503), "explain")
+    add(answers.plan, "/plan", answers_of(PlanAnswer, 304))
     question = {_JSON: {"schema": TypeAdapter(AskedJob).json_schema()}}
-
-    @at(
+    add(
+        answers.ask,
         "/ask",
         answers_of(AskAnswer, 404, 413, 415, 429, 503),
         methods=["POST"],
         openapi_extra={"requestBody": {"required": True, "content": question}},
     )
-    async def ask(request: Request) -> Response:
-        """Return when the job of a line ({"line": …}) or script ({"script": …}) would start."""
-        return await answers.ask(request)
-
-    @at("/accuracy", answers_of(AccuracyAnswer, 503), "by")
-    async def accuracy(request: Request, by: str = "method") -> Response:
-        """Return how right the estimates were."""
-        return await answers.accuracy(request)
-
-    @at("/events", answers_of("text/event-stream", 503))
-    async def events(request: Request) -> Response:
-        """Return server-sent events: one with the head of each new state."""
-        return await answers.events(request)
-
-    @at("/healthz", answers_of(Health, 503, is_open=True))
-    async def healthz() -> Response:
-        """Return whether the service works."""
-        return answers.health()
-
-    @at("/metrics", answers_of("text/plain"))
-    async def metrics() -> Response:
-        """Return counters as Prometheus reads them."""
-        return Response(metrics_text(answers.service), media_type=CONTENT_TYPE)
+    add(answers.accuracy, "/accuracy", answers_of(AccuracyAnswer, 503), "by")
+    add(answers.events, "/events", answers_of("text/event-stream", 503))
+    add(answers.healthz, "/healthz", answers_of(Health, 503, is_open=True))
+    add(answers.metrics, "/metrics", answers_of("text/plain"))
 
 
 def _add_pages(app: FastAPI, answers: Answers) -> None:

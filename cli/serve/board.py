@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..listing import ListedJob, Listing
 from .differences import KnownStart, PollEvents, RowChange, change_of
+from .polled import shifted
 from .polls import Polled
 
 if TYPE_CHECKING:
@@ -219,10 +220,8 @@ class Board:
         found = []
         for row in self._rows.values():
             shift = row.zero - polled.zero
-            moved: dict[str, Any] = {}
-            for name in STARTS:
-                time = getattr(row.predicted, name)
-                moved[name] = None if time is None else time + shift
+            starts = {name: getattr(row.predicted, name) for name in STARTS}
+            moved: dict[str, Any] = shifted(starts, shift)
             found.append(replace(row.predicted, **moved) if shift else row.predicted)
         return found
 

@@ -111,9 +111,8 @@ def _check_file(path: Path, *, create: bool) -> None:
     try:
         head = beginning(path, 100)
     except OSError as error:
-        raise InputError(
-            [Problem(f"cannot be read: {error.strerror}; {_WANTED}", str(path))]
-        ) from None
+        wrong = f"cannot be read: {error.strerror}; {_WANTED}"
+        raise InputError([Problem(wrong, str(path))]) from None
     if head and not head.startswith(SQLITE_HEAD):
         raise InputError([Problem(f"is no store: it is no SQLite file; {_WANTED}", str(path))])
     if head and int.from_bytes(head[_ID]) != APPLICATION:

@@ -123,8 +123,7 @@ def _with_run_time(
 ) -> Job:
     """Return the job with a run time below its limit."""
     limit = expected_duration(instance, job) or 2 * HOUR
-    share = numbers.uniform(*_SHARES)
-    return replace(job, run_time=max(at_least, min(limit, int(share * limit))))
+    return replace(job, run_time=max(at_least, min(limit, int(numbers.uniform(*_SHARES) * limit))))
 
 
 def _as_seen(instance: Instance) -> Instance:

@@ -6,13 +6,13 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from contextvars import copy_context
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from ...model.errors import InputError, SlotwiseError
 from ..listing import listing_of
+from ..process import started
 from .board import Board
 from .likely import LogForecasts, likely_starts
 from .polls import Polled
@@ -109,11 +109,7 @@ class PlannerThread:
     def start(self) -> None:
         """Start the thread, in the context of the caller."""
         self._whole_at = time.monotonic() + WHOLE_FIRST
-        target = copy_context().run
-        self._thread = threading.Thread(
-            target=target, args=(self._run,), name="planner", daemon=True
-        )
-        self._thread.start()
+        self._thread = started(self._run, "planner")
 
     def stop(self) -> None:
         """Stop planning and wait for the thread."""

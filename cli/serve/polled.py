@@ -98,7 +98,7 @@ class PolledState:
         """
         epoch = epoch_of(instance.origin)
         zero = epoch or 0
-        printed = {item.job: item.start for item in instance.lsf_says}
+        printed = shifted({item.job: item.start for item in instance.lsf_says}, zero)
         rows: dict[str, dict[str, int | None]] = {}
         quantiles: dict[str, tuple[int | None, ...]] = {}
         if forecasts is not None:
@@ -130,10 +130,10 @@ class PolledState:
                 job.user,
                 job.queue,
                 job.slots,
-                printed=_shifted(printed.get(job.id), zero),
+                printed=printed.get(job.id),
                 quantiles=quantiles.get(job.id, ()),
                 examined=job.id in rows or printed.get(job.id) is not None,
-                **{name: _shifted(time, zero) for name, time in rows.get(job.id, {}).items()},
+                **shifted(rows.get(job.id, {}), zero),
             )
             for job in instance.pending
         )
@@ -143,5 +143,6 @@ class PolledState:
         return cls(instance.now + zero, epoch is not None, pending, running)
 
 
-def _shifted(time: int | None, zero: int) -> int | None:
-    return None if time is None else time + zero
+def shifted(times: Mapping[str, int | None], by: int) -> dict[str, int | None]:
+    """Return times by name on a clock whose second 0 is `by` seconds earlier."""
+    return {name: None if time is None else time + by for name, time in times.items()}

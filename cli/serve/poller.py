@@ -6,10 +6,10 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextvars import copy_context
 from dataclasses import dataclass, field
 
 from ...model.errors import SlotwiseError
+from ..process import started
 from .board import Board
 from .breaker import Breaker
 from .polls import Polled, StateSource, read_once
@@ -42,11 +42,7 @@ class Poller:
 
     def start(self) -> None:
         """Start the thread, in the context of the caller."""
-        target = copy_context().run
-        self._thread = threading.Thread(
-            target=target, args=(self._run,), name="poller", daemon=True
-        )
-        self._thread.start()
+        self._thread = started(self._run, "poller")
 
     def stop(self) -> None:
         """Stop polling. A poll in flight is left to end with the process."""

@@ -7,12 +7,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextvars import copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
 from ...model.errors import SlotwiseError
+from ..process import started
 
 #: Maximum number of questions that wait, and of those of one client.
 MAX_WAITING = 16
@@ -58,11 +58,7 @@ class QuestionQueue:
 
     def start(self) -> None:
         """Start the worker, in the context of the caller."""
-        target = copy_context().run
-        self._thread = threading.Thread(
-            target=target, args=(self._run,), name="questions", daemon=True
-        )
-        self._thread.start()
+        self._thread = started(self._run, "questions")
 
     def stop(self) -> None:
         """Stop the worker; what waits is dropped."""

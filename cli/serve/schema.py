@@ -154,8 +154,7 @@ def _by_poll(connection: Connection) -> None:
     ESTIMATES.create(connection)
     before = table("estimates_1", *map(column, older))
     number = func.row_number().over(partition_by=before.c.job_key, order_by=before.c.at)
-    chosen = select(number, *before.c)
-    connection.execute(insert(ESTIMATES).from_select(["poll", *older], chosen))
+    connection.execute(insert(ESTIMATES).from_select(["poll", *older], select(number, *before.c)))
     connection.execute(text("DROP TABLE estimates_1"))
 
 

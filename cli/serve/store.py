@@ -461,8 +461,7 @@ class Store:
         for item in sorted(known, key=lambda each: (each.started, each.number)):
             early, late = item.quantiles[0], item.quantiles[-1]
             if early is not None and late is not None and item.started is not None:
-                wait = max(0, item.started - item.at)
-                calibrator.add(wait, early - item.at, late - item.at)
+                calibrator.add(max(0, item.started - item.at), early - item.at, late - item.at)
         return calibrator.calibration()
 
     def summary(self) -> StoreSummary:

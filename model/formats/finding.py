@@ -41,6 +41,11 @@ class Finding:
         return self.undefined or self.undecided
 
 
+def unknown_name(place: Location, what: str, name: str, known: Iterable[str]) -> Finding:
+    """Return the finding on a name without a definition. what: the kind of the name."""
+    return Finding(place, f"unknown {what} {name!r}{nearest(name, known)}", undefined=True)
+
+
 def path_text(place: Location) -> str:
     """Return a path such as ``hosts[1].slots``."""
     text = ""

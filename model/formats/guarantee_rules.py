@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..cluster import NamedHosts
-from ..errors import InputError, nearest
+from ..errors import InputError
 from ..guarantees import ServiceClasses
 from ..instance import Instance
 from ..job import Job
 from ..resreq.pool_hosts import named_hosts
 from ..service_class import ALL, GuaranteedPool
-from .finding import Finding, Location
+from .finding import Finding, Location, unknown_name
 from .guarantee_text import access_text
 from .names import unknown_host
 
@@ -33,9 +33,9 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
         for share in pool.distribution:
             found = classes.get(share.service_class)
             if found is None:
-                hint = nearest(share.service_class, classes)
-                message = f"unknown service class {share.service_class!r}{hint}"
-                yield Finding((*place, "DISTRIBUTION"), message, undefined=True)
+                yield unknown_name(
+                    (*place, "DISTRIBUTION"), "service class", share.service_class, classes
+                )
             elif not found.guarantees:
                 message = f"service class {share.service_class} has no goal GUARANTEE"
                 yield Finding((*place, "DISTRIBUTION"), message)
@@ -54,14 +54,13 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
 def _queues(place: Location, names: Iterable[str], known: dict[str, None]) -> Iterator[Finding]:
     for name in names:
         if name != ALL and name not in known:
-            yield Finding(place, f"unknown queue {name!r}{nearest(name, known)}", undefined=True)
+            yield unknown_name(place, "queue", name, known)
 
 
 def _of_type(place: Location, pool: GuaranteedPool, amounts: set[str]) -> Iterator[Finding]:
     name = pool.arguments.get("name")
     if name is not None and name not in amounts:
-        message = f"unknown shared resource {name!r}{nearest(name, amounts)}"
-        yield Finding((*place, "TYPE"), message, undefined=True)
+        yield unknown_name((*place, "TYPE"), "shared resource", name, amounts)
     if pool.slots_per_host is not None and pool.kind != "slots":
         yield Finding((*place, "SLOTS_PER_HOST"), "is for pools of slots")
     if name is not None and pool.hosts:

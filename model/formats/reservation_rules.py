@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..errors import nearest
 from ..instance import Instance
 from ..reserved_periods import with_periods
-from .finding import Finding, Location
+from .finding import Finding, Location, unknown_name
 
 
 def reservation_findings(instance: Instance) -> Iterator[Finding]:
@@ -19,8 +18,7 @@ def reservation_findings(instance: Instance) -> Iterator[Finding]:
             yield Finding((*place, "end"), "must be later than start")
         for host, count in item.slots.items():
             if host not in slots:
-                message = f"unknown host {host!r}{nearest(host, slots)}"
-                yield Finding((*place, "allocation"), message, undefined=True)
+                yield unknown_name((*place, "allocation"), "host", host, slots)
             elif count > slots[host]:
                 message = f"{host} has {slots[host]} slots, not {count}"
                 yield Finding((*place, "allocation"), message)

@@ -27,7 +27,7 @@ from ..instance import HeldHosts, Instance
 from ..job import OTHERS, Application, HostRequest, Job, RunningJob, job_groups_of
 from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
-from .finding import Finding, Location
+from .finding import Finding, Location, unknown_name
 from .guarantee_rules import guarantee_findings
 from .names import unknown_host, unknown_unit_type
 from .requirements import check_requirements, of_jobs
@@ -89,13 +89,12 @@ def check_queues(instance: Instance) -> Iterator[Finding]:
     """Yield errors of the queues and of the parameters that govern them."""
     names = dict.fromkeys(queue.name for queue in instance.queues)
     if instance.params.default_queue not in names:
-        message = f"unknown queue {instance.params.default_queue!r}"
-        hint = nearest(instance.params.default_queue, names)
-        yield Finding(("params", "DEFAULT_QUEUE"), message + hint, undefined=True)
+        place: Location = ("params", "DEFAULT_QUEUE")
+        yield unknown_name(place, "queue", instance.params.default_queue, names)
     users = _known_users(instance)
     references = _QueueReferences(instance)
     for index, queue in enumerate(instance.queues):
-        place: Location = ("queues", index)
+        place = ("queues", index)
         yield from references.unknown(queue, place)
         yield from _reservation(instance, queue, place)
         yield from _users(queue, place, users)
@@ -119,8 +118,7 @@ class _QueueReferences:
                 yield Finding((*place, "HOSTS"), unknown_host(self._hosts, name), undefined=True)
         for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
             if name != "*" and name not in self._queues:
-                message = f"unknown queue {name!r}{nearest(name, self._queues)}"
-                yield Finding((*place, "PREEMPTION"), message, undefined=True)
+                yield unknown_name((*place, "PREEMPTION"), "queue", name, self._queues)
         unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
         if queue.exclusive.startswith("CU") and unit_type not in self._unit_types:
             message = unknown_unit_type(unit_type, self._unit_types)
@@ -337,30 +335,28 @@ class _References:
 
     def _wrong(self, place: Location, job: Job) -> Iterator[Finding]:
         if self.queues.get(job.queue) is None:
-            hint = nearest(job.queue, self.queues)
-            message = f"unknown queue {job.queue!r}{hint}"
-            yield Finding((*place, "queue"), message, undefined=True)
+            yield unknown_name((*place, "queue"), "queue", job.queue, self.queues)
         if job.application and job.application not in self._applications:
-            hint = nearest(job.application, self._applications)
-            message = f"unknown application {job.application!r}{hint}"
-            yield Finding((*place, "application"), message, undefined=True)
+            yield unknown_name(
+                (*place, "application"), "application", job.application, self._applications
+            )
         if job.reservation and self._reserved and job.reservation not in self._reserved:
-            hint = nearest(job.reservation, self._reserved)
-            message = f"unknown advance reservation {job.reservation!r}{hint}"
-            yield Finding((*place, "reservation"), message, undefined=True)
+            yield unknown_name(
+                (*place, "reservation"), "advance reservation", job.reservation, self._reserved
+            )
         if job.service_class and self._classes and job.service_class not in self._classes:
-            hint = nearest(job.service_class, self._classes)
-            message = f"unknown service class {job.service_class!r}{hint}"
-            yield Finding((*place, "service_class"), message, undefined=True)
+            yield unknown_name(
+                (*place, "service_class"), "service class", job.service_class, self._classes
+            )
         if job.from_host and job.from_host not in self._machines:
-            hint = nearest(job.from_host, self._machines)
-            message = f"unknown submission host {job.from_host!r}{hint}"
-            yield Finding((*place, "from_host"), message, undefined=True)
+            yield unknown_name(
+                (*place, "from_host"), "submission host", job.from_host, self._machines
+            )
         for request in job.hosts:
             if request.name not in self._hosts:
-                hint = nearest(request.name, self._hosts)
-                message = f"unknown host or host group {request.name!r}{hint}"
-                yield Finding((*place, "hosts"), message, undefined=True)
+                yield unknown_name(
+                    (*place, "hosts"), "host or host group", request.name, self._hosts
+                )
 
     def admits(self, users: tuple[str, ...], user: str) -> bool:
         """Return whether USERS of a queue admits a user; running jobs were admitted before."""
@@ -440,8 +436,7 @@ def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
             yield Finding(place, "holds no slots: name hosts such as 2*hostA")
         for host, count in allocation.items():
             if host not in slots:
-                message = f"unknown host {host!r}{nearest(host, slots)}"
-                yield Finding(("running", index, "allocation"), message, undefined=True)
+                yield unknown_name(("running", index, "allocation"), "host", host, slots)
             elif not item.suspended:
                 held[host] += count
     if any(map(gt, held.values(), slots.values())):
@@ -495,7 +490,7 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         check_queues,
         _limits,
         _usage,
-        _reservations,
+        reservation_findings,
         memory_findings,
         _guarantees,
     )
@@ -513,11 +508,6 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
 def _guarantees(instance: Instance) -> Iterator[Finding]:
     if instance.service_classes or instance.guaranteed_pools:
         yield from guarantee_findings(instance)
-
-
-def _reservations(instance: Instance) -> Iterator[Finding]:
-    if instance.advance_reservations:
-        yield from reservation_findings(instance)
 
 
 def _group_limits(instance: Instance) -> Iterator[Finding]:
@@ -567,9 +557,7 @@ def _names(instance: Instance) -> Iterator[Finding]:
     shares = {group.name for group in instance.groups}
     for index, user in enumerate(instance.users):
         if user.name.removesuffix("@") != user.name and user.name[:-1] not in shares:
-            hint = nearest(user.name[:-1], shares)
-            message = f"unknown user group {user.name[:-1]!r}{hint}"
-            yield Finding(("users", index, "name"), message, undefined=True)
+            yield unknown_name(("users", index, "name"), "user group", user.name[:-1], shares)
 
 
 def _units(instance: Instance) -> Iterator[Finding]:
@@ -627,8 +615,7 @@ def _limits(instance: Instance) -> Iterator[Finding]:
             yield Finding(place, "limits nothing: give SLOTS, JOBS, MEM, RESOURCE or the like")
         for name in limit.amounts:
             if name not in known:
-                message = f"unknown resource {name!r}{nearest(name, known)}"
-                yield Finding((*place, "RESOURCE"), message, undefined=True)
+                yield unknown_name((*place, "RESOURCE"), "resource", name, known)
         per_host = limit.hosts is not None and limit.hosts.each
         if limit.slots_per_processor is not None and not per_host:
             yield Finding((*place, "SLOTS_PER_PROCESSOR"), "needs PER_HOST")
@@ -638,13 +625,11 @@ def _limits(instance: Instance) -> Iterator[Finding]:
             for name in (*limit.queues.names, *limit.queues.excluded):
                 if name != "all" and name not in queues:
                     key = "PER_QUEUE" if limit.queues.each else "QUEUES"
-                    message = f"unknown queue {name!r}{nearest(name, queues)}"
-                    yield Finding((*place, key), message, undefined=True)
+                    yield unknown_name((*place, key), "queue", name, queues)
         for name in () if limit.apps is None else (*limit.apps.names, *limit.apps.excluded):
             if name != "all" and name not in applications:
                 key = "PER_APP" if limit.apps is not None and limit.apps.each else "APPS"
-                message = f"unknown application {name!r}{nearest(name, applications)}"
-                yield Finding((*place, key), message, undefined=True)
+                yield unknown_name((*place, key), "application", name, applications)
         if limit.hosts is not None:
             for name in (*limit.hosts.names, *limit.hosts.excluded):
                 if name not in hosts:
@@ -662,8 +647,7 @@ def _usage(instance: Instance) -> Iterator[Finding]:
             message = f"{usage.resource} is built in: RESOURCE_RESERVE_PER_SLOT governs it"
             yield Finding(place, message)
         elif usage.resource not in known:
-            message = f"unknown numeric resource {usage.resource!r}{nearest(usage.resource, known)}"
-            yield Finding(place, message, undefined=True)
+            yield unknown_name(place, "numeric resource", usage.resource, known)
 
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
