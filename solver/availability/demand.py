@@ -407,12 +407,13 @@ class Demand:
         """Return the minimum number of slots of every start of the job."""
         return sum(term.slots for term in self.terms)
 
-    def candidates(self, hosts: int) -> BoolArray:
-        """Return the hosts that some term of the job may use, [hosts]."""
-        found = np.zeros(hosts, dtype=bool)
-        for term in self.terms:
-            found[term.candidates] = True
-        return found
+
+def candidates_of(demand: Demand, hosts: int) -> BoolArray:
+    """Return the hosts that some term of the job may use, [hosts]."""
+    found = np.zeros(hosts, dtype=bool)
+    for term in demand.terms:
+        found[term.candidates] = True
+    return found
 
 
 def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:

@@ -455,8 +455,7 @@ def _bound(
     """
     if before is not None and before.bound is not None and (same or not objective.in_order):
         return before.bound
-    alone = earliest_start(problem.base, demand)
-    return None if alone is None else alone.time
+    return earliest_alone(problem, demand)
 
 
 def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[float, ...]:

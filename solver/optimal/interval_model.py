@@ -310,7 +310,11 @@ class IntervalModel:
             for host, number in enumerate(unit.unit_of.tolist()):
                 if number in shape.unit:
                     for interval, _ in self._pieces(demand, start, use, shape.unit[number]):
-                        self._put((use.index, host), interval, int(capacity[host]) * self._scale)
+                        _put(
+                            self._hosts[use.index, host],
+                            interval,
+                            int(capacity[host]) * self._scale,
+                        )
             return
         held = shape.first if use.per is Per.JOB else shape.used
         for host, used in held.items():
@@ -319,17 +323,10 @@ class IntervalModel:
                     parts = shape.parts[host]
                     one = len(parts) == 1 and parts[0].most == 1
                     each = parts[0].weight if one else shape.slot_variable(host)
-                    self._put((use.index, host), interval, amount * each)
+                    _put(self._hosts[use.index, host], interval, amount * each)
                 else:
                     whole = int(capacity[host]) * self._scale if use.per is Per.WHOLE else amount
-                    self._put((use.index, host), interval, whole)
-
-    def _put(
-        self, key: tuple[int, int], interval: cp_model.IntervalVar, held: cp_model.LinearExprT
-    ) -> None:
-        intervals, amounts = self._hosts[key]
-        intervals.append(interval)
-        amounts.append(held)
+                    _put(self._hosts[use.index, host], interval, whole)
 
     def _use_pool(self, demand: Demand, start: cp_model.IntVar, shape: TermShape, use: Use) -> None:
         mask = self.problem.resolver.table.pools[use.index].mask
@@ -349,10 +346,9 @@ class IntervalModel:
                 self.model.add(count == sum(shape.used[host] for host in inside))
             else:
                 self.model.add_max_equality(count, [shape.used[host] for host in inside])
-        intervals, amounts = self._pools[use.index]
+        blocks = self._pools[use.index]
         for interval, amount in self._pieces(demand, start, use, shape.chosen):
-            intervals.append(interval)
-            amounts.append(amount * count)
+            _put(blocks, interval, amount * count)
 
     def _add_cumulatives(self) -> None:
         base = self.problem.base
@@ -467,6 +463,11 @@ class IntervalModel:
                 for shape, allocation in zip(shapes, start.terms, strict=True):
                     for host, used in shape.used.items():
                         self.model.add_hint(used, taken and host in allocation)
+
+
+def _put(blocks: Blocks, interval: cp_model.IntervalVar, held: cp_model.LinearExprT) -> None:
+    blocks[0].append(interval)
+    blocks[1].append(held)
 
 
 def grid_of(

@@ -26,7 +26,7 @@ from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from .. import alike
-from ..availability.demand import Calendar, Demand, Floor, TermDemand, without_hosts
+from ..availability.demand import Calendar, Demand, Floor, TermDemand, candidates_of, without_hosts
 from ..availability.resources import BoolArray, IntArray
 from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
@@ -499,8 +499,8 @@ class RuleBook:
             "selections by what is free, after now", [demand.job.id], may_help=not said.impossible
         )
         hosts = len(self.situation.names)
-        closed = ~now.candidates(hosts) & demand.candidates(hosts)
-        gone = ~said.candidates(hosts)
+        closed = ~candidates_of(now, hosts) & candidates_of(demand, hosts)
+        gone = ~candidates_of(said, hosts)
         if gone.any():
             demand = _or_impossible(
                 without_hosts(demand, gone), said.impossible or "no host meets its requirement"

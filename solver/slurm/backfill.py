@@ -26,7 +26,7 @@ from ...model.slurm_version import (
     BY_CHOSEN_NODES,
     FIRST_SHORT_RECORD,
 )
-from ..availability.demand import Demand
+from ..availability.demand import Demand, candidates_of
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, Alternative, BoolArray, IntArray, Per, Use
 from ..budget import Budget
@@ -377,7 +377,7 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
     """Return the first start that a job can have; over: the limit that it is over, in words."""
     demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
-    candidates = demand.candidates(len(cycle.weights))
+    candidates = candidates_of(demand, len(cycle.weights))
     if attempt.nodes is not None:
         candidates &= attempt.nodes
     shape = JobShape.of(demand, settings.version)
