@@ -11,20 +11,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.display import WrittenTimes, duration_text, smallest_difference, with_stamps
 from ..model.errors import InputError, nearest
 from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking, values_of
-from .explain import EXPLAINED, Explained
+from .explain import EXPLAINED, Explained, placed_text
 from .forecast import LikelyOptions, likely_cells, likely_columns
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, print_note
 from .outlook_text import caution_lines, start_lines, start_times, submitted_as
-from .process import Exit
+from .process import Exit, cancel_on_signal, left_of
 from .selection import Selection
 from .source import Source
-from .tables import Column, ListingRow, State
+from .tables import (
+    Column,
+    ListingRow,
+    State,
+    csv_text,
+    hosts_text,
+    listing_text,
+    page_of,
+    paragraph,
+)
 
 if TYPE_CHECKING:
-    from ..model.display import WrittenTimes
     from ..model.instance import Instance
     from ..solver.advice.ask import Answer, Choice, Choices
 
@@ -212,7 +221,6 @@ def ask(
     Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for
-    from .process import cancel_on_signal, left_of
 
     words = [word for word in (instance_file, *(line or ())) if word is not None]
     source, words = source.behind_file(words)
@@ -252,9 +260,7 @@ def answer_output(
     """Return an answer in one of the output formats, with a final newline."""
     import json
 
-    from ..model.display import with_stamps
     from ..solver.advice.likely import TIMES
-    from .tables import csv_text
 
     record = answer.to_dict()
     if format == "json":
@@ -281,9 +287,6 @@ def answer_output(
 
 
 def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
-    from ..model.display import duration_text
-    from .explain import placed_text
-    from .tables import paragraph
 
     found, clock = answer.line.answer, _clock(instance, answer)
     who = "the job" if answer.elements == 1 else "the first element"
@@ -333,7 +336,6 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
 
 
 def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
-    from ..model.display import WrittenTimes
     from ..solver.advice.likely import times_of
 
     choices = (answer.line, *answer.alternatives)
@@ -361,8 +363,6 @@ def _array_text(clock: WrittenTimes, answer: Answer) -> str:
 
 
 def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -> str:
-    from ..model.display import smallest_difference
-    from .tables import listing_text, page_of, paragraph
 
     rows = [answer.line, *answer.alternatives]
     infinite = float("inf")
@@ -398,8 +398,6 @@ def _row(
     wide: bool,
     likely: tuple[str, ...],
 ) -> ListingRow:
-    from ..model.display import duration_text
-    from .tables import hosts_text
 
     answer, now = item.answer, clock.instance.now
     options = [item.shown[name] for name in columns]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..model.errors import InputError, Problem
 from ..model.escaping import printable
 from .declare import argument, command, option, taking, values_of
 from .options import (
@@ -23,9 +24,11 @@ from .options import (
     print_note,
     progress_bar,
 )
-from .pictures import drawing, picture
-from .process import Cancel, Exit
+from .output import check_apart, check_output, check_path, whole_file, write_records
+from .pictures import check_library, drawing, picture
+from .process import Cancel, Exit, cancel_on_signal
 from .replay import POLICIES, PoolOptions, read_log, tell_left_out
+from .tables import csv_text, paragraph, text_table
 
 if TYPE_CHECKING:
     from ..solver.accuracy.measures import GroupAccuracy
@@ -69,8 +72,6 @@ class PastOfPool:
 
         of_lsf = kind_of(self.log) in ("acct", "events")
         if of_lsf and self.reading.default_limit is not None:
-            from ..model.errors import InputError
-
             raise InputError(f"--default-limit: does not apply to {self.log}, which is no SWF log")
         found = read_log(self.log, self.reading)
         if of_lsf and self.procs is None:
@@ -188,16 +189,11 @@ def backtest(
     each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early, 130
     before there was an answer.
     """
-    from .output import check_apart, check_output, check_path, write_records
-    from .process import cancel_on_signal
 
     _one_world(cluster, pool)
     if jobs is not None:
         check_path(jobs)
     if picture is not None:
-        from ..model.errors import InputError, Problem
-        from .pictures import check_library
-
         if picture.suffix not in (".png", ".svg"):
             raise InputError([Problem("takes a name that ends in .png or .svg", str(picture))])
         check_library()
@@ -214,7 +210,6 @@ def backtest(
         write_records(_records(past, asked_about), jobs)
     if picture is not None:
         from ..solver.forecast.backtest import reliability
-        from .output import whole_file
 
         title = Path(past.log.source).name
         content = diagram_bytes(reliability(asked_about), title, picture.suffix.removeprefix("."))
@@ -229,7 +224,6 @@ def backtest(
 
 def _one_world(cluster: Path | None, pool: PoolOptions) -> None:
     """Raise InputError if a pool and hosts are both requested."""
-    from ..model.errors import InputError, Problem
 
     given = {"--policy": pool.policy, "--procs": pool.procs}
     wrong = [
@@ -270,7 +264,6 @@ def backtest_output(
     from ..model.formats.sealed import BACKTEST, sealed
     from ..solver.forecast.backtest import accuracies, calibration_of, reliability
     from ..solver.forecast.logs import Backtest
-    from .tables import csv_text
 
     groups = accuracies(replayed, questions)
     if format == "csv":
@@ -290,7 +283,6 @@ def backtest_output(
 
 
 def _said(head: dict[str, Any]) -> str:
-    from .tables import paragraph
 
     stopped = "stopped early: the first " if head["cut"] else ""
     return paragraph(
@@ -307,7 +299,6 @@ def _where(head: dict[str, Any]) -> str:
 
 
 def _table(groups: tuple[GroupAccuracy, ...]) -> str:
-    from .tables import text_table
 
     rows = []
     for group in groups:

@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ..model.display import WrittenTimes, duration_text
 from ..model.slurm_words import change_text, update_command
 from .tables import paragraph
 
 if TYPE_CHECKING:
-    from ..model.display import WrittenTimes
     from ..model.instance import Instance
     from ..solver.advice.explain import Explanation
 
@@ -53,7 +53,6 @@ def _help(clock: WrittenTimes, found: Explanation) -> tuple[str, tuple[str, ...]
     """Return a change that starts the job earlier: one by its user, else one by an
     administrator.
     """
-    from ..model.display import duration_text
     from ..solver.advice.diagnosis.records import page_of
     from ..solver.pending_reasons import counted
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.errors import InputError
+from ..model.errors import InputError, Problem, report
 from ..model.escaping import printable
 from ..model.slurm_words import unit_words
 from .declare import argument, command, option, taking, values_of
@@ -22,7 +22,6 @@ from .source import Source
 from .tables import paragraph
 
 if TYPE_CHECKING:
-    from ..model.errors import Problem
     from ..model.instance import Instance
 
 
@@ -81,7 +80,6 @@ class Checked:
 
     def tell(self) -> None:
         """Print problems and warnings on stderr, and one line on stdout for a valid file."""
-        from ..model.errors import report
         from ..solver.pending_reasons import counted
 
         for line in report(self.problems):
@@ -113,7 +111,6 @@ class Checked:
 
 
 def _checked(source: Source, changes: Path | None) -> Checked:
-    from ..model.errors import Problem
 
     file = source.name
     try:

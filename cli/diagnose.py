@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..model.errors import InputError
 from ..model.escaping import markdown_code, markdown_text
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
 from .import_snapshot import Listings
 from .options import Search, print_note, progress
-from .process import Exit
+from .process import Exit, cancel_on_signal, left_of
 from .selection import Selection
 from .source import Source
+from .tables import paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -53,9 +55,7 @@ def diagnose(
     Exit codes: 0 done (also where jobs starve), 2 bad input, 3 stopped early with what was found so
     far.
     """
-    from ..model.errors import InputError
     from ..solver.advice.diagnosis.diagnose import diagnose as diagnose_instance
-    from .process import cancel_on_signal, left_of
 
     settings = likely.settings()
     if listings.any_listing:
@@ -93,7 +93,6 @@ def diagnose(
 
 def _site(source: Source) -> Path | Instance | None:
     """Return the site of live listings: from a file, or from a directory of LSF's own files."""
-    from ..model.errors import InputError
 
     file = source.file
     if source.example is not None:
@@ -126,7 +125,6 @@ def diagnosis_output(
 
 
 def _text(page: Page, details: bool) -> str:
-    from .tables import paragraph
 
     text = "".join(map(paragraph, (page.answer, *page.facts)))
     for verdict in page.verdicts:
@@ -159,7 +157,6 @@ def _gives(remedy: Advised, details: bool) -> str:
 
 def remedies_text(verdict: Verdict, details: bool = False) -> str:
     """Return the numbered remedies: what to write, the gain and the cost."""
-    from .tables import paragraph
 
     text = ""
     for number, remedy in enumerate(verdict.remedies, 1):

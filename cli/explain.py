@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..model.display import (
+    WrittenTimes,
+    clock_text,
+    duration_text,
+    smallest_difference,
+    with_stamps,
+)
+from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text
 from ..model.slurm_words import change_text
 from .declare import argument, command, option, taking
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, pending_jobs
 from .outlook_text import NO_START, caution_lines, start_lines, start_times
-from .process import Exit
+from .process import Exit, cancel_on_signal, left_of
 from .selection import Selection
 from .source import Source
-from .tables import Column, ListingRow
+from .tables import Column, ListingRow, csv_text, hosts_text, listing_text, paragraph
 from .watched import MAX_JOBS, is_small
 
 if TYPE_CHECKING:
-    from ..model.display import WrittenTimes
     from ..model.instance import Instance
-    from ..model.plan import PlannedArray
     from ..solver.advice.explain import Explanation, Obstacle
     from ..solver.advice.suggestions import Suggestion
     from ..solver.advice.what_if import StartAnswer
@@ -76,7 +82,6 @@ def explain(
     """
     from ..model.errors import InputError
     from ..solver.advice.explain import explain as explain_job
-    from .process import cancel_on_signal, left_of
 
     words = [word for word in (instance_file, job) if word is not None]
     source, words = source.behind_file(words, 1)
@@ -107,9 +112,6 @@ def explanation_output(
 ) -> str:
     """Return an explanation in one of the output formats, with a final newline."""
     import json
-
-    from ..model.display import with_stamps
-    from .tables import csv_text
 
     record = found.to_dict()
     if format == "json":
@@ -166,7 +168,6 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     from ..solver.pending_reasons import counted
-    from .tables import listing_text, paragraph
 
     clock = _clock(instance, found)
     told = [] if found.array is None else [_array_text(clock, found.array)]
@@ -221,7 +222,6 @@ def _configuration(instance: Instance, found: Explanation) -> str:
     """Return the effects of changes of the configuration, in the sentences of `diagnose`."""
     from ..solver.advice.diagnosis.records import page_of
     from .diagnose import remedies_text
-    from .tables import paragraph
 
     if found.diagnosis is None:
         return ""
@@ -251,7 +251,6 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
-    from ..model.display import WrittenTimes
 
     answer = found.answer
     times = [answer.start, answer.finish, answer.earliest_known]
@@ -265,7 +264,6 @@ def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
 
 
 def _array_text(clock: WrittenTimes, whole: PlannedArray) -> str:
-    from ..model.plan import array_name, profile_text, starts_text
 
     name = array_name(whole.job, [item.job for item in whole.elements])
     parts = [starts_text(clock, whole), profile_text(clock, whole)]
@@ -276,7 +274,6 @@ def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
     """Yield the events that the job waits for, and the jobs that decide them, one after
     another.
     """
-    from ..model.display import clock_text
 
     job = found.answer.job
     if not job.dependency:
@@ -292,7 +289,6 @@ def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
 
 
 def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
-    from ..model.display import smallest_difference
 
     beside = smallest_difference((item.first, item.until))
     until = "" if item.until is None else clock.text(item.until, beside)
@@ -300,8 +296,6 @@ def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
 
 
 def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow:
-    from ..model.display import duration_text
-    from .tables import hosts_text
 
     gain = "" if item.gain is None else duration_text(item.gain)
     start = clock.text(item.start, item.gain or 0)
@@ -339,8 +333,6 @@ def placed_text(
     clock: WrittenTimes, who: str, answer: StartAnswer, method: str, wide: bool = False
 ) -> str:
     """Return text such as ``job5 starts +3h, ends +4h, on 2*hostA 2*hostC (time-based)``."""
-    from ..model.plan import proof_text
-    from .tables import hosts_text
 
     if answer.start is None:
         early = ""

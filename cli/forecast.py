@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..model.display import WrittenTimes, clock_text, duration_text, with_stamps
+from ..model.errors import InputError, Problem
 from .declare import command, option, taking, values_of
-from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, seconds_of
+from .options import FORMAT, MAX_SAMPLES, Format, from_stdin, print_note, progress_bar, seconds_of
 from .outlook_text import NOTHING, Stated
-from .process import Cancel, Exit
+from .process import Cancel, Exit, cancel_on_signal
 from .replay import POLICIES, policy_option
 from .selection import PlanSelection, Selection, Shown
 from .source import Source
-from .tables import Column, ListingRow, State, paragraph
+from .tables import Column, ListingRow, State, csv_text, paragraph
 
 if TYPE_CHECKING:
-    from ..model.display import WrittenTimes
     from ..model.instance import Instance
     from ..solver.advice.likely import Drawing, StartQuantiles
     from ..solver.forecast.forecast import Calibration, Forecasts
@@ -62,7 +63,6 @@ class LikelyOptions:
 
         Raises InputError for options without a history, and for an invalid file of factors.
         """
-        from ..model.errors import InputError, Problem
         from ..solver.advice.likely import Drawing
 
         given = values_of(self, "samples", "seed", "workers", "calibration")
@@ -144,7 +144,6 @@ def forecast(
     from ..model.omissions import sentences
     from ..solver.forecast.history import read_history
     from .outlook_text import NO_START as IN_WORDS
-    from .process import cancel_on_signal
 
     instance = source.read()
     selection.check(instance)
@@ -171,7 +170,6 @@ def _drawn(
     """Return the forecasts; a progress bar shows the backtest that precedes them."""
     from ..solver.budget import OutOfTime
     from ..solver.forecast.of_instance import forecast as forecast_jobs
-    from .options import progress_bar
 
     done = [0]
     with progress_bar("calibrating", calibrate or 0, lambda: (done[0], 0)) as show:
@@ -240,7 +238,6 @@ def _moment(by: str, instance: Instance) -> int:
     """Return the time of --by in seconds of the instance's clock."""
     from datetime import datetime
 
-    from ..model.errors import InputError
     from ..model.formats.units import LONGEST, Clock, parse_instant
 
     try:
@@ -261,7 +258,6 @@ def calibration_of_file(path: Path | None) -> Calibration:
 
     Raises InputError for a file that holds none, or is damaged.
     """
-    from ..model.errors import InputError, Problem
     from ..model.formats.reading import file_bytes
     from ..model.formats.sealed import BACKTEST, unsealed
     from ..solver.forecast.forecast import UNCALIBRATED, calibration_of_record
@@ -312,8 +308,6 @@ def forecast_output(
 
     states: of jobs that start neither by limits nor in any future.
     """
-    from ..model.display import with_stamps
-    from .tables import csv_text
 
     records = _by_job(found, by)
     if format == "text":
@@ -337,7 +331,6 @@ def _shown(
     states: Stated = NOTHING,
 ) -> list[Shown]:
     """Return a row for each forecast, in the dispatch order of the jobs."""
-    from ..model.display import clock_text
 
     slots = {job.id: job.slots for job in instance.pending}
     rows = []
@@ -390,7 +383,6 @@ def _text(
     by: int | None,
     states: Stated,
 ) -> str:
-    from ..model.display import clock_text, duration_text
 
     if not found.names:
         return "nothing is pending\n"

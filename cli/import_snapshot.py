@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ..model.errors import InputError, Problem
+from ..model.omissions import Omission
 from .declare import command, option, values_of
-from .options import RUSAGE_HELP, Rusage, from_stdin, print_note
+from .options import RUSAGE_HELP, Rusage, from_stdin, print_note, read_source
 from .output import Written, keep_inputs
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..model.omissions import Omission
     from ..model.sources.lsf_state.assemble import Assembled
     from ..model.sources.lsf_state.bjobs import SeenJob
     from ..model.sources.lsf_state.facts import SiteFacts
@@ -112,7 +113,6 @@ class Listings:
 
         Raises InputError with everything that is wrong with them.
         """
-        from ..model.errors import InputError
         from ..model.sources.lsf_state.folder import PrintedFolder, printed_in
         from ..model.sources.lsf_state.ignored import IgnoredFiles
         from ..model.sources.lsf_state.values import read_text
@@ -199,7 +199,6 @@ def make_instance(
     from ..model.sources.lsf_state.assemble import assemble, moment_of, with_family
     from ..model.sources.lsf_state.facts import read_facts
     from ..solver.fairshare.reports import PrintedShares
-    from .options import read_source
 
     base = read_source(site) if isinstance(site, Path) else site
     seen = _seen(printed, reference)
@@ -289,8 +288,6 @@ def with_contradictions(instance: Instance, found: Sequence[Omission]) -> Instan
 
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """Return the facts of the texts; raise InputError with all their faults."""
-    from ..model.errors import InputError, Problem
-    from ..model.omissions import Omission
     from ..model.sources.lsf_state.bhosts import read_bhosts
     from ..model.sources.lsf_state.bhpart import read_bhpart
     from ..model.sources.lsf_state.bjobs import is_of_arrays, read_bjobs, with_array_limits
@@ -383,7 +380,6 @@ def _file_text(path: Path) -> str:
 
 def check_lsid(text: str, source: str) -> None:
     """Raise InputError for a text that is not the output of lsid."""
-    from ..model.errors import InputError, Problem
     from ..model.formats.sniff import kind_of_text
 
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
@@ -393,7 +389,6 @@ def check_lsid(text: str, source: str) -> None:
 
 
 def parse_now(text: str) -> datetime:
-    from ..model.errors import InputError
     from ..model.formats.units import parse_stamp
 
     try:

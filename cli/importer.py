@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.main import get_command
 
-from ..model.errors import InputError
+from ..model.errors import InputError, Problem, report
 from .declare import argument, command, option, taking, values_of
 from .import_slurm import slurm_files
 from .import_snapshot import SITE, print_notes, snapshot_files
@@ -22,7 +22,6 @@ from .panels import CommandGroup, PanelledCommand
 from .replay import POLICIES, known_policy, policies
 
 if TYPE_CHECKING:
-    from ..model.errors import Problem
     from ..model.formats.file_format import FileFormat, ReadOptions
     from ..model.instance import Instance
     from ..model.job import Job
@@ -227,7 +226,6 @@ def acct(
 
     Exit codes: 0 done, 2 bad input.
     """
-    from ..model.errors import InputError
     from ..model.sources.log_lines import BadRecords
     from ..model.sources.lsf_state.event_log import moment_of_acct
 
@@ -282,7 +280,6 @@ def swf(
 
     Exit codes: 0 done, 2 bad input.
     """
-    from ..model.errors import InputError
     from ..model.sources.lsf_state.event_log import moment_of_swf
     from ..model.sources.swf import read_swf
     from ..model.sources.trace import nothing_to_replay, plain_hosts, remarks_on
@@ -324,7 +321,6 @@ def swf(
 
 def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
     """Return the second of --at. Raises InputError if it is outside the log or has no date."""
-    from ..model.errors import InputError
 
     zero = 0
     if "T" in at:
@@ -400,7 +396,6 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
 
 
 def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecords) -> Instance:
-    from ..model.errors import InputError
     from ..model.sources.lsf_state.assemble import assemble
     from ..model.sources.lsf_state.event_log import settle_limits, tell_unread
     from ..model.sources.lsf_state.seen import Seen
@@ -435,7 +430,6 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
 
 def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Instance:
     """Return the instance with the usage of the log's jobs until its now, or until --at."""
-    from ..model.errors import InputError
     from ..solver.fairshare.reports import PastUsage
 
     instance = read_source(usage_for)
@@ -486,7 +480,6 @@ def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
 
 def _acct_time(at: str, files: list[Path]) -> int:
     """Return the instant of --at; read the log if --at counts from its begin or end."""
-    from ..model.errors import InputError
     from ..model.sources.log_lines import BadRecords
 
     if re.fullmatch(r"-?\d+|.*T.*", at):
@@ -507,7 +500,6 @@ def _acct_time(at: str, files: list[Path]) -> int:
 
 def _seconds(at: str, first: int) -> int:
     """Return the second of --at; first: the first second of the log."""
-    from ..model.errors import InputError
     from ..model.formats.units import parse_duration, parse_stamp
 
     try:
@@ -533,7 +525,6 @@ def _refuse(bad: BadRecords, keep_going: bool) -> None:
 
 
 def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
-    from ..model.errors import report
 
     for line in report(problems):
         print_note(f"warning: {line}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ..model.confined import also_in, check_inside
+from ..model.confined import also_in, check_inside, is_inside
 from ..model.display import DAY
 from ..model.errors import InputError, Problem, SlotwiseError, report
 from ..model.escaping import printable
@@ -181,7 +181,6 @@ WANTED_OF_FOLDER = (
 def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     """Return the result of :func:`read_source`, with the warnings as data."""
     from ..model.compact import freeze_objects, no_collection
-    from ..model.confined import is_inside
     from ..model.formats import load_with_warnings, loads_with_warnings
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import standard_input

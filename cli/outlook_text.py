@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..model.display import WrittenTimes
+from ..model.omissions import Omission, sentences
 from ..model.plan import proof_text
 from .tables import hosts_text
 
 if TYPE_CHECKING:
-    from ..model.display import WrittenTimes
     from ..model.instance import Instance
-    from ..model.omissions import Omission
     from ..solver.advice.ask import Answer
     from ..solver.outlook.records import JobOutlook
 
@@ -49,7 +49,6 @@ def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission
 
     method, omissions: method of the shown start, and its omissions.
     """
-    from ..model.omissions import sentences
 
     yield from sentences(outlook.cautions, of_one=True)
     told = {item.name for item in outlook.cautions}
@@ -80,7 +79,6 @@ def answer_sentences(instance: Instance, answer: Answer) -> list[str]:
 
     For a job array they are those of its first element.
     """
-    from ..model.display import WrittenTimes
 
     if answer.outlook is None:
         return []

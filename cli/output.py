@@ -329,7 +329,6 @@ def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
     A FIFO, terminal or device may have any name; it gets CSV unless its name says otherwise.
     Raises InputError for an unknown suffix, a missing folder, or Parquet without pyarrow.
     """
-    from ..model.errors import InputError, Problem
 
     if suffixes and not path.name.endswith(tuple(suffixes)) and not is_special(path):
         known = ", ".join(suffixes)
@@ -444,7 +443,6 @@ class Checkpoints:
     @classmethod
     def of(cls, path: Path | None, every: str | None) -> Checkpoints:
         """Return the output of two options; raise InputError for an invalid path or time."""
-        from ..model.errors import InputError
 
         if path is not None:
             check_output(path)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..model.errors import InputError, Problem
 from . import replay_plot
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import (
@@ -33,7 +34,7 @@ from .output import (
     write_text,
 )
 from .pictures import check_library
-from .process import Cancel, Exit
+from .process import Cancel, Exit, cancel_on_signal
 from .replay_text import job_records, rendered
 
 if TYPE_CHECKING:
@@ -195,7 +196,6 @@ class ReplayFiles:
 
     def check(self, policies: int) -> None:
         """Raise InputError for a file that cannot be written, or that takes one policy alone."""
-        from ..model.errors import InputError, Problem
 
         for name, path, suffixes in (
             ("--jobs", self.jobs, SUFFIXES),
@@ -249,11 +249,9 @@ def replay(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
-    from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
     from ..model.sources.registry import format_of
     from ..solver.replay import ReplayComparison, strict_fcfs
-    from .process import cancel_on_signal
 
     measuring = measures.measuring()
     names = (pool.policy or "easy").split(",")
@@ -285,7 +283,6 @@ def replay(
 
 def _checkpoints(resuming: Resuming, names: Sequence[str]) -> Checkpoints:
     """Return the writer of checkpoints. Raises InputError if several policies have one."""
-    from ..model.errors import InputError
 
     for name, path in (("--checkpoint", resuming.checkpoint), ("--resume", resuming.resume)):
         if path is not None and len(names) > 1:
@@ -342,7 +339,6 @@ def tell_left_out(workload: Workload) -> None:
 
 def _load(path: Path, **options: Any) -> Checkpoint:
     """Return the checkpoint; raise InputError if an option contradicts it."""
-    from ..model.errors import InputError, Problem
     from ..model.formats.sealed import read_checkpoint
     from ..solver.replay import Checkpoint
 

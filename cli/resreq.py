@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..model.errors import InputError
 from ..model.escaping import printable
 from .declare import argument, command, option, taking
 from .process import Exit
@@ -80,7 +81,6 @@ def resreq(
 
     Exit code 0 if it is valid, 2 if not. With --check-select 0 or 255.
     """
-    from ..model.errors import InputError
     from ..model.resreq import Options, ResreqError, Vocabulary, requirement_options
     from ..model.resreq.syntax import DIALECTS
 
@@ -170,7 +170,6 @@ def _alternative(place: int, delay: int | None) -> str:
 def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Trial:
     import numpy as np
 
-    from ..model.errors import InputError
     from ..model.resreq import HostTable, order_hosts, select_mask
     from ..model.resreq.evaluate import Local, reasons, unsure_of_local
 
@@ -203,7 +202,6 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
 
 def _outside_units(simple: Simple, instance: Instance) -> list[list[str]]:
     """Return why cu[] excludes a host, for each host in no unit of the requested type."""
-    from ..model.errors import InputError
     from ..model.formats.names import unknown_unit_type
 
     cluster = instance.cluster

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from ..model.errors import InputError, Problem, nearest
 from ..model.escaping import printable
+from ..model.omissions import Omission, sentences
 from ..model.slurm_words import family_text
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import print_note
@@ -17,7 +19,6 @@ from .source import Source
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import Job
-    from ..model.omissions import Omission
     from ..solver.scheduler.history import Snapshot
 
 Alloc = Literal["lsf", "rms"]
@@ -186,7 +187,6 @@ def _text(
     run: Mapping[str, Any],
 ) -> str:
     if view == "bhist":
-        from ..model.errors import InputError
         from ..solver.scheduler.history import follow
         from .views.history import bhist
 
@@ -243,7 +243,6 @@ def _snapshot_of_view(
 
 def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
     """Print and return the omissions of the jobs whose starts and estimates are shown."""
-    from ..model.omissions import sentences
     from ..solver.outlook.outlook import by_job, unheeded
 
     nowhere: frozenset[str] = frozenset()
@@ -286,7 +285,6 @@ def _second(instance: Instance, text: str) -> int:
     """
     from datetime import datetime
 
-    from ..model.errors import InputError
     from ..model.formats.units import parse_duration, parse_instant
 
     word = text.strip()
@@ -315,7 +313,6 @@ _NEAREST_VIEWS = {"sprio": "bjobs", "scontrol": "bjobs", "sstat": "bjobs"}
 
 
 def _check_view(view: str, switches: list[str]) -> None:
-    from ..model.errors import InputError, nearest
 
     if view not in VIEWS:
         hint = nearest(view, [*VIEWS, *SLURM_VIEWS])
@@ -330,7 +327,6 @@ def _check_view(view: str, switches: list[str]) -> None:
 
 
 def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str]) -> None:
-    from ..model.errors import InputError
 
     if cycle is not None and (at is not None or view == "bhist"):
         raise InputError("--cycle and --no-cycle are of the instance's now: not of a simulation")
@@ -395,7 +391,6 @@ def _expanded(instance: Instance, names: Iterable[str]) -> list[str]:
 
 
 def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
-    from ..model.errors import InputError, Problem, nearest
 
     choices = list(known)
     problems = [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from ..model.errors import InputError, Problem, report
 from ..model.slurm_words import title_text
 from .declare import argument, command, option, spelled, taking, values_of
 from .options import (
@@ -33,7 +34,7 @@ from .output import (
     whole_file,
     write_records,
 )
-from .process import Exit
+from .process import Exit, cancel_on_signal
 from .source import LIVE, LIVE_ALONE, Source
 from .tables import (
     Column,
@@ -47,7 +48,6 @@ from .tables import (
 
 if TYPE_CHECKING:
     from ..model.changes import Change
-    from ..model.errors import InputError, Problem
     from ..model.formats.file_format import FileFormat
     from ..model.instance import Instance
     from ..solver.fairshare.reports import ShareSeries
@@ -155,7 +155,6 @@ def _only_what_applies(sources: Sources, found: FileFormat) -> None:
 
 
 def _idle(names: list[str], kind: str) -> InputError:
-    from ..model.errors import InputError
 
     said = ", ".join(f"--{name.replace('_', '-')}" for name in names)
     return InputError(f"{said}: does not apply to {kind}")
@@ -163,7 +162,6 @@ def _idle(names: list[str], kind: str) -> InputError:
 
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
     """Yield the changes of hosts that lsb.events records: added, closed and opened."""
-    from ..model.errors import report
     from ..model.sources.log_lines import BadRecords, refused_records
     from ..model.sources.lsf_state.event_log import host_lives
     from ..model.sources.lsf_state.log_records import read_events
@@ -356,7 +354,6 @@ def run_loop(source: Source, options: LoopOptions) -> None:
     from ..model.omissions import sentences
     from ..solver.scheduler.checkpoints import save
     from ..solver.scheduler.metrics import compare_waits
-    from .process import cancel_on_signal
 
     if options.jobs is not None:
         check_path(options.jobs)
@@ -447,7 +444,6 @@ def _records(result: Simulation, recorded: Mapping[str, int]) -> Iterator[dict[s
 
 def _series(options: LoopOptions) -> ShareSeries | None:
     """Return the collector for --shares; raise InputError if its file cannot be written."""
-    from ..model.errors import InputError
     from ..solver.fairshare.reports import ShareSeries
 
     if options.shares is None:
@@ -459,7 +455,6 @@ def _series(options: LoopOptions) -> ShareSeries | None:
 
 
 def _only_with_policies(instance: Instance) -> None:
-    from ..model.errors import InputError
     from ..solver.fairshare.queue_order import has_policy
 
     if not has_policy(instance):
@@ -468,7 +463,6 @@ def _only_with_policies(instance: Instance) -> None:
 
 def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = None) -> Session:
     """Return a simulation, started or resumed from its checkpoint."""
-    from ..model.errors import InputError
     from ..model.formats.sealed import read_checkpoint
     from ..solver.scheduler.checkpoints import load
     from ..solver.scheduler.methods import METHODS, settings_for
@@ -505,7 +499,6 @@ def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = N
 
 def _no_contradiction(session: Session, options: LoopOptions) -> None:
     """Raise InputError for an option that contradicts the checkpoint."""
-    from ..model.errors import InputError, Problem
     from ..solver.scheduler.simulation import horizon
 
     settings = session.settings
@@ -582,7 +575,6 @@ def simulate(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
-    from ..model.errors import InputError
 
     file = LIVE if source.is_live else source.path(WANTED)
     given = [f"{name} {value}" for name, value in spelled(moved).items() if value is not None]

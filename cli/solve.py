@@ -14,8 +14,8 @@ from ..model.plan import Method
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
 from .options import FORMAT, GANTT, Format, Search, print_note, progress
-from .output import check_apart, check_path
-from .process import Exit
+from .output import check_apart, check_path, whole_file
+from .process import Exit, cancel_on_signal, left_of
 from .selection import PlanSelection, Selection
 from .source import Source
 
@@ -77,7 +77,6 @@ def solve(
     4 the judge objects to the plan (a fault of slotwise).
     """
     from ..solver.planning import plan
-    from .process import cancel_on_signal, left_of
 
     _check_format(gantt, format)
     if lsf_plan is not None:
@@ -115,7 +114,6 @@ def _as_configured(
         return None
     from ..solver.budget import Budget
     from ..solver.outlook.outlook import CONFIGURED_SHARE, configured_within
-    from .process import left_of
 
     return configured_within(instance, Budget(left_of(time_limit), cancel=cancel), CONFIGURED_SHARE)
 
@@ -147,7 +145,6 @@ def _told(
     if run is None:
         from ..solver.budget import Budget
         from ..solver.outlook.outlook import plan_states
-        from .process import left_of
 
         states = plan_states(instance, found, Budget(left_of(time_limit)))
         return plan_output(instance, found, format, selection, states=states)
@@ -164,7 +161,6 @@ def _check_format(gantt: bool, format: str) -> None:
 def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
     if path is None:
         return
-    from .output import whole_file
     from .views.allocation_plan import allocation_plan
 
     with whole_file(path) as output:
@@ -200,7 +196,6 @@ def compare(
     """
     from ..solver.advice.compare import compare as compare_methods
     from .comparison import comparison_output
-    from .process import cancel_on_signal, left_of
     from .report.terminal import print_gantt
 
     _check_format(gantt, format)

@@ -16,7 +16,7 @@ from ..model.errors import InputError, Problem
 from .declare import argument, command, option
 from .options import print_note, study_bar
 from .output import check_output, whole_file, write_records
-from .process import Exit
+from .process import Exit, cancel_on_signal
 from .study_output import render_sweep
 from .whatif import WORKERS_HELP, StudyOutput, processors
 
@@ -143,9 +143,7 @@ def sweep(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (call again to go on).
     """
-    from ..model.errors import InputError
     from ..solver.studies.sweep import Sweep, cells_of, columns_of
-    from .process import cancel_on_signal
 
     if where.scheduler is not None and where.jobqueue is not None:
         raise InputError("give --scheduler or --jobqueue, not both")
@@ -185,7 +183,6 @@ def sweep(
 
 def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]:
     """Return the stored rows; print a note on a damaged row, whose cell runs again."""
-    from ..model.errors import InputError
 
     rows: dict[Cell, dict[str, Any]] = {}
     for cell in cells:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..model.display import duration_text
 from ..model.escaping import csv_lines, printable
 from ..model.plan import allocation_text
+from ..model.slurm_words import family_text, title_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -127,8 +128,6 @@ def paragraph(
     instance: the text is in the words of its scheduler. width: maximum length of a line.
     """
     if instance is not None and instance.params.of_slurm:
-        from ..model.slurm_words import family_text
-
         text = family_text(instance, text)
     return filled(printable(text), min(terminal_width(), width), "", indent) + "\n"
 
@@ -226,7 +225,6 @@ def listing_text(
 def _in_words(
     instance: Instance, columns: Sequence[Column], rows: Sequence[ListingRow]
 ) -> tuple[list[Column], list[ListingRow]]:
-    from ..model.slurm_words import family_text, title_text
 
     titles = [replace(item, title=title_text(instance, item.title)) for item in columns]
     return titles, [
@@ -366,8 +364,6 @@ def text_table(
     instance: the titles are in the words of its scheduler.
     """
     if instance is not None and instance.params.of_slurm:
-        from ..model.slurm_words import title_text
-
         columns = [title_text(instance, title) for title in columns]
     texts = [list(columns), *([dashed(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..model.display import WrittenTimes, duration_text
 from .declare import argument, command, option, taking
 from .forecast import LikelyOptions
-from .options import FORMAT, Format, print_note
-from .process import Cancel, Exit
+from .options import FORMAT, Format, print_note, read_source
+from .process import Cancel, Exit, cancel_on_signal, left_of
 from .selection import PlanSelection, Shown
 from .tables import Column, ListingRow, State, csv_text, paragraph
 
 if TYPE_CHECKING:
-    from ..model.display import WrittenTimes
     from ..model.instance import Instance
     from ..solver.advice.verification import Verification, VerifiedJob
 
@@ -66,8 +66,6 @@ def verify(
     """
     from ..model.errors import report
     from ..solver.forecast.logged_runs import logged_runs
-    from .options import read_source
-    from .process import cancel_on_signal
 
     instance = read_source(file)
     selection.check(instance)
@@ -99,7 +97,6 @@ def _verified(
     from ..solver.budget import Budget
     from ..solver.outlook.outlook import outlook, outlook_of, with_slurm_estimates
     from ..solver.scheduler.continuation import run_as_configured
-    from .process import left_of
 
     settings, past = forecasting
     limit = left_of(how.time_limit)
@@ -126,7 +123,6 @@ def verify_output(
     instance: Instance, found: Verification, selection: PlanSelection, format: str
 ) -> str:
     """Return a comparison in one of the output formats, with a final newline."""
-    from ..model.display import WrittenTimes
 
     times = (time for item in found.jobs for time in (*item.estimates.values(), item.started))
     clock = WrittenTimes.of(instance, times)
@@ -162,14 +158,12 @@ def _row(item: VerifiedJob, names: list[str], clock: WrittenTimes) -> Shown:
 
 
 def _signed(seconds: int) -> str:
-    from ..model.display import duration_text
 
     return f"{'+' if seconds > 0 else ''}{duration_text(seconds)}"
 
 
 def _summary(found: Verification) -> str:
     """Return the accuracy of each estimate, and the number of jobs without a start."""
-    from ..model.display import duration_text
 
     lines = []
     for name, measured in found.accuracies().items():

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.errors import InputError, Problem, SlotwiseError
 from .declare import argument, command, option, taking
-from .options import FORMAT_HELP, Format, from_stdin, print_note, seconds_of
+from .options import FORMAT_HELP, Format, from_stdin, print_note, seconds_of, study_bar
 from .output import check_apart, check_output, check_path, whole_file, write_records
-from .process import Cancel, Exit
+from .process import Cancel, Exit, cancel_on_signal
 from .simulate import LoopOptions, Simulated, Sources, fit_text, read
 from .source import Source
 
@@ -59,7 +60,6 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
 
     Raises InputError with everything that is wrong, before anything is run.
     """
-    from ..model.errors import InputError
     from ..solver.scheduler.metrics import fit_cycle
     from ..solver.scheduler.simulation import horizon
     from ..solver.studies.run import Run, RunOptions
@@ -93,7 +93,6 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
 
 def _check(question: Question) -> None:
     """Raise InputError for options that contradict each other."""
-    from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
     from ..model.sources.registry import format_of
 
@@ -130,7 +129,6 @@ def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simu
 
 def _of_variant(question: Question, variant: Variant) -> Simulated:
     """Return the jobs on a variant's cluster; notes on today's jobs are not repeated."""
-    from ..model.errors import InputError, Problem
 
     try:
         return _workload(question, variant.instance)
@@ -195,7 +193,6 @@ def whatif(
     Exit codes: 0 done, 2 bad input, 3 stopped early (what was finished is shown).
     """
     from ..solver.studies.whatif import compare_outcomes, noted, without_effect
-    from .process import cancel_on_signal
     from .study_output import notes, render_whatif
 
     question = replace(question, source=source, loop=loop)
@@ -244,10 +241,8 @@ def _run(
 
     Leaves where it was stopped before there was any.
     """
-    from ..model.errors import SlotwiseError
     from ..solver.studies.run import perform
     from ..solver.studies.workers import Lost, in_turn, on_processes
-    from .options import study_bar
 
     tasks = [run for _, run in runs]
     found: dict[int, RunOutcome] = {}

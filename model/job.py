@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
+from numbers import Integral
 from operator import attrgetter
 from typing import Annotated
 
 from .absolute_priority import StatedPriority
+from .errors import InputError
 from .facts import Fact
 from .input_limits import limits, take_names
 
@@ -480,3 +482,19 @@ def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
 def _whole(first: Job, array: str, indices: Sequence[int]) -> tuple[Job, ArraySpec]:
     spec = ArraySpec(ranges_of(indices), first.array_limit)
     return replace(first, id=array, array_limit=None), spec
+
+
+def job_id(job: object, what: str = "job") -> str:
+    """Return the id of a job, which may be given as a number; raises InputError for others."""
+    if isinstance(job, Integral) and not isinstance(job, bool):
+        return str(job)
+    if not isinstance(job, str):
+        raise InputError(f"{what}: must be the id of a job, such as '201' or 201, not {job!r}")
+    return job
+
+
+def job_ids(jobs: object, what: str = "jobs") -> tuple[str, ...]:
+    """Return the ids of jobs; an id alone is that of one job. Raises InputError for others."""
+    if isinstance(jobs, (str, Integral)) or not isinstance(jobs, Iterable):
+        return (job_id(jobs, what),)
+    return tuple(job_id(job, what) for job in jobs)

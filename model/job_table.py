@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from numbers import Integral
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from .errors import InputError, UnknownNameError
+from .job import job_id
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-def job_id(job: object, what: str = "job") -> str:
-    """Return the id of a job, which may be given as a number; raises InputError for others."""
-    if isinstance(job, Integral) and not isinstance(job, bool):
-        return str(job)
-    if not isinstance(job, str):
-        raise InputError(f"{what}: must be the id of a job, such as '201' or 201, not {job!r}")
-    return job
-
-
-def job_ids(jobs: object, what: str = "jobs") -> tuple[str, ...]:
-    """Return the ids of jobs; an id alone is that of one job. Raises InputError for others."""
-    if isinstance(jobs, (str, Integral)) or not isinstance(jobs, Iterable):
-        return (job_id(jobs, what),)
-    return tuple(job_id(job, what) for job in jobs)
 
 
 class RowOfJob(Protocol):

@@ -19,8 +19,8 @@ from .display import (
 )
 from .errors import UnknownNameError
 from .escaping import html_table
-from .job import ArraySpec, array_of, ranges_of
-from .job_table import JobTable, job_id
+from .job import ArraySpec, array_of, job_id, ranges_of
+from .job_table import JobTable
 from .objective import ObjectiveName
 from .omissions import Omission
 

@@ -451,7 +451,9 @@ def _as_it_happens(
     order = [demand.job.id for demand in problem.demands]
     other = _only(order, other)
     waits = [item.start - instance.now for item in other if item.start is not None]
-    other = in_terms_of(objective, replace(other, value=float(sum(waits))), problem.demands)
+    other = replace(other, value=float(sum(waits)))
+    if objective.name != other.objective:
+        other = in_terms_of(objective, other, problem.demands)
     if objective.in_order:
         better = _starts(order, other) < _starts(order, found)
     else:

@@ -137,6 +137,7 @@ def _json(time_limit: Any) -> dict[str, str]:
 BEGUN = "StartTime=2026-03-02T08:30:00 EndTime=Unknown TimeLimit="
 
 
+@pytest.mark.behaviour("GAT-02")
 @pytest.mark.parametrize(
     ("texts", "possible"),
     [

@@ -11,7 +11,7 @@ from queue_parts import differences, queue_document
 from slotwise.model.formats.plan_file import plan_record, read_plan
 from slotwise.solver.rules.rule_book import SHARED_GPUS
 
-pytestmark = pytest.mark.behaviour("OUT-01", "GUA-01")
+pytestmark = pytest.mark.behaviour("OUT-01", "GUA-01", "GAT-05")
 
 
 #: The last two: by preemption in a guaranteed pool, and of an exclusive job.

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ...model.errors import InputError
 from ..declare import command, option, taking, values_of
 from ..forecast import LikelyOptions
 from ..options import Search, print_note, progress, read_source
 from ..output import check_apart, check_output, whole_file
-from ..process import Cancel, Exit, left_of
-from ..simulate import LoopOptions
+from ..process import Cancel, Exit, cancel_on_signal, left_of
+from ..simulate import LoopOptions, new_session, workload_of
 from ..source import LIVE_ALONE, Source
 
 if TYPE_CHECKING:
@@ -129,8 +130,6 @@ def report(
     for); with --simulate an instance or a log. The page works offline. Exit codes: 0 done, 2 bad
     input, 3 stopped early with the best so far, 4 the judge objects to a plan that is shown.
     """
-    from ...model.errors import InputError
-    from ..process import cancel_on_signal
 
     output, history = pages.output, likely.history
     given = {"html": output, "png": pages.png, "svg": pages.svg, "animation": pages.animate}
@@ -143,7 +142,6 @@ def report(
     with cancel_on_signal() as cancel, progress() as show:
         if simulate:
             from ...solver.fairshare.reports import ShareSeries
-            from ..simulate import new_session, workload_of
             from .data import report_of_simulation
 
             with cancel.reading():
@@ -172,7 +170,6 @@ def _outputs(given: Mapping[str, Path | None], inputs: Iterable[Path | None]) ->
 
     Raises InputError for a path that cannot be written.
     """
-    from ...model.errors import InputError
 
     outputs = {form: path for form, path in given.items() if path is not None} or {"html": USUAL}
     if outputs.keys() & {"png", "svg"}:
@@ -191,7 +188,6 @@ def _outputs(given: Mapping[str, Path | None], inputs: Iterable[Path | None]) ->
 
 def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Path | None) -> None:
     """Raise InputError for options that contradict each other."""
-    from ...model.errors import InputError
 
     of_loop = values_of(loop, "reservation", "until", "cluster", "hosts")
     given = [f"--{name}" for name, value in of_loop.items() if value is not None]
@@ -223,7 +219,6 @@ def _planned(
     cancel: Cancel,
     show: Callable[[Any], None] | None,
 ) -> Report:
-    from ...model.errors import InputError
     from .data import report_of_comparison, report_of_plan
     from .page import saved_data
 

@@ -13,6 +13,7 @@ from ...model.duration import expected_duration
 from ...model.errors import Problem
 from ...model.formats.units import parse_stamp
 from ...model.job import Job
+from ..options import collected_notes, read_source
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
@@ -136,7 +137,6 @@ def _as_seen(instance: Instance) -> Instance:
 def living_cluster(name: str, speed: float = SPEED) -> LivingCluster:
     """Return the cluster of an example; raise UnknownNameError for another name."""
     from ...instances import example
-    from ..options import read_source
 
     if name == TUTORIAL:
         return LivingCluster(TUTORIAL, _tutorial(), speed)
@@ -148,7 +148,6 @@ def _tutorial() -> Instance:
     from ...instances import tutorial
     from ...model.formats.lsf import site_document
     from ..import_snapshot import Listings
-    from ..options import collected_notes
 
     folder = tutorial()
     listings = Listings(

@@ -9,7 +9,6 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -90,11 +89,8 @@ class ServiceServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """End by SIGINT and SIGTERM; the second one does not wait for requests."""
-
-        def end(number: int, frame: Any) -> None:
-            self.handle_exit(number, frame)
-
-        before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+        ends = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in ends}
         try:
             yield
         finally:

@@ -199,11 +199,10 @@ class TopApp(App[None]):
         if event.state is WorkerState.SUCCESS:
             self.listing, self.problem = event.worker.result, ""
             self.show_listing()
-        elif self.listing is None:
-            self.problem = str(event.worker.error)
-            self.exit(return_code=2)
         else:
             self.problem = str(event.worker.error)
+            if self.listing is None:
+                self.exit(return_code=2)
 
     def _status(self) -> str:
         ago = f"read {duration_text(int(time.monotonic() - self._read_at))} ago"

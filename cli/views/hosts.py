@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...model.cluster import BUILTIN_INDICES
-from ..selection import ViewOptions
+from ...model.errors import InputError
 from ..tables import csv_rows, json_records, text_table
 from .limits import shared_resources
 
@@ -79,7 +79,6 @@ def _holders(instance: Instance, host: Host) -> list[RunningJob | None]:
 
 
 def _held(instance: Instance, job: Job, slots: int) -> int:
-    from ...model.errors import InputError
     from ...model.resreq import RequirementMerging
 
     try:
@@ -92,7 +91,6 @@ def gpu_lines(
     instance: Instance, job: Job, allocation: Mapping[str, int] | None = None
 ) -> Iterator[str]:
     """Yield the lines of bjobs -l on the GPUs of a job, none for a job without GPUs."""
-    from ...model.errors import InputError
     from ...model.resreq import RequirementMerging
 
     try:

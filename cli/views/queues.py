@@ -11,7 +11,6 @@ from ...model.cluster import BUILTIN_INDICES
 from ...model.shares import QueueSet, queue_hosts, queue_sets
 from ...model.windows import open_periods
 from ...solver.fairshare.reports import ShareLevel, queue_levels
-from ..selection import ViewOptions
 from ..tables import csv_rows, dashed, json_records, text_table
 from .users import members_of, share_csv, share_table, shares_text
 

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...solver.fairshare.reports import ShareLevel, group_views, partition_views
-from ..selection import ViewOptions
 from ..tables import csv_rows, json_records, text_table
 
 if TYPE_CHECKING:

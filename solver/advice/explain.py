@@ -23,8 +23,7 @@ from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.escaping import html_table
 from ...model.instance import Instance, SaidByLsf
-from ...model.job import Job
-from ...model.job_table import job_id
+from ...model.job import Job, job_id
 from ...model.omissions import no_pending_job
 from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray

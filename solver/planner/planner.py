@@ -27,8 +27,7 @@ from ...model.formats.objects import require_sound
 from ...model.formats.submit import refusals, submitted_job
 from ...model.formats.units import LONGEST
 from ...model.instance import Instance
-from ...model.job import Job, RunningJob
-from ...model.job_table import job_id
+from ...model.job import Job, RunningJob, job_id
 from ...model.modules import with_loaded_modules
 from ...model.objective import ObjectiveName
 from ...model.plan import Method, Plan, PlanChange, PlannedJob, Unplaced

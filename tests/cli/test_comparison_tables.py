@@ -17,6 +17,8 @@ from slotwise.cli.main import app
 from slotwise.solver.advice.comparison import Comparison
 from typer.testing import CliRunner
 
+pytestmark = pytest.mark.behaviour("REF-03")
+
 #: Examples whose comparison needs seconds.
 LONG = {"cluster-1000", "theta-queue-50", "ctc-sp2-queue-100"}
 EXAMPLES = [

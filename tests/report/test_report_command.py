@@ -294,7 +294,8 @@ def test_every_key_of_a_written_plan_is_read() -> None:
             assert {"cut", "rounded"} <= set(plan.to_dict())
             for data in (plan.to_dict(), plan_record(plan.to_dict(), instance)):
                 assert read_plan(json.loads(json.dumps(data)), instance, "p") == plan
-    assert {f.name for f in fields(Plan)} == set(plan.to_dict())
+    # `suspended` is there where a plan suspends a job (test_whole_queue reads one back).
+    assert {f.name for f in fields(Plan)} - {"suspended"} == set(plan.to_dict())
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,7 @@ def test_gpus_of_a_whole_job_take_as_many_nodes_as_they_need(request_: str, node
     assert asked.outlook.state == ("starts" if nodes else "impossible")
 
 
+@pytest.mark.behaviour("GAT-04")
 @pytest.mark.parametrize(
     ("request_", "state"),
     [

@@ -292,3 +292,36 @@ def test_nothing_is_said_not_to_starve_beside_it(reason: str) -> None:
     answer = page_of(found, sw.diagnose(found)).answer
     assert "starves" not in answer
     assert "job 10" in answer
+
+
+@pytest.mark.parametrize(
+    ("enforced", "partition", "named"),
+    [
+        ("associations,limits,qos", "", ["limits of QOS gold: no listing has it"]),
+        ("limits", " QoS=night", ["limits of QOS gold: no listing has it",
+                                  "limits of QOS night: no listing has it"]),
+        ("none", " QoS=night", []),
+    ],
+)  # fmt: skip
+def test_enforced_limits_that_no_listing_has_take_the_proof(
+    enforced: str, partition: str, named: list[str]
+) -> None:
+    """Whatever the job's own reason is: here Priority, which says nothing of limits."""
+    waits = (
+        "JobId=2 JobName=p UserId=ann(8) Priority=900 Account=lab QOS=gold JobState=PENDING "
+        "Reason=Priority TimeLimit=01:00:00 SubmitTime=2026-03-02T09:00:00 Partition=cpu "
+        "NumNodes=1 NumCPUs=1 NumTasks=1 CPUs/Task=1 TRES=cpu=1,node=1\n"
+    )
+    texts = {
+        "sdiag.txt": CLOCK,
+        "config.txt": CONFIG.format(version="25.11.7") + f"AccountingStorageEnforce = {enforced}\n",
+        "partitions.txt": PARTITIONS.format(partition, "UP"),
+        "nodes.txt": NODES.format("IDLE").replace("CPUAlloc=512", "CPUAlloc=0"),
+        "jobs.txt": waits,
+        "qos.txt": "Name|Priority|GrpTRES\nnormal|0|\n",
+        "assoc.txt": "Cluster|Account|User|ParentName|GrpTRES\nsmall|lab|||\n",
+    }
+    seen = read_texts([Text(text, name) for name, text in texts.items()], "texts", zone=UTC)
+    problem = instance_of(seen, NOW)
+    assert sorted(item.what for item in problem.omissions if "listing" in item.what) == named
+    assert plan(problem)["2"].proved is not bool(named)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -228,7 +229,29 @@ def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
         covered = [job for job in seen.jobs if listed.covers(row, job)]
         for text, jobs in _not_modelled(row, covered) if covered else ():
             notes.touch(text, jobs)
+    for text, jobs in _unlisted(seen):
+        notes.touch(text, jobs)
     return bound
+
+
+def _unlisted(seen: SlurmState) -> Iterator[tuple[str, list[str]]]:
+    """Yield each QOS and account that enforced limits may bind and that no row is of, with the
+    jobs it touches: all of a kind if no listing of it was given.
+    """
+    if "AccountingStorageEnforce" not in seen.settings:
+        return
+    of_partition = {item.name: item.qos for item in seen.partitions if item.qos}
+    touched: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for job in seen.jobs:
+        names = {job.qos, *(of_partition.get(name, "") for name in job.partitions)}
+        for key in [*(("qos", name) for name in names), ("association", job.account)]:
+            if key[1]:
+                touched[key].append(job.full_id)
+    known = {(row.of, row.name if row.of == "qos" else row.account) for row in seen.limits}
+    for (kind, name), jobs in touched.items():
+        if (kind, name) not in known:
+            what = f"QOS {name}" if kind == "qos" else f"account {name}"
+            yield f"limits of {what}: no listing has it", jobs
 
 
 def _accounts_below(rows: Iterable[SlurmLimit]) -> dict[str, set[str]]:

@@ -18,7 +18,7 @@ from .site import licence_name, status_of
 
 NEVER_SATISFIED = "its dependency can never hold"
 #: Reasons of a job that no passing of time helps, each with the cause in words.
-_NEVER = {
+_NEVER_STARTS = {
     "dependencyneversatisfied": NEVER_SATISFIED,
     "partitiontimelimit": "its limit is above that of its partition",
     "partitionnodelimit": "it requests more nodes than its partition allows",
@@ -68,7 +68,7 @@ def why_never(job: SlurmJob) -> str:
     limit = _LIMIT.fullmatch(word)
     if limit is not None and (limit["kind"] == "min" or limit["per"] in ("perjob", "pernode")):
         return f"it is beyond a limit of each job ({job.reason})"
-    return _NEVER.get(word, "")
+    return _NEVER_STARTS.get(word, "")
 
 
 class ReadOfSlurm:

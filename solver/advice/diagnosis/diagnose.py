@@ -20,8 +20,7 @@ from ....model.configuration import Queue, without_growth
 from ....model.display import HOUR, WEEK
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
-from ....model.job import Job
-from ....model.job_table import job_ids
+from ....model.job import Job, job_ids
 from ....model.omissions import no_pending_job
 from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
