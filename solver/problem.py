@@ -307,7 +307,7 @@ def _killed_once(demand: Demand) -> int | None:
 
 
 def start_on(item: PlannedJob, index: Mapping[str, int]) -> Start | None:
-    """Return the start in a plan's entry, None for an estimate; index: of each host by name."""
+    """Return the start in a plan's entry, None if it has none; index: of each host by name."""
     if item.start is None:
         return None
     parts = item.terms or (item.allocation,)

@@ -309,12 +309,9 @@ class IntervalModel:
         if use.index in table.slot_indices and unit is not None and unit.excl:
             for host, number in enumerate(unit.unit_of.tolist()):
                 if number in shape.unit:
+                    whole = int(capacity[host]) * self._scale
                     for interval, _ in self._pieces(demand, start, use, shape.unit[number]):
-                        _put(
-                            self._hosts[use.index, host],
-                            interval,
-                            int(capacity[host]) * self._scale,
-                        )
+                        _put(self._hosts[use.index, host], interval, whole)
             return
         held = shape.first if use.per is Per.JOB else shape.used
         for host, used in held.items():
