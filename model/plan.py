@@ -153,14 +153,9 @@ class PlannedJob:
             record["estimate"] = self.estimate
         if self.start is None or self.reserved:
             record["reserved"] = dict(self.reserved)
-        if self.fallback:
-            record["fallback"] = self.fallback
-        if self.alternative:
-            record["alternative"] = self.alternative
-        if self.requirement_alternative:
-            record["requirement_alternative"] = self.requirement_alternative
-        if self.needs_backfill:
-            record["needs_backfill"] = self.needs_backfill
+        for name in ("fallback", "alternative", "requirement_alternative", "needs_backfill"):
+            if value := getattr(self, name):
+                record[name] = value
         if self.terms:
             record["terms"] = [dict(term) for term in self.terms]
         if self.exact_fit:
@@ -463,14 +458,9 @@ class Plan(_Indexed, JobTable[PlannedJob]):
             "reservations": [item.to_dict(self.origin) for item in self.reservations],
             "unplaced": [{"job": item.job, "reason": item.reason} for item in self.unplaced],
         }
-        if self.rounded:
-            record["rounded"] = True
-        if self.cut:
-            record["cut"] = True
-        if self.margin:
-            record["margin"] = self.margin
-        if self.behind:
-            record["behind"] = self.behind
+        for name in ("rounded", "cut", "margin", "behind"):
+            if value := getattr(self, name):
+                record[name] = value
         if self.suspended:
             record["suspended"] = dict(self.suspended)
         if self.refused:

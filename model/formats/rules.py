@@ -405,16 +405,13 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
             wanted = f"{least} to {most}" if most is not None else f"{least} or more"
             message = f"queue {queue.name} takes jobs of {wanted} slots (PROCLIMIT)"
             yield Finding((*place, "slots"), message)
-    longest = queue.run_limit_max
-    if job.run_limit is not None and longest is not None and job.run_limit > longest:
-        limit = format_duration(longest)
-        message = f"queue {queue.name} takes jobs of {limit} at most (RUNLIMIT)"
-        yield Finding((*place, "run_limit"), message)
-    most_cpu = queue.cpu_limit
-    if job.cpu_limit is not None and most_cpu is not None and job.cpu_limit > most_cpu:
-        limit = format_duration(most_cpu)
-        message = f"queue {queue.name} takes jobs of {limit} of CPU time at most (CPULIMIT)"
-        yield Finding((*place, "cpu_limit"), message)
+    for key, asked, longest, of in (
+        ("run_limit", job.run_limit, queue.run_limit_max, "at most (RUNLIMIT)"),
+        ("cpu_limit", job.cpu_limit, queue.cpu_limit, "of CPU time at most (CPULIMIT)"),
+    ):
+        if asked is not None and longest is not None and asked > longest:
+            message = f"queue {queue.name} takes jobs of {format_duration(longest)} {of}"
+            yield Finding((*place, key), message)
     if job.whole_hosts and not job.exclusive:
         yield Finding((*place, "whole_hosts"), "such a job is exclusive: give exclusive: true")
     if job.exclusive and not job.whole_hosts and queue.exclusive == "N":

@@ -351,15 +351,11 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
         )
         raise InputError([Problem(message, text.source)])
     if not text.is_json and not _LONG.search(text.content) and _TABLE.search(text.content):
-        raise InputError(
-            [
-                Problem(
-                    "is a table of bjobs, which does not say how many slots a job asks for, nor "
-                    "its requirements and limits: give bjobs -u all -l, -UF or -json -o '…'",
-                    text.source,
-                )
-            ]
+        message = (
+            "is a table of bjobs, which does not say how many slots a job asks for, nor "
+            "its requirements and limits: give bjobs -u all -l, -UF or -json -o '…'"
         )
+        raise InputError([Problem(message, text.source)])
     notes = Remarks() if notes is None else notes
     reading = Reading(text, notes)
     jobs = list(

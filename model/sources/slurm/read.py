@@ -185,10 +185,8 @@ def _sharing_by_submit_line(line: str) -> str:
         name, _, kind = word.partition("=")
         if name in ("--exclusive", "--oversubscribe", "-s"):
             return (kind or "none") if name == "--exclusive" else "shared"
-    is_whole = any(word.startswith("--wrap") for word in words) or words[:1] in (
-        ["srun"],
-        ["salloc"],
-    )
+    runs_command = words[:1] in (["srun"], ["salloc"])
+    is_whole = runs_command or any(word.startswith("--wrap") for word in words)
     return "" if is_whole else "unknown"
 
 
