@@ -159,12 +159,10 @@ def _term_shortage(
             text = f"{WINDOW_OF}{listed(list(problem.named(hosts)))} is closed"
             return Reason.of(Pending.HOST_WINDOW, text)
     for group in capacity.groups:
-        inside = np.zeros_like(capacity.caps)
-        inside[group.mask] = capacity.caps[group.mask]
         if (
             group.slots is not None
             and group.slots < term.slots
-            and not (capacity.caps[~group.mask].any())
+            and not capacity.caps[~group.mask].any()
         ):
             wanted = counted(term.slots, "slot")
             text = f"needs {wanted} under {group.reason}, which leaves "
@@ -493,10 +491,9 @@ class JobByJob:
             self._starting.setdefault(item.start, []).append((item.job, item.allocation))
         for host in item.allocation if item.finish is not None else ():
             self._ending.setdefault((item.finish or 0, host), {})[item.job] = item
-        terms = demand.terms
         if any(
             use.reservation.drops()
-            for term in terms
+            for term in demand.terms
             for use in _uses(term.alternatives[item.alternative])
         ):
             self._falling[item.job] = item
@@ -506,8 +503,7 @@ class JobByJob:
         :func:`what_it_waits_for`.
         """
         time, concerned = start.time - self.problem.margin, dict(self._falling)
-        hosts = dict.fromkeys(hosts_concerned(demand, start), 1)
-        for host in self.problem.named(hosts):
+        for host in self.problem.named(dict.fromkeys(hosts_concerned(demand, start), 1)):
             concerned |= self._ending.get((time, host), {})
         before = sorted(concerned.values(), key=lambda item: self._order[item.job])
         key = (demand.kind, start.time)
@@ -750,8 +746,7 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         short = find_shortage(problem, demand, problem.empty, demand.earliest)
         return NOWHERE + (beyond_capacity(problem, demand) or sentence(short))
     if beyond_reported(problem, demand):
-        reported = _as_reported(problem)
-        short = find_shortage(problem, demand, reported, demand.earliest)
+        short = find_shortage(problem, demand, _as_reported(problem), demand.earliest)
         return f"{BEYOND_REPORTED}: {sentence(short)}"
     endless = problem.endless()
     if endless:
@@ -771,8 +766,7 @@ def _misses_deadline(problem: PlanningProblem, demand: Demand) -> bool:
 
     A job that waits for something that never ends has no start in any case.
     """
-    plain = replace(demand, latest=None, killed=None)
-    return earliest_start(problem.base, plain) is not None
+    return earliest_start(problem.base, replace(demand, latest=None, killed=None)) is not None
 
 
 def beyond_reported(problem: PlanningProblem, demand: Demand) -> bool:

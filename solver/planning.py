@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, get_args
 
 from ..model.compact import no_collection
+from ..model.display import some
 from ..model.duration import last_start
 from ..model.errors import Cancelled, InputError, UnknownNameError
 from ..model.instance import Instance
@@ -100,8 +101,7 @@ def _search(
     if must_be_one_by_one(problem):
         return plan_one_by_one(problem, warm, method, objective, budget), warm
     if has_accept_intervals(problem) and not (method == "optimal" and objective.in_order):
-        plain = without_intervals(problem)
-        found, _ = _search(plain, budget, method, objective, on_progress)
+        found, _ = _search(without_intervals(problem), budget, method, objective, on_progress)
         return keeping_intervals(problem, found, warm, objective), warm
     if method == "milp":
         from .milp import plan_milp
@@ -390,8 +390,7 @@ def _naming_the_late(instance: Instance, found: Plan) -> Plan:
             late += [job.id] if over or item.start > last else []
     if not late:
         return found
-    some = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
-    note = f"-t is a due date for this objective; LSF would abort or kill {some}"
+    note = f"-t is a due date for this objective; LSF would abort or kill {some(late)}"
     return replace(found, notes=(*found.notes, note))
 
 

@@ -159,8 +159,7 @@ class PlanningProblem:
     @classmethod
     def without_demands(cls, instance: Instance, resolver: Resolver) -> PlanningProblem:
         """Return the problem without any pending job, for pending reasons."""
-        base = Profile(resolver.table, instance.now)
-        return cls(instance, resolver, (), base)
+        return cls(instance, resolver, (), Profile(resolver.table, instance.now))
 
     @property
     def honours_windows(self) -> bool:
@@ -210,14 +209,10 @@ class PlanningProblem:
 
     def start_of(self, item: PlannedJob) -> Start | None:
         """Return the start in a plan's entry, by host index and term; None for an estimate."""
-        if item.start is None:
-            return None
-        index = self.resolver.host_index()
-        parts = item.terms or (item.allocation,)
-        terms = tuple({index[name]: n for name, n in part.items()} for part in parts)
-        if len(terms) == 1:
-            return Start(item.start, terms, item.alternative)
-        return Start(item.start, terms, self._set_of(item.job, terms))
+        start = start_on(item, self.resolver.host_index())
+        if start is None or len(start.terms) == 1:
+            return start
+        return replace(start, alternative=self._set_of(item.job, start.terms))
 
     def _set_of(self, job: str, terms: Sequence[Allocation]) -> int:
         """Return the host partition of an allocation, which the plan does not record."""
@@ -309,6 +304,15 @@ def _killed_once(demand: Demand) -> int | None:
     if reserved is not None and len(reserved.ends_after(demand.earliest)) > 1:
         return demand.killed
     return min(known_kills(demand), default=None)
+
+
+def start_on(item: PlannedJob, index: Mapping[str, int]) -> Start | None:
+    """Return the start in a plan's entry, None if it has none; index: of each host by name."""
+    if item.start is None:
+        return None
+    parts = item.terms or (item.allocation,)
+    terms = tuple({index[name]: n for name, n in part.items()} for part in parts)
+    return Start(item.start, terms, item.alternative)
 
 
 def not_looked_at(job: Job, method: str) -> PlannedJob:

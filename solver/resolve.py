@@ -10,6 +10,7 @@ import numpy as np
 
 from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.configuration import Queue
+from ..model.display import some
 from ..model.duration import expected_duration, granted_run_limit
 from ..model.errors import InputError
 from ..model.gpu_request import GpuRequest
@@ -466,11 +467,10 @@ class Resolver:
         """Return the seconds that a job is expected to run (TBR-03), and its run limit (LOP-02)."""
         key = alike.spans(job)
         if key not in self._kept.spans:
-            found = (
+            self._kept.spans[key] = (
                 expected_duration(self.instance, job),
                 granted_run_limit(self.instance, job),
             )
-            self._kept.spans[key] = found
         return self._kept.spans[key]
 
     def _resolved(self, job: Job) -> Demand:
@@ -817,8 +817,7 @@ class Resolver:
             shut, left = left, left & open_there
             if shut.any() and not left.any():
                 names = [hosts[at].name for at in np.flatnonzero(shut)]
-                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-                yield f"{', '.join(names[:3])}{more} {'is' if len(names) == 1 else 'are'} {why}"
+                yield f"{some(names)} {'is' if len(names) == 1 else 'are'} {why}"
 
     def _exclusive_unit_refusal(self, cu: Cu, queue: Queue) -> str:
         types = self.instance.cluster.unit_types

@@ -362,7 +362,7 @@ def test_no_cause_begins_with_a_name() -> None:
                 if isinstance(begin, ast.FormattedValue):
                     first.add(ast.unparse(begin.value))
     # What begins with a word of ours.
-    named = {"have.format(named(names))", "take.format(named(names))"}
+    named = {"have.format(some(names))", "take.format(some(names))"}
     assert first == {"whose", "keeps", *named}
 
 

@@ -370,8 +370,7 @@ def _submission(
 
 def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, ...]:
     """Return suggestions to reopen closed or failed hosts that would start the job earlier."""
-    now = asker.instance.now
-    if asked.start == now or asked.cut:
+    if asked.start == asker.instance.now or asked.cut:
         return ()
     limit = FOREVER if asked.start is None else asked.start
     return best_of(closed_hosts(asker, asked.job, limit), asked, asker.cancel.is_set)
@@ -429,7 +428,10 @@ class _OptionSearch:
         ]
 
     def try_all(self, choices: Choices) -> None:
-        """Try every combination of the listed values; raises InputError for too many."""
+        """Try every combination of the listed values.
+
+        Raises InputError for too many, and for -n, span and cu of a compound requirement.
+        """
         lists = [[(name, value) for value in getattr(choices, name)] for name in OPTIONS]
         used = [values for values in lists if values]
         count = 1
@@ -437,7 +439,11 @@ class _OptionSearch:
             count *= len(values)
         if count > MAX_ALTERNATIVES:
             raise InputError(f"{count} combinations are too many: list {MAX_ALTERNATIVES} or fewer")
-        _able(self.job, choices)
+        if is_compound(self.job) and (choices.slots or choices.ptile or choices.cu):
+            raise InputError(
+                "a compound requirement ties -n, span and cu together: give only --limit and "
+                "--queue"
+            )
         for combination in product(*used):
             self._try(dict(combination), keep=True)
 
@@ -556,14 +562,6 @@ def _start(item: Choice) -> float:
 
 def _key(changed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(changed.items())
-
-
-def _able(job: Job, choices: Choices) -> None:
-    """Raise InputError for alternatives to -n, span and cu of a job with a compound requirement."""
-    if is_compound(job) and (choices.slots or choices.ptile or choices.cu):
-        raise InputError(
-            "a compound requirement ties -n, span and cu together: give only --limit and --queue"
-        )
 
 
 def _with_tile(job: Job, tile: int | None) -> Job:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -139,7 +139,8 @@ class _Finder:
     def _of(self, condition: Condition, job: Job) -> _Binding | None:
         match condition:
             case AllOf(parts):
-                return max(self._each(parts, job), key=_when, default=None)
+                each = [item for part in parts if (item := self._of(part, job)) is not None]
+                return max(each, key=_when, default=None)
             case AnyOf(parts):
                 found = [self._of(part, job) for part in parts]
                 if any(item is None for item in found):
@@ -149,11 +150,6 @@ class _Finder:
                 return None
             case StatusTest():
                 return self._test(condition, job)
-
-    def _each(self, parts: Sequence[Condition], job: Job) -> Iterator[_Binding]:
-        for part in parts:
-            if (found := self._of(part, job)) is not None:
-                yield found
 
     def _test(self, test: StatusTest, job: Job) -> _Binding | None:
         names = [name for name in self._roster.resolve(test.job, job) if name in self._known]

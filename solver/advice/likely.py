@@ -251,8 +251,7 @@ def _free(problem: PlanningProblem, planned: Iterable[PlannedJob]) -> FreeOverTi
     times = profile.changes()
     step = -(-len(times) // MAX_TIMES)
     times = sorted({*times[::step], times[-1]})
-    hosts = problem.instance.cluster.hosts
-    up = np.array([host.takes_jobs for host in hosts], dtype=bool)
+    up = np.array([host.takes_jobs for host in problem.instance.cluster.hosts], dtype=bool)
 
     def total(index: int) -> tuple[int, ...]:
         return tuple(round(float(np.maximum(profile.free(index, t), 0)[up].sum())) for t in times)

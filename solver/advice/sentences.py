@@ -73,7 +73,8 @@ def plan_sentences(plan: Plan, words: Mapping[str, str] | None = None) -> tuple[
     if plan.method == "greedy":
         return (*_of_greedy(plan), *without)
     if plan.method == "time-based":
-        return (f"Time-based reservation gives {_starts(plan)}. {_NOTHING}", *without)
+        starts = counted(sum(item.start is not None for item in plan), "job")
+        return (f"Time-based reservation gives {starts} a start. {_NOTHING}", *without)
     found = [proof_sentence(plan), *without]
     if plan.value is not None:
         bound = "" if plan.bound is None else f", bound {plan.bound:.15g}"
@@ -96,11 +97,6 @@ def _of_greedy(plan: Plan) -> tuple[str, ...]:
     if without:
         texts.append(f"{counted(without, 'job')} {_verb(without, 'wait')} without an estimate")
     return (f"Greedy reservation: {', '.join(texts)}. {_NOTHING}",)
-
-
-def _starts(plan: Plan) -> str:
-    starts = sum(item.start is not None for item in plan)
-    return f"{counted(starts, 'job')} a start"
 
 
 def _in_order(plan: Plan) -> bool:
@@ -146,10 +142,8 @@ def _unplaced(words: Mapping[str, str]) -> list[str]:
 
 def _changes(rows: Sequence[JobOutlook]) -> str:
     """Return a clause about the jobs that could start earlier, and those that pass others."""
-    earlier, ahead = (
-        [row for row in rows if row.earlier_by],
-        [row for row in rows if row.ahead_of],
-    )
+    earlier = [row for row in rows if row.earlier_by]
+    ahead = [row for row in rows if row.ahead_of]
     parts = []
     if earlier:
         each = "each " if len(earlier) > 1 else ""

@@ -462,8 +462,7 @@ def other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]
     """
     requirement = effective_requirement(instance, job).requirement
     assert isinstance(requirement, Simple)
-    span = requirement.span
-    if span is not None:
+    if requirement.span is not None:
         free, words = with_section(job, "span", None), "without span[]"
         if effective_requirement(instance, free).requirement != replace(requirement, span=None):
             free, words = with_section(job, "span", "hosts=-1"), "with span[hosts=-1]"

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from ...model.display import MINUTE, duration_text, with_stamps
+from ...model.display import MINUTE, duration_text, some, with_stamps
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job
@@ -329,9 +329,7 @@ def _named(jobs: Sequence[str]) -> str:
         return ""
     if len(jobs) == 1:
         return f"job {jobs[0]}"
-    shown = ", ".join(jobs[:_MAX_NAMED])
-    more = f" and {len(jobs) - _MAX_NAMED} more" if len(jobs) > _MAX_NAMED else ""
-    return f"jobs {shown}{more}"
+    return f"jobs {some(jobs, _MAX_NAMED)}"
 
 
 def verify(

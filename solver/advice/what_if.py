@@ -460,10 +460,9 @@ class WhatIfPlanner:
     def is_passed(self, job: Job, start: int) -> bool:
         """Whether a job behind it starts before this as configured."""
         before = {other.id for other in self.jobs_ahead(job)} | {job.id}
-        found = self._run(job).starts.values()
         return any(
             item.job not in before and item.start is not None and item.start < start
-            for item in found
+            for item in self._run(job).starts.values()
         )
 
     def awaits(self, job: Job) -> bool:
@@ -672,8 +671,7 @@ class WhatIfPlanner:
         """Return the next cycle with these jobs only; cached for repeated questions."""
         key = tuple(job.id for job in pending)
         if key not in self._cycles:
-            world = replace(self.instance, pending=pending)
-            self._cycles[key] = self._next_cycle(world)
+            self._cycles[key] = self._next_cycle(replace(self.instance, pending=pending))
         return self._cycles[key]
 
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:

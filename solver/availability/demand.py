@@ -75,13 +75,12 @@ class Calendar:
     @classmethod
     def of(cls, instance: Instance, queue: Queue) -> Calendar | None:
         """Return the calendar of the jobs of a queue, None if nothing is ever closed."""
-        texts = sorted({host.windows for host in instance.cluster.hosts} - {""})
         hosts = tuple(
             (
                 np.array([host.windows == text for host in instance.cluster.hosts]),
                 _windows(text, instance),
             )
-            for text in texts
+            for text in sorted({host.windows for host in instance.cluster.hosts} - {""})
         )
         dispatch = _windows(queue.dispatch_window, instance) if queue.dispatch_window else None
         run = _windows(queue.run_window, instance) if queue.run_window else None
@@ -407,6 +406,24 @@ class Demand:
     def slots(self) -> int:
         """Return the minimum number of slots of every start of the job."""
         return sum(term.slots for term in self.terms)
+
+
+def candidates_of(demand: Demand, hosts: int) -> BoolArray:
+    """Return the hosts that some term of the job may use, [hosts]."""
+    found = np.zeros(hosts, dtype=bool)
+    for term in demand.terms:
+        found[term.candidates] = True
+    return found
+
+
+def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:
+    """Return the demand without the closed hosts (mask [H]), or unchanged for None."""
+    if closed is None:
+        return demand
+    terms = tuple(
+        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
 
 
 def runs_at(demand: Demand, start: int, time: int) -> bool:

@@ -301,8 +301,7 @@ class DispatchOrder:
         }
         self._pool_of = {queue: use for use in self.pools.values() for queue in use.pool.queues}
         hosts = {host: name for name, members in self.partitions.items() for host in members}
-        policy_of = self._rules.policy_of
-        self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
+        self.ledger = Ledger(instance, self.trees, self._rules.policy_of, hosts, cpu_per_slot)
         self.now = instance.now
         self._preempted: set[str] = set()
         self.priorities = JobPriorities(instance)

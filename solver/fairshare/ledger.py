@@ -48,8 +48,7 @@ class Charge:
     @property
     def weight(self) -> float:
         """Return the weight of a second of run time: one, or the slots; 0 without slots."""
-        in_slots = self.tree.factors.run_time_in_slots
-        return float(self.slots if in_slots else self.slots > 0)
+        return float(self.slots if self.tree.factors.run_time_in_slots else self.slots > 0)
 
     def to_state(self) -> dict[str, Any]:
         """Return the charge as plain data."""

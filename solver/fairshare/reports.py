@@ -119,10 +119,9 @@ def queue_levels(
         if queue in policy.queues:
             tree = order.trees[policy.master]
             _enter(tree, (job for job in instance.pending if job.queue in policy.queues))
-            levels = share_levels(tree, now, recursive=recursive)
             return tuple(
                 ShareLevel(queue + level.path.removeprefix(policy.master), level.rows)
-                for level in levels
+                for level in share_levels(tree, now, recursive=recursive)
             )
     return ()
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ...model.display import DAY, HOUR
+from ...model.display import DAY, HOUR, some
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.workload import Ints
@@ -245,9 +245,8 @@ def endless_text(found: Sequence[str]) -> tuple[str, ...]:
     """
     if not found:
         return ()
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    one = len(found) == 1 and not more
-    jobs = f"job {found[0]} has" if one else f"jobs {', '.join(found[:_NAMED])}{more} have"
+    one = len(found) == 1
+    jobs = f"job {found[0]} has" if one else f"jobs {some(found, _NAMED)} have"
     return (
         f"{jobs} no run limit, and no ended job like {'it' if one else 'them'} ran as long: "
         f"taken to run indefinitely; a job that waits for {'it' if one else 'them'} has never as "

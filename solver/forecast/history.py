@@ -137,10 +137,9 @@ def without_own(history: History, instance: Instance) -> History:
     submission (0), the user must be equal.
     """
     here = _jobs_here(instance)
-    rows = np.flatnonzero(np.isin(history.jobs.key, keys_of(here)))
     own = [
         row
-        for row in rows.tolist()
+        for row in np.flatnonzero(np.isin(history.jobs.key, keys_of(here))).tolist()
         if is_record_of(here, history.like(row), int(history.jobs.submit[row]))
     ]
     if not own:

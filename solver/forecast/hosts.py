@@ -111,8 +111,7 @@ class HostsWorld:
 
     def _end_as_drawn(self, world: World, run_times: Ints) -> None:
         """Set the sampled run time of every job, which the scheduler does not know."""
-        drawn = zip(self.names, run_times.tolist(), strict=True)
-        for name, seconds in drawn:
+        for name, seconds in zip(self.names, run_times.tolist(), strict=True):
             state = world.states.get(name)
             work = None if seconds >= ENDLESS else seconds
             if state.start is None:

@@ -92,18 +92,13 @@ def _swf_runs(log: SwfLog) -> list[LoggedRun]:
         job = Job(
             str(number),
             slots=max(slots, 1),
-            user=_swf_user(user),
+            user=f"user{user}" if user >= 0 else "user",
             run_limit=limit if limit > 0 else None,
             submit=submit,
         )
         end = start + (min(run, limit) if limit > 0 else run)
         runs.append(LoggedRun(job, start if ran else None, end if ran else None))
     return runs
-
-
-def _swf_user(number: int) -> str:
-    """Return the user name that instances made of SWF logs use."""
-    return f"user{number}" if number >= 0 else "user"
 
 
 def _acct(path: Path) -> LoggedRuns:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...model.display import clock_text
+from ...model.display import clock_text, some
 from ...model.instance import Instance
 from ...model.objective import Objective, objective_named
 from ...model.omissions import Omission
@@ -50,14 +50,13 @@ class TouchedJobs:
 
     def note(self, instance: Instance) -> str:
         """Return the claim as one sentence."""
-        shown = ", ".join(
+        shown = (
             f"{job}, which has no start"
             if start is None
             else f"{job} at {clock_text(instance, start)}"
-            for job, start in self.jobs[:SHOWN]
+            for job, start in self.jobs
         )
-        more = f" and {len(self.jobs) - SHOWN} more" if len(self.jobs) > SHOWN else ""
-        return f"not considered: {self.rule} (touches {shown}{more})"
+        return f"not considered: {self.rule} (touches {some(shown, SHOWN)})"
 
 
 def with_justified_claims(
@@ -142,8 +141,8 @@ def _told(rule: OmittedRule, item: TouchedJobs, plan: Plan, hanging: Conditions)
     moved = {job for job, _ in item.jobs}
     on = [job for job, jobs in hanging.items() if moved.intersection(jobs)]
     if rule.places_only:
-        return TouchedJobs(item.rule, [(job, _start(plan, job)) for job in on])
-    touched = [(job, _start(plan, job)) for job in _touched(rule, item, hanging)]
+        return TouchedJobs(item.rule, [(job, planned_start(plan, job)) for job in on])
+    touched = [(job, planned_start(plan, job)) for job in _touched(rule, item, hanging)]
     return TouchedJobs(item.rule, touched)
 
 
@@ -158,7 +157,8 @@ def _touched(rule: OmittedRule, item: TouchedJobs, hanging: Conditions) -> Itera
     yield from (job for job, on in hanging.items() if without.intersection(on))
 
 
-def _start(plan: Plan, job: str) -> int | None:
+def planned_start(plan: Plan, job: str) -> int | None:
+    """Return the start of a job in a plan, None without one."""
     planned = plan.get(job)
     return None if planned is None else planned.start
 
@@ -455,8 +455,7 @@ def _bound(
     """
     if before is not None and before.bound is not None and (same or not objective.in_order):
         return before.bound
-    alone = earliest_start(problem.base, demand)
-    return None if alone is None else alone.time
+    return earliest_alone(problem, demand)
 
 
 def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[float, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from ...model.display import clock_text
+from ...model.display import clock_text, some
 from ...model.objective import Objective
 from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Status, Unplaced
@@ -26,6 +26,7 @@ from ..pending_reasons import JobByJob, reason_unplaced
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at
 from ..placement.holding import NOT_ALL_KNOWN, Commitment, exact_fits, fill_slot_range, may_grow
 from ..problem import PlanningProblem, not_looked_at
+from .claims import planned_start
 from .lexicographic import warm_starts
 
 #: Note of a plan in which jobs that start later have their hosts alone.
@@ -177,6 +178,7 @@ def plan_one_by_one(
     proved = never and all(item.proved for item in reservations)
     open_still = [item.job for item in reservations if not item.proved]
     open_still += [] if never else [item.job for item in first.unplaced]
+    note = f"not considered: {RULE} (touches {some(open_still)})"
     whole: Status = "infeasible" if first.unplaced else "optimal"
     value = first.value if objective.in_order else None
     return replace(
@@ -187,14 +189,9 @@ def plan_one_by_one(
         reservations=tuple(reservations),
         value=value,
         bound=value if proved and not first.unplaced else None,
-        notes=(*first.notes, *([_note(open_still)] if open_still else [])),
+        notes=(*first.notes, *([note] if open_still else [])),
         omissions=(*first.omissions, *([Omission(RULE)] if open_still else [])),
     )
-
-
-def _note(jobs: list[str]) -> str:
-    more = f" and {len(jobs) - 3} more" if len(jobs) > 3 else ""
-    return f"not considered: {RULE} (touches {', '.join(jobs[:3])}{more})"
 
 
 def with_exact_fits(
@@ -303,7 +300,7 @@ def moved_by_windows(
         return ()
     notes: list[str] = []
     for demand in problem.demands:
-        before, after = (_start(plan, demand.job.id) for plan in (literal, kept))
+        before, after = (planned_start(plan, demand.job.id) for plan in (literal, kept))
         if before != after:
             estimate = "has none" if before is None else f"is {clock_text(instance, before)}"
             notes.append(
@@ -311,8 +308,3 @@ def moved_by_windows(
                 f"LSF's estimate, which leaves them out, {estimate}"
             )
     return tuple(notes)
-
-
-def _start(plan: Plan, job: str) -> int | None:
-    planned = plan.get(job)
-    return None if planned is None else planned.start

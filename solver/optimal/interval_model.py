@@ -264,15 +264,13 @@ class IntervalModel:
     ) -> None:
         """Add the constraint that `start` waits for `event`, if all literals in `when` are true."""
         match event:
-            case Known(None):
-                self.model.add_bool_or([literal.negated() for literal in when])
             case Known(int(time)):
                 self.model.add(start >= self._grid.number(time)).only_enforce_if(*when)
             case After(other, _, lag) if other in starts:
                 self.model.add(start >= starts[other] + self._grid.length(lag)).only_enforce_if(
                     *when
                 )
-            case After():
+            case After() | Known(None):
                 self.model.add_bool_or([literal.negated() for literal in when])
             case Several(parts, count) if count >= len(parts):
                 for part in parts:
@@ -311,8 +309,9 @@ class IntervalModel:
         if use.index in table.slot_indices and unit is not None and unit.excl:
             for host, number in enumerate(unit.unit_of.tolist()):
                 if number in shape.unit:
+                    whole = int(capacity[host]) * self._scale
                     for interval, _ in self._pieces(demand, start, use, shape.unit[number]):
-                        self._put((use.index, host), interval, int(capacity[host]) * self._scale)
+                        _put(self._hosts[use.index, host], interval, whole)
             return
         held = shape.first if use.per is Per.JOB else shape.used
         for host, used in held.items():
@@ -321,17 +320,10 @@ class IntervalModel:
                     parts = shape.parts[host]
                     one = len(parts) == 1 and parts[0].most == 1
                     each = parts[0].weight if one else shape.slot_variable(host)
-                    self._put((use.index, host), interval, amount * each)
+                    _put(self._hosts[use.index, host], interval, amount * each)
                 else:
                     whole = int(capacity[host]) * self._scale if use.per is Per.WHOLE else amount
-                    self._put((use.index, host), interval, whole)
-
-    def _put(
-        self, key: tuple[int, int], interval: cp_model.IntervalVar, held: cp_model.LinearExprT
-    ) -> None:
-        intervals, amounts = self._hosts[key]
-        intervals.append(interval)
-        amounts.append(held)
+                    _put(self._hosts[use.index, host], interval, whole)
 
     def _use_pool(self, demand: Demand, start: cp_model.IntVar, shape: TermShape, use: Use) -> None:
         mask = self.problem.resolver.table.pools[use.index].mask
@@ -351,10 +343,9 @@ class IntervalModel:
                 self.model.add(count == sum(shape.used[host] for host in inside))
             else:
                 self.model.add_max_equality(count, [shape.used[host] for host in inside])
-        intervals, amounts = self._pools[use.index]
+        blocks = self._pools[use.index]
         for interval, amount in self._pieces(demand, start, use, shape.chosen):
-            intervals.append(interval)
-            amounts.append(amount * count)
+            _put(blocks, interval, amount * count)
 
     def _add_cumulatives(self) -> None:
         base = self.problem.base
@@ -453,8 +444,7 @@ class IntervalModel:
 
     def _late(self, job: _JobModel, due: int) -> cp_model.IntVar:
         """Return a variable for the seconds by which the job starts after `due`, 0 or more."""
-        last = self._last[job.demand.job.id]
-        late = self.model.new_int_var(0, max(0, last - due), "")
+        late = self.model.new_int_var(0, max(0, self._last[job.demand.job.id] - due), "")
         self.model.add(late >= job.start - due)
         return late
 
@@ -470,6 +460,11 @@ class IntervalModel:
                 for shape, allocation in zip(shapes, start.terms, strict=True):
                     for host, used in shape.used.items():
                         self.model.add_hint(used, taken and host in allocation)
+
+
+def _put(blocks: Blocks, interval: cp_model.IntervalVar, held: cp_model.LinearExprT) -> None:
+    blocks[0].append(interval)
+    blocks[1].append(held)
 
 
 def grid_of(

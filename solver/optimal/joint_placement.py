@@ -205,11 +205,7 @@ class TermShape:
                 parts.append(self._rest(present[-1], min(tile - 1, cap, slots), remainder))
             self.model.add(sum(present) == used)
             self._fill(host, parts, min(tile, cap, slots))
-        if remainder:
-            self.model.add(sum(rests) == self.chosen)
-        elif rests:
-            self.model.add_at_most_one(rests)
-        self._total()
+        self._end_blocks(rests, remainder)
 
     def _in_blocks(self, block: int, caps: IntArray) -> None:
         """Require whole blocks on each host, and a smaller block on at most one host."""
@@ -229,6 +225,10 @@ class TermShape:
             self.model.add(self.blocks[host] >= used)
             self.model.add(self.blocks[host] <= (cap // block + 1) * used)
             self._fill(host, parts, cap)
+        self._end_blocks(rests, remainder)
+
+    def _end_blocks(self, rests: list[Literal], remainder: int | None) -> None:
+        """Require the smaller block, if there must be one, on one host; else on at most one."""
         if remainder:
             self.model.add(sum(rests) == self.chosen)
         elif rests:

@@ -150,8 +150,7 @@ class JointProbe:
                 continue
             taken = [(item, self._taken_once(item.demand).get(index, 0.0)) for item in settled]
             users = [(item, part) for item, part in taken if part]
-            points = {time, *(item.start.time for item, _ in users)}
-            for point in points:
+            for point in {time, *(item.start.time for item, _ in users)}:
                 if not _covers(time, demand.duration, point):
                     continue
                 used = sum(part for item, part in users if _runs_at(item, point))
@@ -576,8 +575,7 @@ class _Search:
         return found
 
     def _leave_warm(self, demand: Demand, start: Start) -> None:
-        warm = self.warm.get(demand.job.id)
-        if warm != start:
+        if self.warm.get(demand.job.id) != start:
             self.same_as_warm = False
 
     def profile(self) -> Profile:
@@ -684,14 +682,10 @@ def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]
             item.demand, item.start, "optimal", bound=item.bound, waits_for=reason
         )
         if item.why:
-            planned = _unproved(planned, item.why)
+            planned = replace(planned, fallback=f"not proved: {item.why} was reached")
         reasons.planned(planned, item.demand)
         found.append(planned)
     return found
-
-
-def _unproved(planned: PlannedJob, why: str) -> PlannedJob:
-    return replace(planned, fallback=f"not proved: {why} was reached")
 
 
 def warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:

@@ -295,7 +295,7 @@ def guided_plan(
         known = {**alone, **guide}
         tries = [better(demands, _by_start(demands, known)) for demands in variants]
         chosen = known if any(tries) else chosen
-    for size in _block_sizes(movable)[1:] if guides else ():
+    for size in sorted({_block(demand) for demand in movable})[1:] if guides else ():
         for demands in variants:
             better(demands, _large_first(_by_start(demands, chosen), size))
     return best
@@ -330,10 +330,6 @@ def _by_start(demands: Sequence[Demand], guide: Mapping[str, int]) -> list[Deman
 def _large_first(demands: Sequence[Demand], size: int) -> list[Demand]:
     """Return the jobs with those first whose blocks have `size` slots or more."""
     return sorted(demands, key=lambda demand: _block(demand) < size)
-
-
-def _block_sizes(demands: Sequence[Demand]) -> list[int]:
-    return sorted({_block(demand) for demand in demands})
 
 
 def _block(demand: Demand) -> int:

@@ -553,8 +553,7 @@ class ClassCounts:
         """Return starts with these numbers of blocks in each class, None if none were found."""
         profile = self.base.copy()
         found: dict[str, Start] = {}
-        order = sorted(range(len(self.asked)), key=lambda number: self.asked[number][1])
-        for number in order:
+        for number in sorted(range(len(self.asked)), key=lambda number: self.asked[number][1]):
             demand, time, several = self.asked[number]
             narrowed = self._narrowed(profile, demand, time, several, counts[number])
             start = start_at(profile, narrowed, time)

@@ -18,7 +18,7 @@ from ...model.job import Job
 from ...model.job_table import JobTable
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
-from ..availability.demand import Demand
+from ..availability.demand import Demand, without_hosts
 from ..availability.resources import BoolArray
 from ..fairshare.priority_order import admissions
 from ..pending_reasons import NOWHERE, beyond_reported, reason_unplaced
@@ -312,7 +312,7 @@ class Reasons:
         hosts open.
         """
         demand = replace(self._at_best.demand_of(job), after=None)
-        demand = demand if opened else _without(demand, self._is_shut)
+        demand = demand if opened else without_hosts(demand, self._is_shut)
         if not self._endless or earliest_start(self._at_best.base, demand) is not None:
             return ""
         return reason_unplaced(self._at_best, demand) or UNKNOWN_END
@@ -402,7 +402,7 @@ class Reasons:
             return ""
         profile = self._at_best.empty
         demand = replace(self._at_best.demand_of(job), after=None)
-        if earliest_start(profile, _without(demand, self._is_shut)) is not None:
+        if earliest_start(profile, without_hosts(demand, self._is_shut)) is not None:
             return ""
         found = earliest_start(profile, demand)
         needed = [int(h) for h in found.allocation if self._is_shut[h]] if found else []
@@ -410,7 +410,7 @@ class Reasons:
             fewer = [other for other in needed if other != host]
             closed = self._is_shut.copy()
             closed[fewer] = False
-            if fewer and earliest_start(profile, _without(demand, closed)) is not None:
+            if fewer and earliest_start(profile, without_hosts(demand, closed)) is not None:
                 needed = fewer
         names = [self.instance.cluster.hosts[host].name for host in needed]
         happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
@@ -513,14 +513,6 @@ def _with_what_nobody_knows(job: Job, release: Awaited, found: Stated) -> Stated
 def _holds(job: Job) -> str:
     text = job.dependency if len(job.dependency) <= LONGEST else f"{job.dependency[:LONGEST]}…"
     return f"its start condition holds (-w {text})"
-
-
-def _without(demand: Demand, closed: BoolArray) -> Demand:
-    """Return the job on the hosts that are not closed, [H]."""
-    terms = tuple(
-        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
-    )
-    return replace(demand, terms=terms)
 
 
 def _some(names: list[str]) -> str:

@@ -319,8 +319,7 @@ def first_fit_choice(stock: Stock, need: Need, rules: Rules, forced: bool) -> Sh
 def fewest_units(stock: Stock, need: Need, rules: Rules, forced: bool) -> int | None:
     """Return the minimum number of units for the term, or None. forced: the first unit is used."""
     chosen = np.arange(1 if forced else 0)
-    pool = np.arange(chosen.size, stock.whole.size)
-    ranked = _ranked(stock, pool)
+    ranked = _ranked(stock, np.arange(chosen.size, stock.whole.size))
     for count in _counts(stock, need, rules):
         if _completes(stock, need, rules, chosen, ranked, count):
             return count

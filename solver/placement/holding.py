@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...model.display import some
 from ...model.plan import PlannedJob, Unplaced
 from ..availability.demand import Demand, FreeResources
 from ..availability.profile import Profile
@@ -157,8 +158,7 @@ def _fit_of(
     met = [item.name for item in there if start.allocation.keys() & item.hosts.keys()]
     names = met or [item.name for item in there]
     if names:
-        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-        follower = ", ".join(names[:MAX_NAMED]) + more
+        follower = some(names, MAX_NAMED)
     elif open_then:
         follower = reserved.get(end, "")
     else:
@@ -263,8 +263,7 @@ class ReservationRows:
     def add_slots(self, slots: Mapping[int, int], begin: int, end: int) -> None:
         """Add slots only, over [begin, end)."""
         if slots and begin < end:
-            rows = self._hosts.setdefault(SLOTS, RowList())
-            rows.extend(slots, begin, end, slots.values())
+            self._hosts.setdefault(SLOTS, RowList()).extend(slots, begin, end, slots.values())
 
     def _what_counts(self, alternative: Alternative) -> tuple[list[int], list[int], list[int]]:
         """Return the host resources and pools that count slots, and those that count memory."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...model.cluster import Gpus, Host
+from ...model.display import some
 from ...model.gpu_request import GpuRequest
 from ..availability.demand import TermCapacity, TermDemand, UnitDemand
 from ..availability.profile import FEW_HOSTS
@@ -147,8 +148,7 @@ def unsuitable(request: GpuRequest, hosts: Sequence[Host]) -> str:
     kinds = dict.fromkeys(_kind(host.gpus) for host in wrong if host.gpus)
     if not kinds:
         bare = [host.name for host in hosts if host.gpu_count is None]
-        some = ", ".join(bare[:_SHOWN]) + (f" and {len(bare) - _SHOWN} more" * (len(bare) > _SHOWN))
-        none = "no host has GPUs" if len(bare) == len(hosts) else f"{some} have no GPUs"
+        none = "no host has GPUs" if len(bare) == len(hosts) else f"{some(bare)} have no GPUs"
         return f"wants {request.wanted()}: {none}"
     more = f" and {len(kinds) - _SHOWN} other kinds" if len(kinds) > _SHOWN else ""
     return f"wants {request.wanted()}: hosts have {', '.join(list(kinds)[:_SHOWN])}{more}"

@@ -14,7 +14,7 @@ from ..fairshare.priority_order import priority_order
 from ..optimal.alternatives import as_chosen
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free
 from ..placement.holding import Hold
-from ..problem import PlanningProblem
+from ..problem import PlanningProblem, start_on
 from ..scheduler.next_cycle import NextCycle
 
 # Plans near the previous one: equal hosts at equal starts, and published starts. All changes here
@@ -288,7 +288,7 @@ def nearest_plan(
     if all(before[job].allocation == last[job].allocation for job in stays):
         return found
     index = instance.cluster.host_index()
-    wishes = {job: start for job in stays if (start := _start_of(last[job], index)) is not None}
+    wishes = {job: start for job in stays if (start := start_on(last[job], index)) is not None}
     base = grounds.base()
     grounds.held(base)
     starts = closest_placements(base, grounds.placed(), wishes)
@@ -303,7 +303,7 @@ def stable_plan(
 ) -> Plan | None:
     """Return a plan that places jobs with published starts first, or None if there is none."""
     index = instance.cluster.host_index()
-    published = {job: start for job, item in last.items() if (start := _start_of(item, index))}
+    published = {job: start for job, item in last.items() if (start := start_on(item, index))}
     demands = [demand for demand in grounds.demands() if not demand.impossible]
     starts = keep_published(grounds.base(), demands, published)
     known = {item.job: item for item in found}
@@ -348,14 +348,6 @@ def _entry(
         waits_for=why,
         exact_fit="",
     )
-
-
-def _start_of(item: PlannedJob, index: Mapping[str, int]) -> Start | None:
-    if item.start is None:
-        return None
-    parts = item.terms or (item.allocation,)
-    terms = tuple({index[name]: slots for name, slots in part.items()} for part in parts)
-    return Start(item.start, terms, item.alternative)
 
 
 def _moves(item: PlannedJob, start: Start, instance: Instance) -> bool:

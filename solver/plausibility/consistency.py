@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...model.cluster import Cluster
+from ...model.display import some
 from ...model.errors import InputError
 from ...model.gpu_request import GPUS_NAMED
 from ...model.input_limits import limits
@@ -423,8 +424,6 @@ def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:
 
 #: A compute-unit request with exclusive units.
 _CU_EXCLUSIVE = re.compile(r"cu\[[^\]]*\bexcl\b(?!\s*=\s*N)", re.IGNORECASE)
-#: Maximum number of names in a sentence.
-_SHOWN = 3
 
 
 def states_not_borne_out(instance: Instance, seen: Seen) -> Iterator[Omission]:
@@ -444,7 +443,7 @@ def states_not_borne_out(instance: Instance, seen: Seen) -> Iterator[Omission]:
 def _hosts(instance: Instance, seen: Seen) -> Iterator[Omission]:
     windows = {host.name: host.windows for host in instance.cluster.hosts}
     doubts: dict[str, list[str]] = {}
-    held = _held(seen)
+    _, held, _ = _slots_by_host(seen)
     for host in seen.hosts or ():
         if host.name not in windows:
             continue
@@ -464,7 +463,7 @@ def _of_host(host: SeenHost, seen: Seen, held: int, opened: bool | None) -> str:
         used = (held if host.used is None else host.used) + (host.reserved_slots or 0)
         return "it has free slots" if used < host.slots else ""
     if state == "closed_excl":
-        alone = any(job.exclusive for job in _on(host, seen))
+        alone = any(job.exclusive for job in _started(seen) if host.name in job.allocation)
         return "" if alone else "no job that runs there is exclusive (-x)"
     if state == "closed_cu_excl":
         alone = any(_CU_EXCLUSIVE.search(job.res_req) for job in _started(seen))
@@ -496,22 +495,3 @@ def _is_open(instance: Instance, text: str) -> bool:
 
 def _started(seen: Seen) -> Iterator[SeenJob]:
     return (job for job in seen.jobs if job.status in RUNNING)
-
-
-def _on(host: SeenHost, seen: Seen) -> Iterator[SeenJob]:
-    return (job for job in _started(seen) if host.name in job.allocation)
-
-
-def _held(seen: Seen) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for job in _started(seen):
-        for name, slots in job.allocation.items():
-            found[name] = found.get(name, 0) + slots
-    return found
-
-
-def some(names: Iterable[str]) -> str:
-    """Return the first of these names, with the number of further ones."""
-    known = list(names)
-    more = len(known) - _SHOWN
-    return ", ".join(known[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -36,24 +36,12 @@ def _asks(it: Instance, job: Job, queue: Queue) -> bool:
     return bool(job.res_req or job.gpu or (profile and profile.res_req) or len(types) > 1)
 
 
-def _of_queue(it: Instance, job: Job, queue: Queue) -> bool:
-    return bool(queue.res_req)
-
-
-def _has_units(it: Instance, job: Job, queue: Queue) -> bool:
-    return bool(it.cluster.units)
-
-
 def _open_to_some(it: Instance, job: Job, queue: Queue) -> bool:
     return bool(queue.hosts or queue.excluded_hosts)
 
 
 def _has_window(it: Instance, job: Job, queue: Queue) -> bool:
     return bool(queue.dispatch_window or queue.run_window) or not queue.active
-
-
-def _in_partition(it: Instance, job: Job, queue: Queue) -> bool:
-    return bool(it.partitions)
 
 
 def _has_threshold(it: Instance, job: Job, queue: Queue) -> bool:
@@ -71,8 +59,9 @@ _SHAPE: _Row = ("a span or a number of slots above 1", lambda it, job, queue: (
     bool(job.slots > 1 or _asks(it, job, queue))
 ))  # fmt: skip
 _WINDOW: _Row = ("a window of its queue", _has_window)
-_UNITS: _Row = ("compute units", _has_units)
-_PARTITIONS: _Row = ("a host partition", _in_partition)
+_UNITS: _Row = ("compute units", lambda it, job, queue: bool(it.cluster.units))
+_PARTITIONS: _Row = ("a host partition", lambda it, job, queue: bool(it.partitions))
+_QUEUE_RES_REQ: _Row = ("RES_REQ of its queue", lambda it, job, queue: bool(queue.res_req))
 _DEPENDENCY: _Row = ("its dependency condition", lambda it, job, queue: bool(job.dependency))
 
 #: Reasons that are no limit; those in neither table hold without anything to read.
@@ -102,9 +91,9 @@ _EXPLAINED_BY: dict[Pending, _Row] = {
     ),
     P.NO_LOAD: ("a host without load information", _has_state("unavail", "unreach", "unlicensed")),
     P.UNREACHABLE: ("a host out of reach", _has_state("unavail", "unreach")),
-    P.QUEUE_REQUIREMENT: ("RES_REQ of its queue", _of_queue),
-    P.QUEUE_SPAN: ("RES_REQ of its queue", _of_queue),
-    P.QUEUE_RUSAGE: ("RES_REQ of its queue", _of_queue),
+    P.QUEUE_REQUIREMENT: _QUEUE_RES_REQ,
+    P.QUEUE_SPAN: _QUEUE_RES_REQ,
+    P.QUEUE_RUSAGE: _QUEUE_RES_REQ,
     P.SPAN: _SHAPE,
     P.EXCLUSIVE: ("an exclusive job that runs", _exclusive_runs),
     P.RESERVED: (

@@ -107,7 +107,6 @@ def gantt(schedule: PoolSchedule, span: tuple[int, int]) -> list[GanttBar]:
     begin, end = span
     finish = schedule.start + schedule.log.run_time
     allocations = schedule.allocations()
-    inside = np.flatnonzero((schedule.start < end) & (finish > begin)).tolist()
     return [
         GanttBar(
             int(schedule.log.job[row]),
@@ -115,5 +114,5 @@ def gantt(schedule: PoolSchedule, span: tuple[int, int]) -> list[GanttBar]:
             int(finish[row]),
             tuple(allocations[row]),
         )
-        for row in inside
+        for row in np.flatnonzero((schedule.start < end) & (finish > begin)).tolist()
     ]

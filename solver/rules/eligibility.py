@@ -133,8 +133,7 @@ class InitialSituation:
         """
         found: set[int] = set()
         for item, _ in self._holding:
-            held = self._resolver.load_reservations(item.job, item.alternative)
-            for reservation in held:
+            for reservation in self._resolver.load_reservations(item.job, item.alternative):
                 if reservation.resource == name:
                     end = expected_finish(self.instance, item)
                     drops = (item.start + drop for drop in reservation.drops())
@@ -174,10 +173,9 @@ class Eligibility:
             self.load[name] = np.array([host.load.get(name, np.nan) for host in hosts])
         self._queues = {queue.name: queue for queue in instance.queues}
         self._any_intervals = instance.has_accept_interval
-        texts = {host.windows for host in hosts if host.windows}
         self._host_windows = [
             (np.array([host.windows == text for host in hosts]), Windows(text, instance.origin))
-            for text in sorted(texts)
+            for text in sorted({host.windows for host in hosts if host.windows})
         ]
         self._queue_windows = {
             queue.name: [

@@ -58,7 +58,7 @@ def omitted_rule_names(
     asked = [resolver.requirement(job) for job in readable]
     found = [rule.name for rule in OF_THE_INSTANCE if rule.holds(instance)]
     found += [name for name, holds in _OF_REQUIREMENTS if any(map(holds, asked))]
-    limited = _limited(instance)
+    limited = frozenset(name for limits in _thresholds(instance) for name in limits.sched)
     running = (run.job for run in instance.running)
     if limited and any(resolver.loads_reserved(job) & limited for job in (*running, *readable)):
         found.append(RESERVED_LOADS)
@@ -108,11 +108,6 @@ def _reserves_in_part(instance: Instance) -> bool:
 def _thresholds(instance: Instance) -> Iterator[Thresholds]:
     yield from (queue.thresholds for queue in instance.queues)
     yield from (host.thresholds for host in instance.cluster.hosts)
-
-
-def _limited(instance: Instance) -> frozenset[str]:
-    """Return the load indices for which some queue or host sets a loadSched."""
-    return frozenset(name for limits in _thresholds(instance) for name in limits.sched)
 
 
 def _loads(instance: Instance) -> bool:

@@ -26,7 +26,7 @@ from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from .. import alike
-from ..availability.demand import Calendar, Demand, Floor, TermDemand
+from ..availability.demand import Calendar, Demand, Floor, TermDemand, candidates_of, without_hosts
 from ..availability.resources import BoolArray, IntArray
 from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
@@ -294,8 +294,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST
         if resolver.binds_units(job):
-            unsure = resolver.unsure_of_units(job)
-            yield UNITS_UNKNOWN if unsure else "affinity[]"
+            yield UNITS_UNKNOWN if resolver.unsure_of_units(job) else "affinity[]"
         gpus = resolver.gpus(job)
         for option in () if gpus is None else gpus.unheeded:
             yield f"{option} of GPUs (-gpu)"
@@ -448,12 +447,10 @@ class RuleBook:
             demand = replace(demand, floors=tuple(floors))
         if not closed.any():
             return demand
-        touched = any(closed[term.candidates].any() for term in demand.terms)
-        if touched:
+        if any(closed[term.candidates].any() for term in demand.terms):
             self._leave_out("that loads may fall", [demand.job.id], may_help=True)
-        terms = tuple(_without(term, closed) for term in demand.terms)
         return _or_impossible(
-            replace(demand, terms=terms),
+            without_hosts(demand, closed),
             f"{self.eligibility.why_load(demand.queue.name)}: no start from load is known",
         )
 
@@ -502,12 +499,11 @@ class RuleBook:
             "selections by what is free, after now", [demand.job.id], may_help=not said.impossible
         )
         hosts = len(self.situation.names)
-        closed = ~_candidates(now, hosts) & _candidates(demand, hosts)
-        gone = ~_candidates(said, hosts)
+        closed = ~candidates_of(now, hosts) & candidates_of(demand, hosts)
+        gone = ~candidates_of(said, hosts)
         if gone.any():
-            terms = tuple(_without(term, gone) for term in demand.terms)
             demand = _or_impossible(
-                replace(demand, terms=terms), said.impossible or "no host meets its requirement"
+                without_hosts(demand, gone), said.impossible or "no host meets its requirement"
             )
         return _closed_until(demand, [(closed, self.situation.now + 1)])
 
@@ -567,8 +563,7 @@ class RuleBook:
             yield OmittedRule(STOPPED_BY_WINDOWS, endless - beyond)
         possible = [demand for demand in demands if not demand.impossible]
         for what, names in left_to_the_loop(self.resolver, (d.job for d in possible)):
-            near = all_near(possible, names)
-            yield OmittedRule(what, near, can_only_advance=True)
+            yield OmittedRule(what, all_near(possible, names), can_only_advance=True)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running
@@ -654,21 +649,10 @@ def _in_one_set(term: TermDemand, label: IntArray) -> TermDemand:
     return replace(term, same=both)
 
 
-def _without(term: TermDemand, closed: BoolArray) -> TermDemand:
-    return replace(term, candidates=term.candidates[~closed[term.candidates]])
-
-
 def _or_impossible(demand: Demand, reason: str) -> Demand:
     if all(term.candidates.size for term in demand.terms):
         return demand
     return replace(demand, impossible=reason)
-
-
-def _candidates(demand: Demand, hosts: int) -> BoolArray:
-    mask = np.zeros(hosts, dtype=bool)
-    for term in demand.terms:
-        mask[term.candidates] = True
-    return mask
 
 
 def _closed_until(demand: Demand, closed: Sequence[tuple[BoolArray, int]]) -> Demand:

@@ -60,10 +60,9 @@ def _is_eligible(state: JobState, now: int) -> bool:
 
 def _latest_first(cycle: CycleState, host: int) -> list[JobState]:
     """Return the jobs outside reservations that use slots of a host, the latest started first."""
-    running = cycle.world.running
     found = [
         state
-        for state in running.values()
+        for state in cycle.world.running.values()
         if state.status == RUNNING and state.reserved is None and host in state.allocation
     ]
     return sorted(found, key=lambda state: (-(state.start or 0), -state.number))

@@ -189,8 +189,7 @@ def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[
     if held is None:
         return {}
     found: dict[int, int] = {}
-    place = full_allocation(cycle.shape(state).demand, start, cycle.world.table)
-    for host, slots in place.items():
+    for host, slots in full_allocation(cycle.shape(state).demand, start, cycle.world.table).items():
         part = slots - max(0, int(free[host] - held[host]))
         if part > 0:
             found[host] = part

@@ -289,8 +289,7 @@ def omissions_of_job(
     every = (*(Omission(name) for name in names if name not in LEFT_OPEN), *touching)
     if not names or budget.stopped():
         return every
-    loops = _Loops.of(instance, method, None, names, budget)
-    moved = _moving({job: start}, names, loops)
+    moved = _moving({job: start}, names, _Loops.of(instance, method, None, names, budget))
     if moved is None:
         return every
     effects = [o for item in moved for o in item.omissions(instance)]
@@ -563,8 +562,7 @@ def run_as_configured(
     configuration does not allow its method (TBR-15).
     """
     budget = budget or Budget()
-    top = looking_ahead(instance)
-    session = loop_session(instance, CONFIGURED, top, EFFORT, budget)
+    session = loop_session(instance, CONFIGURED, looking_ahead(instance), EFFORT, budget)
     waiting = {job.id for job in instance.pending}
     estimates: dict[str, tuple[int, str]] = {}
     watched, latest = unless_later or ("", 0)

@@ -18,7 +18,7 @@ from ...model.duration import aborted, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, Reason, sentence
-from ..availability.demand import Demand, TermDemand
+from ..availability.demand import Demand, TermDemand, without_hosts
 from ..availability.profile import FEW_HOSTS, UNBOUND, max_advance_reserved
 from ..availability.resources import (
     SLOTS,
@@ -58,7 +58,7 @@ from .cycle_reservations import (
     sum_reservations,
 )
 from .events import Settings
-from .job_state import JobState, Shape, without_hosts
+from .job_state import JobState, Shape
 from .reserved_profile import PlannedProfiles
 from .single_precision import backfill_from
 from .world import World
@@ -269,9 +269,8 @@ class CycleState:
         """
         world, last, now = self.world, self.record.time, self.world.now
         if any(reservation.estimate == last for reservation in self.reservations):
-            old = self.reservations
             self._replace_reservations(
-                [replace(h, estimate=now) if h.estimate == last else h for h in old]
+                [replace(h, estimate=now) if h.estimate == last else h for h in self.reservations]
             )
         self.record = CycleRecord(now)
         self.eligibility.begin_cycle()

@@ -153,8 +153,7 @@ def snapshot_at(
     Raises InputError for a time before the beginning or after the end, and for bad settings.
     """
     settings = settings_for(instance, reservation=reservation, top=top, cycle=cycle)
-    session = Session(instance, settings, until=time)
-    return run_to(session, time)
+    return run_to(Session(instance, settings, until=time), time)
 
 
 def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None) -> Snapshot:

@@ -316,16 +316,6 @@ def _by_configuration(term: TermDemand) -> TermDemand:
     return replace(term, unit=replace(term.unit, pref="config"))
 
 
-def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:
-    """Return the demand without the closed hosts (mask [H]), or unchanged for None."""
-    if closed is None:
-        return demand
-    terms = tuple(
-        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
-    )
-    return replace(demand, terms=terms)
-
-
 class Event(IntEnum):
     """The kinds of events; at one instant, the lower kind comes first."""
 

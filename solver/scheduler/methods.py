@@ -9,7 +9,7 @@ from ...model.errors import InputError, UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Plan
-from ..availability.demand import Calendar, Demand
+from ..availability.demand import Calendar, Demand, without_hosts
 from ..availability.profile import Profile, block_advance_reservations
 from ..availability.resources import BoolArray
 from ..fairshare.stages import Offer
@@ -20,7 +20,7 @@ from ..problem import PlanningProblem
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleState
 from .events import EFFORT, TOP, Settings
-from .job_state import JobState, Shape, without_hosts
+from .job_state import JobState, Shape
 from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold_now, may_reserve
 
 # The optimal method in the loop: the first jobs of the order are planned together in each cycle.

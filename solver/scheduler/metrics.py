@@ -260,8 +260,7 @@ class SlotSpans:
         capacity = list(self.capacity.values())
         done = [begin] * len(capacity)
         total = 0
-        order = np.argsort(np.maximum(self.held.column(0), begin), kind="stable")
-        for span in order.tolist():
+        for span in np.argsort(np.maximum(self.held.column(0), begin), kind="stable").tolist():
             since, until, _, first, count = self.held[span]
             assert since is not None
             assert first is not None
@@ -484,8 +483,7 @@ class _Columns:
         if record.error is not None:
             self.errors.setdefault(record.estimate_by, IntTable()).append(record.error)
             if self._estimated_at_once(record):
-                at_once = self.errors_at_once.setdefault(record.estimate_by, IntTable())
-                at_once.append(record.error)
+                self.errors_at_once.setdefault(record.estimate_by, IntTable()).append(record.error)
 
     def _estimated_at_once(self, record: JobRecord) -> bool:
         """Whether the job had an estimate after its first cycle."""

@@ -17,7 +17,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
-from ..availability.demand import Demand, accepted_of
+from ..availability.demand import Demand, accepted_of, without_hosts
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray
 from ..availability.usage import FOREVER
@@ -46,7 +46,7 @@ from .cycle_reservations import (
     has_spanning_lower_priority_job,
     takes_only_slots,
 )
-from .job_state import JobState, ShapeTable, without_hosts
+from .job_state import JobState, ShapeTable
 from .loaded_jobs import LoadedRunningJobs
 from .methods import METHODS, looking_ahead, settings_for
 from .reservation_sequence import (
@@ -501,8 +501,7 @@ class NextCycle:
 
     def _closed(self, job: Job) -> BoolArray | None:
         """Return the hosts that are closed to a job in every plan, by load or host state."""
-        eligibility = self.cycle.state.eligibility
-        return eligibility.closed(job.queue, None, windows=False, intervals=False)
+        return self.cycle.state.eligibility.closed(job.queue, None, windows=False, intervals=False)
 
     def planned_start(self, job: str) -> Start | None:
         """Return the planned start of a pending job, or None if the cycle has none for it."""

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from ...model.plan import PlannedJob
-from ..availability.demand import Demand, TermDemand
+from ..availability.demand import Demand, TermDemand, candidates_of, without_hosts
 from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray
 from ..availability.running_profile import Residual, RunningProfile
@@ -29,7 +29,7 @@ from .cycle_reservations import (
     uses_on_host,
 )
 from .cycle_state import CycleState
-from .job_state import JobState, without_hosts
+from .job_state import JobState
 
 
 def may_reserve(cycle: CycleState, state: JobState) -> bool:
@@ -228,7 +228,7 @@ def reserve_greedily(
             continue
         if memory:
             reservation.memory = memory_to_hold(demand, reservation.reserved, residual, now)
-        counted = (_candidates(demand, residual.hosts) if lava else group) & large
+        counted = (candidates_of(demand, residual.hosts) if lava else group) & large
         if lava and not (demand.queue.backfill and state.limit is not None):
             counted &= free + backfilled_before > 0
         reservation.estimate = _estimate(
@@ -482,16 +482,8 @@ def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
     Groups are exclusive where the job may not mix them: single hosts under span[hosts=1], the
     classes of same[] (GRD-02).
     """
-    member = _candidates(demand, hosts)
+    member = candidates_of(demand, hosts)
     return _exclusive_groups(demand.terms[0], member) or [member]
-
-
-def _candidates(demand: Demand, hosts: int) -> BoolArray:
-    """Return the hosts that some term of a job may use, [H]."""
-    member = np.zeros(hosts, dtype=bool)
-    for term in demand.terms:
-        member[term.candidates] = True
-    return member
 
 
 def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:

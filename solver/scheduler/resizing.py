@@ -45,8 +45,7 @@ def grow_resizable_jobs(cycle: CycleState) -> None:
     if isinstance(order, FirstCome):
         priority = {queue.name: queue.priority for queue in cycle.instance.queues}
         for job in sorted(jobs, key=lambda job: queue_key(job, priority[job.queue])):
-            number = world.states.get(job.id).number
-            grow(cycle, Offer(job, (number,)))
+            grow(cycle, Offer(job, (world.states.get(job.id).number,)))
         return
     order.begin(world.now, jobs)
     while (offer := order.next()) is not None:

@@ -70,7 +70,7 @@ def ends_of_running(
     spans = [spans_of_running(item, requests.spans(item.job)) for item in running]
     starts = np.fromiter((item.start for item in running), np.int64, len(running))
     durations, limits, works = (
-        _or_forever(column)
+        np.array([FOREVER if value is None else value for value in column], dtype=np.int64)
         for column in (
             [duration for duration, _ in spans],
             [limit for _, limit in spans],
@@ -89,10 +89,6 @@ def ends_of_running(
     done = np.where(works < FOREVER, _after(starts, works), told)
     ends = np.minimum(np.minimum(done, _after(starts, limits)), killed)
     return ends, np.maximum(np.minimum(expected, killed), now + 1)
-
-
-def _or_forever(column: Iterable[int | None]) -> IntArray:
-    return np.array([FOREVER if value is None else value for value in column], dtype=np.int64)
 
 
 def _after(starts: IntArray, spans: IntArray) -> IntArray:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 import numpy as np
 
-from ...model.display import clock_text, duration_text
+from ...model.display import clock_text, duration_text, some
 from ...model.duration import expected_finish
 from ...model.instance import AdvanceReservation, Instance
 from ...model.job import Job
@@ -26,7 +26,7 @@ from ...model.slurm_version import (
     BY_CHOSEN_NODES,
     FIRST_SHORT_RECORD,
 )
-from ..availability.demand import Demand
+from ..availability.demand import Demand, candidates_of
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, Alternative, BoolArray, IntArray, Per, Use
 from ..budget import Budget
@@ -211,13 +211,11 @@ def agreement(instance: Instance, starts: Mapping[str, int | None]) -> list[str]
     note = f"{equal} of {len(printed)} starts that Slurm printed are those of this plan"
     if not differs:
         return [note]
-    more = f" and {len(differs) - 3} more" if len(differs) > 3 else ""
-    shown = ", ".join(f"{job} {clock_text(instance, start)}" for job, start in differs[:3])
+    shown = some(f"{job} {clock_text(instance, start)}" for job, start in differs)
     touched = {job for item in instance.omissions for job in item.jobs or ()}
-    order = [job.id for job in instance.pending]
-    causes = [job for job in order if job in touched]
+    causes = [job.id for job in instance.pending if job.id in touched]
     why = f"; not all is modelled of {', '.join(causes[:3])}" if causes else ""
-    return [f"{note}; Slurm printed {shown}{more}{why}"]
+    return [f"{note}; Slurm printed {shown}{why}"]
 
 
 def _cycle_of(
@@ -261,8 +259,7 @@ def _cycle_of(
 
 def _reserve_running(cycle: _BackfillCycle, running: list[_Occupied]) -> None:
     """Enter the nodes of exclusive running jobs, and licences, into the map."""
-    instance = cycle.problem.instance
-    for run, item in zip(instance.running, running, strict=True):
+    for run, item in zip(cycle.problem.instance.running, running, strict=True):
         demand = cycle.problem.resolver.demand(run.job)
         licences = _licence_uses(cycle, demand) if len(demand.terms) == 1 else {}
         if run.job.exclusive or licences:
@@ -380,9 +377,7 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
     """Return the first start that a job can have; over: the limit that it is over, in words."""
     demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
-    term = demand.terms[0]
-    candidates = np.zeros(len(cycle.weights), dtype=bool)
-    candidates[term.candidates] = True
+    candidates = candidates_of(demand, len(cycle.weights))
     if attempt.nodes is not None:
         candidates &= attempt.nodes
     shape = JobShape.of(demand, settings.version)
@@ -462,8 +457,7 @@ def _first_end(
     """Return the first end of a running job, up to the start, at which the job fits on these
     nodes.
     """
-    ends = sorted({run.end for run in cycle.running if run.end < start})
-    for end in ends:
+    for end in sorted({run.end for run in cycle.running if run.end < start}):
         if choose_nodes(_caps(cycle, demand, end), usable, cycle.weights, shape) is not None:
             return end
     return start
@@ -577,8 +571,7 @@ def _will_run(
     found = choose_nodes(_caps(cycle, demand, first), usable, cycle.weights, shape)
     if found is not None:
         return first, found
-    stop = later if is_bounded else None
-    for end, kept in _groups(cycle, usable, first, stop):
+    for end, kept in _groups(cycle, usable, first, later if is_bounded else None):
         found = choose_nodes(_caps(cycle, demand, end, kept), usable, cycle.weights, shape)
         if found is not None:
             if cycle.settings.version in BY_CHOSEN_NODES:

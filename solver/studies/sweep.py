@@ -67,10 +67,9 @@ def redrawn(instance: Instance, seed: int) -> Instance:
     for job in jobs:
         weeks.setdefault((job.submit - begin) // WEEK, []).append(job)
     count = max(weeks) + 1
-    drawn = sampled_blocks(count, seed)
     future = [
         _moved(job, (new - old) * WEEK, new)
-        for new, old in enumerate(drawn)
+        for new, old in enumerate(sampled_blocks(count, seed))
         for job in weeks.get(old, ())
     ]
     return replace(instance, future=tuple(sorted(future, key=lambda job: job.submit)))

@@ -178,8 +178,7 @@ class Simulations:
             probe = self._needed(probe, wanted, full + self._alike(full, wanted))
             if self.start(probe.steps[-1], wanted, wanted.latest) is None:
                 return []
-        step = probe.steps[self.smallest(probe.steps, wanted)]
-        return [self.remedy(probe, step, wanted)]
+        return [self.remedy(probe, probe.steps[self.smallest(probe.steps, wanted)], wanted)]
 
     def _needed(self, probe: Probe, wanted: Target, enough: int) -> Probe:
         """Return the necessary members of a rule, each with its smallest change."""
@@ -384,8 +383,7 @@ def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | 
     queues = tuple(_equal(queue) for queue in plain.queues)
     params = without_growth(plain.params)
     world = replace(plain, queues=queues, partitions=(), running=running, params=params)
-    limit = budget.time_share(0.3)
-    return plan(world, "time-based", time_limit=limit, cancel=budget.cancel)
+    return plan(world, "time-based", time_limit=budget.time_share(0.3), cancel=budget.cancel)
 
 
 def _equal(queue: Queue) -> Queue:
@@ -452,8 +450,7 @@ def diagnose(
     _check(instance, jobs)
     stop = cancel or threading.Event()
     forecaster = Forecaster.of(instance, history, drawing, None, stop)
-    budget = Budget(time_limit, cancel=stop)
-    runs = Simulations(instance, budget)
+    runs = Simulations(instance, Budget(time_limit, cancel=stop))
     found = _DiagnosisRun(instance, runs, most, on_progress).run(jobs)
     if forecaster is not None:
         found = _with_forecasts(found, forecaster, runs)
@@ -638,8 +635,7 @@ class _DiagnosisRun:
         """
         probes = [probe for probe in self._of_configuration(job) if probe.steps]
         if self.instance.queue(job.queue).reserve_cycles is None:
-            need = self._need(job)
-            probes[1:1] = self._looking_ahead(need)
+            probes[1:1] = self._looking_ahead(self._need(job))
         probes = probes[:MAX_PAIRED]
         for one, other in combinations(probes, 2):
             whole = joined(one.steps[-1], other.steps[-1])
@@ -696,8 +692,7 @@ class _DiagnosisRun:
         yield from in_family_words(self.instance, found)
 
     def _looking_ahead(self, need: JobInLine) -> Iterator[Probe]:
-        rank = max(need.rank, LOOK_AHEAD)
-        found = looking_ahead_probes(self.instance.params, rank)
+        found = looking_ahead_probes(self.instance.params, max(need.rank, LOOK_AHEAD))
         yield from in_family_words(self.instance, found)
 
     def _need(self, job: Job) -> JobInLine:
@@ -816,8 +811,7 @@ class _DiagnosisRun:
                 else self.order[other.id] > self.order[job.id]
             )
         }
-        placed = sorted(self.runs.placed.values(), key=lambda item: item.start or 0)
-        for item in placed:
+        for item in sorted(self.runs.placed.values(), key=lambda item: item.start or 0):
             if item.job in behind and (start is None or (item.start or 0) < start):
                 yield item
 

@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....model.display import MINUTE, duration_text
+from ....model.display import MINUTE, duration_text, some
 from ....model.duration import expected_duration, granted_run_limit
 from ....model.formats.guarantee_text import distribution_text, loans_text
 from ....model.instance import Instance
 from ....model.job import NO_RUN_LIMIT, Job
 from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, LoanPolicy
 from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes
-from .probes import Apply, Probe, SettingChange, job_as, named
+from .probes import Probe, SettingChange, item_with, job_as
 
 KIND = "guaranteed pool"
 
@@ -79,7 +79,7 @@ def _loans(instance: Instance, rows: GuaranteeRows, number: int, job: Job) -> It
     if policy.close_on_demand:
         owners = [other.id for other in _owners(instance, rows, number) if other.id != job.id]
         cause = (
-            f"{keeps} while jobs of its classes wait ({named(owners) or 'none now'}): "
+            f"{keeps} while jobs of its classes wait ({some(owners) or 'none now'}): "
             "CLOSE_ON_DEMAND of LOAN_POLICIES"
         )
         yield Probe(KIND, cause, (_policy(pool, replace(policy, close_on_demand=False)),))
@@ -133,20 +133,9 @@ def _policy(pool: GuaranteedPool, policy: LoanPolicy) -> SettingChange:
     return SettingChange(
         f"lsb.resources, GuaranteedResourcePool {pool.name}",
         f"LOAN_POLICIES = {loans_text(policy)}",
-        _pool_as(replace(pool, loans=policy)),
+        item_with("guaranteed_pools", pool.name, lambda _: replace(pool, loans=policy)),
         now=now,
     )
-
-
-def _pool_as(changed: GuaranteedPool) -> Apply:
-    def apply(instance: Instance) -> Instance:
-        pools = instance.guaranteed_pools
-        return replace(
-            instance,
-            guaranteed_pools=tuple(changed if p.name == changed.name else p for p in pools),
-        )
-
-    return apply
 
 
 def _distribution(
@@ -190,6 +179,6 @@ def _distributed(pool: GuaranteedPool, name: str, amount: float) -> SettingChang
     return SettingChange(
         f"lsb.resources, GuaranteedResourcePool {pool.name}",
         f"DISTRIBUTION = {distribution_text(shares)}",
-        _pool_as(replace(pool, distribution=shares)),
+        item_with("guaranteed_pools", pool.name, lambda _: replace(pool, distribution=shares)),
         now=f"DISTRIBUTION = {distribution_text(pool.distribution)}",
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
 from ....model.configuration import Limit, Queue
-from ....model.display import duration_text
+from ....model.display import duration_text, some
 from ....model.instance import Instance
 from ....model.job import Job, job_groups_of, running_limits
 from ....model.reserved_periods import of_jobs
@@ -23,7 +23,7 @@ from .probes import (
     SettingChange,
     amounts_from,
     hosts_with,
-    named,
+    item_with,
     params_with,
     queue_with,
     together,
@@ -37,7 +37,7 @@ BINDS = 2
 def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     """Yield changes of the limits that keep jobs from starting on free slots."""
     queue = instance.queue(job.queue)
-    found = chain(
+    yield from chain(
         _queue_state(queue),
         _windows(instance, queue),
         _thresholds(instance, queue),
@@ -51,7 +51,6 @@ def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         guarantee_probes(instance, job),
         _intervals(instance, queue),
     )
-    yield from found
 
 
 def _queue_state(queue: Queue) -> Iterator[Probe]:
@@ -65,22 +64,19 @@ def _queue_state(queue: Queue) -> Iterator[Probe]:
         yield Probe("queue inactive", cause, (change,))
 
 
-def _without(queue: Queue, key: str, field: str) -> SettingChange:
-    return SettingChange(
-        f"lsb.queues, queue {queue.name}",
-        f"{key} = (empty: no window)",
-        queue_with(queue.name, **{field: ""}),
-        f"queues.{queue.name}.{key}=",
-        f"{key} = {getattr(queue, field)}",
-    )
-
-
 def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
     for key, field in (("DISPATCH_WINDOW", "dispatch_window"), ("RUN_WINDOW", "run_window")):
         window = getattr(queue, field)
         if window:
+            change = SettingChange(
+                f"lsb.queues, queue {queue.name}",
+                f"{key} = (empty: no window)",
+                queue_with(queue.name, **{field: ""}),
+                f"queues.{queue.name}.{key}=",
+                f"{key} = {window}",
+            )
             cause = f"queue {queue.name} starts jobs in its window only: {key} = {window}"
-            yield Probe("dispatch window", cause, (_without(queue, key, field),))
+            yield Probe("dispatch window", cause, (change,))
     by_window: dict[str, list[str]] = {}
     for host in instance.cluster.hosts:
         if host.windows:
@@ -94,10 +90,9 @@ def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
             now=f"DISPATCH_WINDOW = {window}",
         )
         have = "host {} has" if len(names) == 1 else "hosts {} have"
-        cause = f"{have.format(named(names))} a dispatch window: DISPATCH_WINDOW = {window}"
+        cause = f"{have.format(some(names))} a dispatch window: DISPATCH_WINDOW = {window}"
         parts.append(Probe("host window", cause, (change,)))
-    if parts:
-        yield together(parts)
+    yield from _several(parts)
 
 
 def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
@@ -115,11 +110,10 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
         )
         take = "host {} takes" if len(names) == 1 else "hosts {} take"
         cause = (
-            f"{take.format(named(names))} jobs up to a load of {name} = {value:g} only (loadSched)"
+            f"{take.format(some(names))} jobs up to a load of {name} = {value:g} only (loadSched)"
         )
         parts.append(Probe("load threshold", cause, (change,)))
-    if parts:
-        yield together(parts)
+    yield from _several(parts)
 
 
 def _queue_threshold(queue: Queue, name: str) -> Probe:
@@ -210,9 +204,9 @@ def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
         changed = partial(_limit_at, limit, name)
         yield Counter("limit", section, name.upper(), f"{percent:g}%", changed).without(cause)
     if (least := limit.slots_per_processor) is not None:
-        key, free = "SLOTS_PER_PROCESSOR", replace(limit, slots_per_processor=None)
-        counter = Counter("limit", section, key, f"{least:g}", lambda _: _limits_with(free))
-        yield counter.without(cause)
+        free = item_with("limits", limit.name, lambda _: replace(limit, slots_per_processor=None))
+        key = "SLOTS_PER_PROCESSOR"
+        yield Counter("limit", section, key, f"{least:g}", lambda _: free).without(cause)
 
 
 def _scope_text(limit: Limit) -> str:
@@ -227,22 +221,15 @@ def _scope_text(limit: Limit) -> str:
     ):
         if scope is not None:
             each = f"each {noun} of" if scope.each else f"{noun}"
-            words.append(f"{each} {named(scope.names)}")
+            words.append(f"{each} {some(scope.names)}")
     return f"({', '.join(words)})" if words else "(everybody together)"
 
 
 def _limit_at(limit: Limit, name: str, amount: float | None) -> Apply:
     amounts = limit.amounts if amount is None else {**limit.amounts, name: float(amount)}
     percentages = {key: value for key, value in limit.percentages.items() if key != name}
-    return _limits_with(replace(limit, amounts=amounts, percentages=percentages))
-
-
-def _limits_with(changed: Limit) -> Apply:
-    def apply(instance: Instance) -> Instance:
-        limits = (changed if item.name == changed.name else item for item in instance.limits)
-        return replace(instance, limits=tuple(limits))
-
-    return apply
+    changed = replace(limit, amounts=amounts, percentages=percentages)
+    return item_with("limits", limit.name, lambda _: changed)
 
 
 def _users(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -253,26 +240,18 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
         # A name at the beginning would be capitalised.
         whose = f"user {'group ' * (user.name in groups)}{user.name}"
         if (most := user.max_slots) is not None:
-            changed = partial(_user_with, user.name, "max_slots")
+            changed = partial(_item_at, "users", user.name, "max_slots")
             counter = Counter("user limit", section, "MAX_JOBS", f"{most}", changed, path)
             numbers = _numbers_from(instance, most, job.slots, most + job.slots)
             yield counter.probe(f"{whose} may use {counted(most, 'slot')}:", numbers)
         if (per := user.processor_slots) is not None:
-            changed = partial(_user_with, user.name, "processor_slots")
+            changed = partial(_item_at, "users", user.name, "processor_slots")
             counter = Counter("user limit", section, "JL/P", f"{per:g}", changed)
             yield counter.without(f"{whose} may use few slots a processor:")
 
 
-def _user_with(name: str, field: str, value: Any) -> Apply:
-    def apply(instance: Instance) -> Instance:
-        users = (replace(u, **{field: value}) if u.name == name else u for u in instance.users)
-        return replace(instance, users=tuple(users))
-
-    return apply
-
-
-def _queue_at(name: str, field: str, value: Any) -> Apply:
-    return queue_with(name, **{field: value})
+def _item_at(kind: str, name: str, field: str, value: Any) -> Apply:
+    return item_with(kind, name, partial(replace, **{field: value}))
 
 
 #: Slot limits of a queue: key, field, and the words for its scope.
@@ -289,7 +268,7 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
         most: int | None = getattr(queue, field)
         if most is None:
             continue
-        changed = partial(_queue_at, queue.name, field)
+        changed = partial(_item_at, "queues", queue.name, field)
         counter = Counter("queue limit", section, key, f"{most}", changed, f"{path}.{key}")
         numbers = _numbers_from(instance, most, job.slots, most + job.slots)
         if field == "host_slots":
@@ -298,7 +277,7 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
         cause = f"jobs of queue {queue.name} may use {counted(most, 'slot', what)}:"
         yield counter.probe(cause, numbers)
     if (per := queue.processor_slots) is not None:
-        changed = partial(_queue_at, queue.name, "processor_slots")
+        changed = partial(_item_at, "queues", queue.name, "processor_slots")
         counter = Counter("queue limit", section, "PJOB_LIMIT", f"{per:g}", changed)
         cause = f"jobs of queue {queue.name} may use few slots a processor:"
         yield counter.without(cause, "(empty: no limit)")
@@ -324,7 +303,7 @@ def _pool_limit(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]:
             continue
         first = next(item.name for item in instance.queues if item.slot_pool == pool.name)
         section, path = f"lsb.queues, queue {first}", f"queues.{first}.MAX_SLOTS_IN_POOL"
-        changed = partial(_queue_at, first, "max_slots_in_pool")
+        changed = partial(_item_at, "queues", first, "max_slots_in_pool")
         key, most = "MAX_SLOTS_IN_POOL", pool.max_slots
         counter = Counter("queue limit", section, key, f"{most}", changed, path)
         cause = f"the queues of slot pool {pool.name} may use {counted(most, 'slot', 'in all')}:"
@@ -348,21 +327,13 @@ def _job_groups(instance: Instance, job: Job) -> Iterator[Probe]:
             SettingChange(
                 f"command of the owner of job group {name}",
                 f"bgmod -L {number} {name}",
-                _group_at(name, number),
+                _item_at("job_groups", name, "limit", number),
             )
             for number in sorted(every)
             if number > most
         )
         may = f"job group {name} may have {counted(most, 'running job')}"
         yield Probe("job group", f"{may}: bgadd -L {most}", steps)
-
-
-def _group_at(name: str, most: int) -> Apply:
-    def apply(instance: Instance) -> Instance:
-        groups = (replace(g, limit=most) if g.name == name else g for g in instance.job_groups)
-        return replace(instance, job_groups=tuple(groups))
-
-    return apply
 
 
 def _array_limit(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -411,7 +382,7 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
         free = hosts_with(names, lambda host: replace(host, user_slots=None))
         section = f"lsb.hosts, {', '.join(names)}"
         few = "slot" if shown == "1" else "slots"
-        cause = f"each user may use {shown} {few} on each of {named(names)}:"
+        cause = f"each user may use {shown} {few} on each of {some(names)}:"
         yield Counter("host limit", section, "JL/U", shown, lambda _: free).without(
             cause, "() (no limit)"
         )
@@ -427,8 +398,7 @@ def _advance_reservations(instance: Instance) -> Iterator[Probe]:
         slots = sum(item.slots.values())
         cause = f"advance reservation {item.name} keeps {counted(slots, 'slot')} for itself"
         parts.append(Probe("advance reservation", cause, (change,)))
-    if parts:
-        yield together(parts)
+    yield from _several(parts)
 
 
 def _without_reservation(name: str) -> Apply:

@@ -261,14 +261,20 @@ ROUND = (
 FEW = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100)
 
 
-def queue_with(name: str, **changes: Any) -> Apply:
-    """Return the instance with changed fields of one queue."""
+def item_with(kind: str, name: str, change: Callable[[Any], Any]) -> Apply:
+    """Return the function that changes one item, by name, of a field of the instance."""
 
     def apply(instance: Instance) -> Instance:
-        queues = (replace(q, **changes) if q.name == name else q for q in instance.queues)
-        return replace(instance, queues=tuple(queues))
+        items = getattr(instance, kind)
+        changed: Any = tuple(change(item) if item.name == name else item for item in items)
+        return replace(instance, **{kind: changed})
 
     return apply
+
+
+def queue_with(name: str, **changes: Any) -> Apply:
+    """Return the function that changes fields of one queue."""
+    return item_with("queues", name, lambda queue: replace(queue, **changes))
 
 
 def params_with(**changes: Any) -> Apply:
@@ -318,13 +324,6 @@ def amounts_from(current: int, *wanted: int) -> tuple[int, ...]:
         steps.add(current + step)
         step *= 2
     return tuple(sorted(number for number in steps if number > current))
-
-
-def named(names: Iterable[str], most: int = 3) -> str:
-    """Return a few names as text, with the number of further ones."""
-    every = list(names)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + more
 
 
 #: Number of reservation cycles that is sufficient if the wait of the job is unknown.
@@ -440,7 +439,6 @@ def looking_ahead_probes(params: Params, rank: int) -> Iterator[Probe]:
     today = params.time_reserve_numjobs
     if rank <= today:
         return
-    numbers = round_from(today, rank, FEW)
     steps = [
         SettingChange(
             "lsf.conf",
@@ -448,7 +446,7 @@ def looking_ahead_probes(params: Params, rank: int) -> Iterator[Probe]:
             params_with(time_reserve_numjobs=number),
             f"LSB_TIME_RESERVE_NUMJOBS={number}",
         )
-        for number in numbers
+        for number in round_from(today, rank, FEW)
     ]
     if not steps:
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
-from ....model.display import duration_text, wall_clock, with_stamps
+from ....model.display import duration_text, some, wall_clock, with_stamps
 from ....model.escaping import html_table
 from ....model.instance import Instance
 from ....model.job_table import JobTable
@@ -17,7 +17,7 @@ from ....model.slurm_words import family_text
 from ...outlook.records import State
 from ...pending_reasons import counted
 from ..likely import StartQuantiles, times_of
-from .probes import IN_LINE, OF_THE_JOB, ChangedLine, named, takes_effect
+from .probes import IN_LINE, OF_THE_JOB, ChangedLine, takes_effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +285,6 @@ class Diagnosis(JobTable[WaitingJob]):
     def __iter__(self) -> Iterator[WaitingJob]:
         return iter(self.jobs)
 
-    def _about(self) -> str:
-        return f"{len(self.starving)} of {self.pending} waiting jobs starve"
-
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as a JSON object; times in seconds from the origin, also as ISO
         stamps.
@@ -326,7 +323,7 @@ class Diagnosis(JobTable[WaitingJob]):
             for remedy in item.remedies
         ]
         head = ("job", "", "cause", "what helps", "starts in", "sooner by")
-        return html_table(self._about(), head, rows)
+        return html_table(f"{len(self.starving)} of {self.pending} waiting jobs starve", head, rows)
 
 
 #: Jobs that are named in one sentence.
@@ -395,8 +392,7 @@ class Page:
 def page_of(instance: Instance, found: Diagnosis) -> Page:
     """Return the whole diagnosis in words."""
     clock = SpokenTimes(instance)
-    groups = list(_alike(found.jobs))
-    verdicts = tuple(_verdict(clock, group) for group in groups)
+    verdicts = tuple(_verdict(clock, group) for group in _alike(found.jobs))
     page = Page(
         _answer(found), verdicts, tuple(_notes(clock, found, verdicts)), tuple(_facts(found))
     )
@@ -470,7 +466,7 @@ def _jobs(jobs: Sequence[str]) -> str:
     """Return names such as ``job 110`` or ``jobs 1, 2 and 3 more``; names like ``job7`` stand
     alone.
     """
-    names = named(jobs, MAX_NAMED)
+    names = some(jobs, MAX_NAMED)
     if names.lower().startswith("job"):
         return names
     return f"{'jobs' if len(jobs) > 1 else 'job'} {names}"
@@ -577,7 +573,8 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     remedies = tuple(advised(clock, first, item) for item in first.remedies)
     little = tuple(advised(clock, first, item) for item in first.too_little)
     details = tuple(_passed(first))
-    return Verdict(title, tuple(sentences), _sentence(cause), details, remedies, little)
+    why = f"{_cap(cause).removesuffix('.')}."
+    return Verdict(title, tuple(sentences), why, details, remedies, little)
 
 
 def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
@@ -593,9 +590,9 @@ def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
         word, also = "cannot start on this cluster", ", nor can"
     title = f"{called(first.job)} {word}"
     if alike:
-        title += f"{also} {named(alike, MAX_NAMED)}"
+        title += f"{also} {some(alike, MAX_NAMED)}"
     if other:
-        title += f"; the same change helps {named(other, MAX_NAMED)}"
+        title += f"; the same change helps {some(other, MAX_NAMED)}"
     return title
 
 
@@ -614,11 +611,6 @@ def called(job: str) -> str:
 def lasting(seconds: int) -> str:
     """Return a duration as text, rounded to minutes if it is at least one."""
     return duration_text(seconds if abs(seconds) < SAME else round(seconds / 60) * 60)
-
-
-def _sentence(text: str) -> str:
-    """Return a text with a capital first letter, unless it begins with a name."""
-    return f"{_cap(text).removesuffix('.')}."
 
 
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
@@ -648,7 +640,7 @@ def _together(clock: SpokenTimes, item: WaitingJob) -> str:
     proof = proved_text(item, "proved the earliest" if item.proved else _FREE_BY[item.free_by])
     if needed:
         free = "would be free together" if item.slots > 1 else "would be free"
-        back = f"with {named(needed)} open "
+        back = f"with {some(needed)} open "
     else:
         free = "are free together" if item.slots > 1 else "is free"
         back = ""
@@ -686,7 +678,7 @@ def proved_text(item: WaitingJob, proof: str) -> str:
 def _passed(item: WaitingJob) -> Iterator[str]:
     behind = [job for job in item.passed_by if job not in item.overtaken]
     if item.overtaken:
-        who = named(item.overtaken, MAX_NAMED)
+        who = some(item.overtaken, MAX_NAMED)
         many = len(item.overtaken) > 1
         start = "start" if many else "starts"
         yield (
@@ -696,7 +688,7 @@ def _passed(item: WaitingJob) -> Iterator[str]:
     if behind:
         also = "also " if item.overtaken else ""
         verb = "start" if len(behind) > 1 else "starts"
-        who = named(behind, MAX_NAMED)
+        who = some(behind, MAX_NAMED)
         yield f"{counted(len(behind), 'job')} behind it ({who}) {also}{verb} before it."
 
 
@@ -737,7 +729,7 @@ def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
     ):
         gives += f"; by the history likely {clock.at(remedy.likely.likely)}"
     if remedy.cost.lost:
-        lost = named(remedy.cost.lost, MAX_NAMED)
+        lost = some(remedy.cost.lost, MAX_NAMED)
         gives = f"By it {lost} would never start. {gives}"
     lines = tuple(map(_shortened, remedy.lines)) or (f"{remedy.where}: {remedy.setting}",)
     costs, whose = cost_text(remedy.cost), cost_details(remedy.cost)
@@ -783,9 +775,9 @@ def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
         return
     told = []
     if cost.lost:
-        told.append(f"{named(cost.lost, MAX_NAMED)} would never start")
+        told.append(f"{some(cost.lost, MAX_NAMED)} would never start")
     if cost.won:
-        told.append(f"{named(cost.won, MAX_NAMED)} would start, and would not without it")
+        told.append(f"{some(cost.won, MAX_NAMED)} would start, and would not without it")
     if cost.neither:
         told.append(f"{cost.neither} start{'s' * (cost.neither == 1)} neither way")
     yield f"Of {whose} {'; '.join(told)}."
@@ -801,7 +793,7 @@ def _begun_anew(cost: RemedyCost) -> str:
     if not cost.begin_anew:
         return ""
     verb = "begins" if len(cost.begin_anew) == 1 else "begin"
-    who = named(cost.begin_anew, MAX_NAMED)
+    who = some(cost.begin_anew, MAX_NAMED)
     return f" {who} {verb} anew, which loses {cost.work_lost:.1f} slot-hours of work."
 
 
@@ -828,6 +820,4 @@ def _felt(seconds: int) -> str:
 
 
 def _changes(items: Sequence[WaitChange]) -> str:
-    shown = [f"{item.job} by {_felt(abs(item.change or 0))}" for item in items[:MAX_NAMED]]
-    more = f" and {len(items) - MAX_NAMED} more" if len(items) > MAX_NAMED else ""
-    return ", ".join(shown) + more
+    return some((f"{item.job} by {_felt(abs(item.change or 0))}" for item in items), MAX_NAMED)

@@ -10,8 +10,7 @@ from functools import partial
 
 from ....model.absolute_priority import StatedPriority
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
-from ....model.configuration import HostPartition
-from ....model.display import HOUR
+from ....model.display import HOUR, some
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
 from ....model.instance import Instance
@@ -28,9 +27,9 @@ from .probes import (
     Probe,
     SettingChange,
     hosts_with,
+    item_with,
     job_as,
     joined,
-    named,
     params_with,
     queue_with,
     together,
@@ -63,7 +62,7 @@ def _hosts(kind: str, hosts: Sequence[Host]) -> Probe:
     verb = "is" if len(hosts) == 1 else "are"
     shut = kind == "hosts closed"
     cause = (
-        f"host{'s' * (len(hosts) > 1)} {named(names)} {verb} {'closed' if shut else 'down'} "
+        f"host{'s' * (len(hosts) > 1)} {some(names)} {verb} {'closed' if shut else 'down'} "
         f"({states}): {counted(slots, 'slot')} {'is' if slots == 1 else 'are'} missing"
     )
     if shut:
@@ -74,8 +73,8 @@ def _hosts(kind: str, hosts: Sequence[Host]) -> Probe:
         f"badmin hopen {' '.join(names)}" if shut else f"bring back {', '.join(names)}",
         hosts_with(names, lambda host: replace(host, status="ok")),
     )
-    some = partial(_some_hosts, kind, hosts) if len(hosts) > 1 else None
-    return Probe(kind, cause, (change,), len(hosts), some)
+    of_some = partial(_some_hosts, kind, hosts) if len(hosts) > 1 else None
+    return Probe(kind, cause, (change,), len(hosts), of_some)
 
 
 def _some_hosts(kind: str, hosts: Sequence[Host], places: Sequence[int]) -> Probe:
@@ -183,8 +182,7 @@ def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) 
     for name in (job.user, *groups, *(f"{group}@" for group in groups)):
         if name in listed:
             return name, listed[name]
-    open_to_all = listed.get("default", listed.get("others", 0))
-    return job.user, open_to_all
+    return job.user, listed.get("default", listed.get("others", 0))
 
 
 def _larger(own: int, shares: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
@@ -216,14 +214,12 @@ def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
         account, own = _account(instance, job, partition.user_shares)
         steps = []
         for number in _larger(own, partition.user_shares):
-            changed = replace(
-                partition, user_shares=_with_share(partition.user_shares, account, number)
-            )
+            shares = _with_share(partition.user_shares, account, number)
             steps.append(
                 SettingChange(
                     f"lsb.hosts, HostPartition {partition.name}",
-                    f"USER_SHARES = {_shares_text(changed.user_shares)}",
-                    _partition_with(changed),
+                    f"USER_SHARES = {_shares_text(shares)}",
+                    item_with("partitions", partition.name, partial(replace, user_shares=shares)),
                     now=f"USER_SHARES = {_shares_text(partition.user_shares)}",
                 )
             )
@@ -268,14 +264,6 @@ def _absolute(instance: Instance, job: Job) -> Iterator[Probe]:
     yield Probe("absolute priority", f"job {job.id} {found}", (plain,))
 
 
-def _partition_with(changed: HostPartition) -> Apply:
-    def apply(instance: Instance) -> Instance:
-        found = (changed if p.name == changed.name else p for p in instance.partitions)
-        return replace(instance, partitions=tuple(found))
-
-    return apply
-
-
 def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
     queue = instance.queue(job.queue)
     waiting = {other.queue for other in instance.pending} - {queue.name}
@@ -295,7 +283,7 @@ def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
         for number in dict.fromkeys(numbers)
     )
     cause = (
-        f"queue {queue.name} has PRIORITY = {queue.priority}, and jobs of {named(names)} go first "
+        f"queue {queue.name} has PRIORITY = {queue.priority}, and jobs of {some(names)} go first "
         f"(PRIORITY up to {above[-1]})"
     )
     yield Probe("queue priority", cause, steps)
@@ -337,7 +325,7 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
         jobs = [run.job.id for run in running if run.job.queue == name]
         jobs += [other.id for other in pending if other.queue == name]
         cause = (
-            f"it is not known when {named([f'job {item}' for item in jobs])} will end: queue "
+            f"it is not known when {some([f'job {item}' for item in jobs])} will end: queue "
             f"{name} has no RUNLIMIT and {'it has' if len(jobs) == 1 else 'they have'} no -W"
         )
         text = f"{length // HOUR}:00"

@@ -198,10 +198,9 @@ class OrderTree:
         first, last = self._buckets(case, jobs, k)
         number = 2 if known else min(PARTS, last - first)
         cuts = np.unique(np.linspace(first, last, number + 1).round().astype(np.int64))
-        points = self._grid[cuts].tolist()
         return [
             replace(case, windows={**case.windows, (jobs, k): (low, high)})
-            for low, high in pairwise(points)
+            for low, high in pairwise(self._grid[cuts].tolist())
         ]
 
     def _buckets(self, case: OrderCase, jobs: SizeClass, k: int) -> tuple[int, int]:

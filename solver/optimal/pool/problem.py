@@ -76,8 +76,7 @@ class StepProfile:
 
     def take(self, start: int, size: int, duration: int) -> None:
         """Reserve processors at a given start, without a check of the capacity."""
-        begin = self._split(start)
-        for step in range(begin, self._split(start + duration)):
+        for step in range(self._split(start), self._split(start + duration)):
             self.free[step] -= size
 
     def steps(self) -> tuple[list[int], list[int]]:

@@ -91,8 +91,7 @@ def _solve(
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = budget
     solver.parameters.random_seed = 1
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None, bound
     plan = np.array([solver.value(start) for start in starts], dtype=np.int64)
     return plan, max(bound, int(np.ceil(solver.best_objective_bound - 1e-6)))

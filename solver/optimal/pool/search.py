@@ -216,8 +216,7 @@ def _finish(
         every[jobs] = starts
     else:
         rest = np.setdiff1d(np.arange(len(problem)), jobs)
-        order = [*jobs[by_start(starts)].tolist(), *rest.tolist()]
-        every = Decoder(problem).plan(order)
+        every = Decoder(problem).plan([*jobs[by_start(starts)].tolist(), *rest.tolist()])
     value = problem.value(every)
     status: Status = "proved" if bound >= value else "gap"
     return PoolResult(every, value, bound, problem.alone, status, tuple(history))
