@@ -185,7 +185,9 @@ def picture(page: Path, screen: Screen) -> None:
 def top_page() -> str:
     """What `slotwise top` shows of the example site, as SVG in a font of the reader's own."""
     import asyncio
+    import os
     import re
+    from unittest.mock import patch
 
     import slotwise as sw
     from slotwise.cli.listing import JobChoice, listing_of
@@ -195,7 +197,9 @@ def top_page() -> str:
 
     instance = sw.load(sw.example("site"))
     source = WatchedSource(lambda: (instance, []), "now.yaml")
-    app = TopApp(source, JobChoice(), None, 60.0)
+    with patch.dict(os.environ):
+        os.environ.pop("NO_COLOR", None)  # a picture has colours
+        app = TopApp(source, JobChoice(), None, 60.0)
     app.listing = listing_of(instance, sw.outlook(instance, effort=2.0))
 
     async def drawn() -> str:
