@@ -195,16 +195,21 @@ def top_page() -> str:
     from slotwise.cli.watched import WatchedSource
     from textual.widgets import DataTable
 
+    class Still(TopApp):
+        """The page without its clock."""
+
+        def _tick(self) -> None:
+            pass
+
     instance = sw.load(sw.example("site"))
     source = WatchedSource(lambda: (instance, []), "now.yaml")
     with patch.dict(os.environ):
         os.environ.pop("NO_COLOR", None)  # a picture has colours
-        app = TopApp(source, JobChoice(), None, 60.0)
+        app = Still(source, JobChoice(), None, 60.0)
     app.listing = listing_of(instance, sw.outlook(instance, effort=2.0))
 
     async def drawn() -> str:
         async with app.run_test(size=TOP_SIZE) as pilot:
-            app.workers.cancel_all()
             app.show_listing()
             table = app.query_one(DataTable)
             table.move_cursor(row=table.get_row_index(TOP_JOB))
