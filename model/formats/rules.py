@@ -487,7 +487,7 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         check_queues,
         _limits,
         _usage,
-        reservation_findings,
+        *([reservation_findings] if instance.advance_reservations else []),
         memory_findings,
         _guarantees,
     )

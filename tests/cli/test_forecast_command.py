@@ -329,11 +329,11 @@ def test_a_backtest_takes_a_log_and_pictures_have_names(moment, log, tmp_path):
 def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
     from contextlib import nullcontext
 
-    from slotwise.cli import process
+    from slotwise.cli import forecast, process
 
     cancel = process.Cancel()
     cancel.set()
-    monkeypatch.setattr(process, "cancel_on_signal", lambda: nullcontext(cancel))
+    monkeypatch.setattr(forecast, "cancel_on_signal", lambda: nullcontext(cancel))
     found = _run("forecast", "--example", "headline", "--history", log)
     assert found.exit_code == 130
     assert not found.stdout
