@@ -171,7 +171,12 @@ def a_last_job_delays_none(it: Site) -> Found:
     rest = replace(it.instance, pending=tuple(j for j in it.instance.pending if j is not order[-1]))
     for method in ("time-based", "optimal") if _held_for_good(it.instance) else ("optimal",):
         whole, less = it.starts(method), starts(planned(rest, method), rest)
+        # Its reservation may suspend a running job, for which one before it starts earlier:
+        # from there on the plans differ in priority order.
+        suspends = method == "optimal" and bool(planned(it.instance, method).suspended)
         for job, start in less.items():
+            if suspends and whole[job] < start:
+                break
             if whole[job] > start:
                 yield f"{method}, job {job}: {start}, with {order[-1].id} behind it {whole[job]}"
 
