@@ -127,22 +127,16 @@ def test_links_lead_somewhere() -> None:
 
 #: Options of other programs that the pages show.
 FOREIGN = {
-    *("--cpu-seconds", "--dist"),  # our tests
-    *("--seconds", "--seeds", "--cut", "--half", "--no-peers", "--lengths", "--processor"),
-    *("--growth", "--steps", "--file", "--choose", "--report", "--loop", "--repeat", "--measure"),
-    *("--write", "--inputs", "--pairs", "--count", "--sound", "--without", "--ten"),
-    "--first-seed",  # our benchmarks, as all above
+    "--dist",  # pytest
     *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
     "--start",  # squeue
     *("--deadline", "--time-min", "--json", "--mem", "--ntasks-per-node", "--priority"),  # Slurm
     "--switches",  # sbatch
-    *("--side", "--plan-seconds"),  # benchmarks/versions.py
-    *("--longest", "--kills", "--polls", "--poll"),  # benchmarks/serve.py
 }
 
 
 def test_options_of_the_pages_exist() -> None:
-    """Every `--option` in code is one of ours, or of a program that is listed."""
+    """Every `--option` in code is of our commands or scripts, or of a program listed above."""
     root = get_command(app)
     known = {name for option in root.params for name in (*option.opts, *option.secondary_opts)}
     for words in all_commands():
@@ -151,6 +145,12 @@ def test_options_of_the_pages_exist() -> None:
             command = command.get_command(None, word)
         for option in command.params:
             known.update((*option.opts, *option.secondary_opts))
+    for script in (
+        *ROOT.glob("benchmarks/*.py"),
+        *ROOT.glob("tests/**/*.py"),
+        *ROOT.glob("docs/*.py"),
+    ):
+        known.update(re.findall(r'add(?:_argument|option)\(\s*"(--[a-z-]+)"', script.read_text()))
     unknown = {
         (name, option)
         for name, text in PAGES.items()
