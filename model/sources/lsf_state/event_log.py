@@ -101,7 +101,7 @@ class LogReplayer:
         self.first: int | None = None
         self.last = 0
 
-    def take(self, record: r.Record) -> None:
+    def take(self, record: r.LogRecord) -> None:
         """Apply the next record."""
         if self.first is None:
             self.first = record.time
@@ -309,7 +309,7 @@ class LogReplayer:
             use.most = max(use.most, use.now)
 
 
-def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> Moment:
+def cut(records: Iterable[r.LogRecord], at: int | None, *, later: bool = False) -> Moment:
     """Return the snapshot at `at` (seconds since 1970, None: end of the log).
 
     later: keep jobs submitted after it too. Later records still give the ends of its jobs.
@@ -433,7 +433,7 @@ class HostHistory:
         return tuple(sorted(found, key=lambda change: change.time))
 
 
-def host_lives(records: Iterable[r.Record]) -> HostHistory:
+def host_lives(records: Iterable[r.LogRecord]) -> HostHistory:
     """Return the lives of all hosts of a log, from its records in order."""
     lives = HostHistory()
     running: dict[tuple[int, int], set[str]] = {}

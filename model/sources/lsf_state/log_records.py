@@ -38,7 +38,7 @@ _INDEX = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LogRecord:
     """A record; one of no class below changes nothing here."""
 
     #: Time of the record, in seconds since 1970.
@@ -46,7 +46,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class JobRecord(Record):
+class JobLogRecord(LogRecord):
     """A record of one job."""
 
     #: Job number.
@@ -56,7 +56,7 @@ class JobRecord(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted(Record):
+class Submitted(LogRecord):
     """JOB_NEW."""
 
     #: Job number.
@@ -70,7 +70,7 @@ class Submitted(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Started(JobRecord):
+class Started(JobLogRecord):
     """JOB_START: slots by host, in the order of the allocation."""
 
     #: Number of slots by host name.
@@ -78,7 +78,7 @@ class Started(JobRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Changed(JobRecord):
+class Changed(JobLogRecord):
     """JOB_STATUS, or a record that puts a job back into its queue."""
 
     #: New job state as bits (jStatus).
@@ -88,7 +88,7 @@ class Changed(JobRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Repositioned(JobRecord):
+class Repositioned(JobLogRecord):
     """JOB_MOVE: btop, bbot; `position` from the top of its queue and priority, or the bottom."""
 
     #: New position, from 1.
@@ -98,7 +98,7 @@ class Repositioned(JobRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Modified(Record):
+class Modified(LogRecord):
     """JOB_MODIFY2, JOB_SWITCH and MIG: bmod, bswitch, bmig."""
 
     #: Job number.
@@ -110,12 +110,12 @@ class Modified(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned(JobRecord):
+class Cleaned(JobLogRecord):
     """JOB_CLEAN: a finished job is forgotten, and cannot be requeued any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Resized(JobRecord):
+class Resized(JobLogRecord):
     """Hosts that a running job gains, or with `sign` -1 releases."""
 
     #: Number of changed slots by host name.
@@ -125,7 +125,7 @@ class Resized(JobRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Controlled(Record):
+class Controlled(LogRecord):
     """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue", "submissions" of what a queue takes."""
 
     #: Kind of the object: host or queue.
@@ -137,14 +137,14 @@ class Controlled(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class DaemonStarted(Record):
+class DaemonStarted(LogRecord):
     """MBD_START: the daemon has read its configuration, with this number of hosts."""
 
     #: Number of hosts in the cluster.
     hosts: int
 
 
-def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[Record]:
+def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[LogRecord]:
     """Yield the records of a file, plain or gzipped, while it is read.
 
     bad: collects malformed records. kinds: counts the records by type. Raises InputError if the
@@ -156,7 +156,7 @@ def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Ite
 
 def parse_events(
     lines: Iterable[str], bad: BadRecords, kinds: dict[str, int], source: str = ""
-) -> Iterator[Record]:
+) -> Iterator[LogRecord]:
     """Yield the records of these lines; see :func:`read_events`."""
     last: int | None = None
     for number, line in enumerate(lines, start=1):
@@ -195,8 +195,8 @@ def _stamp(fields: Fields) -> tuple[bool, int]:
     return lava, time
 
 
-def _other(name: str, fields: Fields) -> Record:
-    return Record(_time(fields))
+def _other(name: str, fields: Fields) -> LogRecord:
+    return LogRecord(_time(fields))
 
 
 def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
@@ -216,7 +216,7 @@ def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
     return [round(limit / factor) if limit > 0 else limit for limit in limits], 1.0
 
 
-def _new(name: str, fields: Fields) -> Record:
+def _new(name: str, fields: Fields) -> LogRecord:
     lava, time = _stamp(fields)
     number = fields.whole("jobId")
     fields.skip("userId")
@@ -330,7 +330,7 @@ def _elements(job_name: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(indices))
 
 
-def _start(name: str, fields: Fields) -> Record:
+def _start(name: str, fields: Fields) -> LogRecord:
     lava, time = _stamp(fields)
     number = fields.whole("jobId")
     fields.skip("jStatus", "jobPid", "jobPGid")
@@ -354,7 +354,7 @@ def _hosts(fields: Fields, count: str, name: str) -> dict[str, int]:
     return hosts
 
 
-def _status(name: str, fields: Fields) -> Record:
+def _status(name: str, fields: Fields) -> LogRecord:
     time, number = _time(fields), fields.whole("jobId")
     status = fields.whole("jStatus")
     fields.skip("reason", "subreasons")
@@ -367,12 +367,12 @@ def _status(name: str, fields: Fields) -> Record:
     return Changed(time, number, fields.whole("idx"), status, cpu if cpu > 0 else None)
 
 
-def _requeued(name: str, fields: Fields) -> Record:
+def _requeued(name: str, fields: Fields) -> LogRecord:
     time, number = _time(fields), fields.whole("jobId")
     return Changed(time, number, fields.whole("idx") if fields.more else 0, PENDING)
 
 
-def _switch(name: str, fields: Fields) -> Record:
+def _switch(name: str, fields: Fields) -> LogRecord:
     time = _time(fields)
     fields.skip("userId")
     number, queue = fields.whole("jobId"), fields.text("queue")
@@ -385,7 +385,7 @@ def _of_array(fields: Fields) -> tuple[int, ...]:
     return (index,) if index else ()
 
 
-def _move(name: str, fields: Fields) -> Record:
+def _move(name: str, fields: Fields) -> LogRecord:
     time = _time(fields)
     fields.skip("userId")
     number, position = fields.whole("jobId"), fields.whole("position")
@@ -398,7 +398,7 @@ def _move(name: str, fields: Fields) -> Record:
     return Repositioned(time, number, index, position, base == 1)
 
 
-def _modify(name: str, fields: Fields) -> Record:
+def _modify(name: str, fields: Fields) -> LogRecord:
     now = _time(fields)
     which = fields.text("jobIdStr")
     found = re.fullmatch(r"(\d{1,18})(\[.*\])?", which.strip('"'))
@@ -434,19 +434,19 @@ def _modify(name: str, fields: Fields) -> Record:
     return Modified(now, int(found[1]), _elements(found[2] or ""), changes)
 
 
-def _migrate(name: str, fields: Fields) -> Record:
+def _migrate(name: str, fields: Fields) -> LogRecord:
     time, number, hosts = _time(fields), fields.whole("jobId"), _asked(fields)
     fields.skip("userId")
     return Modified(time, number, _of_array(fields), {"hosts": hosts})
 
 
-def _clean(name: str, fields: Fields) -> Record:
+def _clean(name: str, fields: Fields) -> LogRecord:
     time, number = _time(fields), fields.whole("jobId")
     return Cleaned(time, number, fields.whole("idx") if fields.more else 0)
 
 
-def _resize(sign: int) -> Callable[[str, Fields], Record]:
-    def read(name: str, fields: Fields) -> Record:
+def _resize(sign: int) -> Callable[[str, Fields], LogRecord]:
+    def read(name: str, fields: Fields) -> LogRecord:
         time, number, index = _time(fields), fields.whole("jobId"), fields.whole("idx")
         fields.skip("notifyId")
         return Resized(time, number, index, _hosts(fields, "numResizeHosts", "resizeHosts"), sign)
@@ -454,8 +454,8 @@ def _resize(sign: int) -> Callable[[str, Fields], Record]:
     return read
 
 
-def _control(kind: str) -> Callable[[str, Fields], Record]:
-    def read(name: str, fields: Fields) -> Record:
+def _control(kind: str) -> Callable[[str, Fields], LogRecord]:
+    def read(name: str, fields: Fields) -> LogRecord:
         time, code = _time(fields), fields.whole("opCode")
         # Codes of a host: 1 open, 2 close. Codes of a queue: 1 open, 2 close, 3 activate, 4
         # inactivate.
@@ -467,13 +467,13 @@ def _control(kind: str) -> Callable[[str, Fields], Record]:
     return read
 
 
-def _daemon(name: str, fields: Fields) -> Record:
+def _daemon(name: str, fields: Fields) -> LogRecord:
     time = _time(fields)
     fields.skip("master", "cluster")
     return DaemonStarted(time, fields.whole("numHosts"))
 
 
-_READERS: dict[str, Callable[[str, Fields], Record]] = {
+_READERS: dict[str, Callable[[str, Fields], LogRecord]] = {
     "JOB_NEW": _new,
     "JOB_START": _start,
     "JOB_STATUS": _status,
