@@ -138,7 +138,8 @@ def _request(levels: tuple[str, ...], unit: str) -> GpuRequest:
 def gpu_options(text: str, syntax: str = "") -> dict[str, str]:
     """Return the options of a text such as ``num=2:mode=shared`` by name, as written.
 
-    syntax: LSB_GPU_NEW_SYNTAX, "" where Slurm's num=2/job is known too. Raises InputError with one problem for each invalid option.
+    syntax: LSB_GPU_NEW_SYNTAX, "" where Slurm's num=2/job is known too. Raises InputError with one
+    problem for each invalid option.
     """
     found: dict[str, str] = {}
     wrong: list[str] = []
