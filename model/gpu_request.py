@@ -42,7 +42,7 @@ class GpuRequest:
 
     #: Number of GPUs on each host, or for each task if `per` is ``task``.
     num: int = 1
-    #: ``host``, ``task`` or, for the --gpus of Slurm's jobs on one host, ``job``; "": the unit in
+    #: ``host``, ``task`` or or ``job`` (--gpus of a job of Slurm on one host); "": the unit in
     #: which the cluster counts amounts.
     per: str = ""
     #: Whether other jobs may use its GPUs.
@@ -138,7 +138,7 @@ def _request(levels: tuple[str, ...], unit: str) -> GpuRequest:
 def gpu_options(text: str, syntax: str = "") -> dict[str, str]:
     """Return the options of a text such as ``num=2:mode=shared`` by name, as written.
 
-    syntax: LSB_GPU_NEW_SYNTAX, "" where Slurm's num=2/job is known too. Raises InputError with one
+    syntax: LSB_GPU_NEW_SYNTAX, "" if Slurm's num=2/job is known too. Raises InputError with one
     problem for each invalid option.
     """
     found: dict[str, str] = {}

@@ -42,7 +42,7 @@ FIRST_SHORT_RECORD = VersionRule((25, 5, 0))
 BY_CHOSEN_NODES = VersionRule((25, 5, 1))
 #: A job on one node takes the first node that fits, not the tightest (_get_one_res, job_test.c).
 FIRST_FITTING_NODE = VersionRule((26, 5, 0))
-#: GPUs of a job on one node (--gpus) count over the nodes that were looked at before it
+#: GPUs of a job on one node (--gpus) count over the nodes that were examined before it
 #: (_get_one_res of job_test.c: gres_sched_init is called once for all nodes).
 GPUS_COUNT_OVER_NODES = VersionRule((26, 5, 0))
 

@@ -37,7 +37,7 @@ class JobShape:
     parts_of_tasks: bool = False
     #: Whether the job takes the first node that holds all of it, not the tightest.
     takes_first: bool = False
-    #: GPUs of the job that count over the nodes looked at, 0 if one node must have them all.
+    #: GPUs of the job that count over the nodes examined, 0 if one node must have them all.
     gpus_over_nodes: int = 0
     #: Positions of the nodes that the job must have.
     required: tuple[int, ...] = ()
@@ -149,11 +149,11 @@ def choose_nodes(
 
 @dataclass(slots=True)
 class GpusSeen:
-    """GPUs of the nodes over the tests of one job, whose GPUs count over the nodes looked at."""
+    """GPUs of the nodes over the tests of one job, whose GPUs count over the nodes examined."""
 
     #: Free GPUs, [H].
     free: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    #: GPUs found at the last look, by node: of one weight, nodes not yet looked at come first.
+    #: GPUs found at the last look, by node: of one weight, nodes not yet examined come first.
     found: dict[int, int] = field(default_factory=dict)
 
     def first_node(
