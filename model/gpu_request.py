@@ -42,7 +42,7 @@ class GpuRequest:
 
     #: Number of GPUs on each host, or for each task if `per` is ``task``.
     num: int = 1
-    #: ``host``, ``task`` or or ``job`` (--gpus of a job of Slurm on one host); "": the unit in
+    #: ``host``, ``task`` or ``job`` (--gpus of a job of Slurm on one host); "": the unit in
     #: which the cluster counts amounts.
     per: str = ""
     #: Whether other jobs may use its GPUs.

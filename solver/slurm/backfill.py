@@ -450,7 +450,7 @@ def _lacks_gpus(cycle: _BackfillCycle, shape: JobShape, start: int, nodes: Alloc
     free = _free_gpus(cycle.profile, start)
     if min(free[host] for host in nodes) >= shape.gpus_over_nodes:
         return ""
-    return "Slurm counts its GPUs over the nodes it looks at: it cannot start then"
+    return "Slurm counts its GPUs over the nodes it examines: it cannot start then"
 
 
 def _unseen(
