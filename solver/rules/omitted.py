@@ -481,8 +481,9 @@ class Scopes:
     @cached_property
     def _users(self) -> frozenset[str]:
         """Return the users that the instance defines."""
-        jobs = (*(run.job for run in self.instance.running), *self.instance.pending)
-        return frozenset(job.user for job in jobs) | {item.name for item in self.instance.users}
+        return frozenset(job.user for job in self.instance.present_jobs) | {
+            item.name for item in self.instance.users
+        }
 
     @cached_property
     def _running_on(self) -> dict[str, Iterable[str]]:
