@@ -481,9 +481,8 @@ class Scopes:
     @cached_property
     def _users(self) -> frozenset[str]:
         """Return the users that the instance defines."""
-        return frozenset(job.user for job in self.instance.present_jobs) | {
-            item.name for item in self.instance.users
-        }
+        jobs = self.instance.present_jobs
+        return frozenset(job.user for job in jobs) | {item.name for item in self.instance.users}
 
     @cached_property
     def _running_on(self) -> dict[str, Iterable[str]]:

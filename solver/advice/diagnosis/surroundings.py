@@ -242,11 +242,8 @@ def longest_limit(instance: Instance) -> int:
     """Return the longest run limit of the jobs in seconds, rounded up to hours; a day if there
     is none.
     """
-    known = [
-        length
-        for other in instance.present_jobs
-        if (length := expected_duration(instance, other)) is not None
-    ]
+    lengths = (expected_duration(instance, other) for other in instance.present_jobs)
+    known = [length for length in lengths if length is not None]
     return -(-max(known, default=24 * HOUR) // HOUR) * HOUR
 
 

@@ -54,9 +54,8 @@ def _without_limits(queue: Queue) -> Queue:
 def without_rules(instance: Instance) -> Instance:
     """Return the instance with unlimited reservations, backfill, open hosts and no limits."""
     length = longest_limit(instance)
-    endless = {
-        job.queue for job in instance.present_jobs if expected_duration(instance, job) is None
-    }
+    jobs = instance.present_jobs
+    endless = {job.queue for job in jobs if expected_duration(instance, job) is None}
     plain = without_limits(instance)
     queues = tuple(
         replace(
