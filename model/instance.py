@@ -203,6 +203,16 @@ class Instance(_ShownInstance):
         raise UnknownNameError.among("queue", name, [queue.name for queue in self.queues])
 
     @property
+    def present_jobs(self) -> tuple[Job, ...]:
+        """Return the running and the pending jobs."""
+        return (*(run.job for run in self.running), *self.pending)
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Return the running, the pending and the future jobs."""
+        return (*self.present_jobs, *self.future)
+
+    @property
     def reserve_cycles(self) -> int | None:
         """Return the longest duration of reservations in cycles, None if no queue reserves."""
         known = (queue.reserve_cycles for queue in self.queues)

@@ -54,16 +54,16 @@ def build(
     cluster = hosts.cluster()
     unit = cluster.default_unit_type or ""
     queues = tuple(_queue(item, unit) for item in document.queues) or Instance(cluster).queues
-    plain: dict[str, Any] = {
+    made: dict[str, Any] = {
         section: _objects(kind, section, getattr(document, section), clock, findings)
-        for section, kind in d.PLAIN_SECTIONS.items()
+        for section, kind in d.FACT_SECTIONS.items()
     }
     params = _params(document.params, queues)
     if document.dialect is not None:
         if "dialect" in document.params.model_fields_set and params.dialect != document.dialect:
             findings.append(Finding(("dialect",), f"params say {params.dialect}: keep one of them"))
         params = replace(params, dialect=document.dialect)
-    jobs = JobBuilder(queues, plain["applications"], params, clock, findings)
+    jobs = JobBuilder(queues, made["applications"], params, clock, findings)
     instance = Instance(
         cluster=cluster,
         queues=queues,
@@ -87,7 +87,7 @@ def build(
         origin=origin,
         name=document.name,
         description=document.description,
-        **plain,
+        **made,
     )
     instance = jobs.counted(in_wall_clock(instance, later := []))
     later += [hosts.in_document(finding) for finding in rule_findings(instance)]

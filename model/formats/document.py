@@ -370,7 +370,7 @@ class Document(Section):
 
 #: Sections whose entries are objects of one class, by the field of the instance, with nothing
 #: more than its facts.
-PLAIN_SECTIONS: Mapping[str, type] = {
+FACT_SECTIONS: Mapping[str, type] = {
     "applications": Application,
     "job_groups": JobGroup,
     "service_classes": ServiceClass,

@@ -41,7 +41,7 @@ def to_document(instance: Instance) -> Plain:
     params = instance.params
     sections: Plain = {
         name: [plain(item, {"stamp": instance.now}) for item in getattr(instance, name)]
-        for name in d.PLAIN_SECTIONS
+        for name in d.FACT_SECTIONS
     }
     sections |= {
         "format": "slotwise/1",
