@@ -1,4 +1,4 @@
-"""``slotwise slots``: what could start right now without delaying any job; what is free when."""
+"""``slotwise slots``: what could start right now without delaying any job; free slots over time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def slots(
     queue: str = option("", "Queue of the job; else the default one."),
     user: str = option("", "Who submits: limits and queues depend on it."),
     until: str | None = option(
-        None, "Also what is free when, from now until then (24h).", metavar="TIME"
+        None, "Also free slots over time, until then (24h).", metavar="TIME"
     ),
     every: bool = option(False, "All rows; else the largest of each kind of hosts.", "--all"),
     search: Annotated[Search, taking("time_limit")],
@@ -43,7 +43,7 @@ def slots(
 ) -> None:
     """What could start right now without delaying any job.
 
-    As bslots of LSF, but the scheduler is run on with a job of each row: it starts now, and no
+    As bslots of LSF, but a job of each row is simulated: it starts now, and no
     other job starts or ends later. Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..model.errors import InputError, Problem
@@ -71,7 +71,7 @@ def slots(
         typer.echo(csv_text(_CSV, found.records()), nl=False)
     else:
         typer.echo(_text(instance, found, every), nl=False)
-    if found.cut:
+    if found.is_partial:
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -111,9 +111,9 @@ def _sum(found: Slots) -> str:
     free = f"{found.free} slot{'s are' if found.free != 1 else ' is'} free"
     if found.rows:
         jobs = f"{found.waiting} waiting job{'s' * (found.waiting != 1)}"
-        more = "; stopped early: more may fit" if found.cut else ""
+        more = "; stopped early: more may fit" if found.is_partial else ""
         return f"{free}; each row alone fits without delaying any of the {jobs}{more}"
-    if found.cut:
+    if found.is_partial:
         return f"{free}; stopped before a row was found"
     return f"nothing could start now without delaying a job: {found.nothing} ({free})"
 

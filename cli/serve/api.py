@@ -164,7 +164,7 @@ class Answers:
         return json_response(shown(found, state, viewer))
 
     async def slots(self, request: Request, queue: str = "", user: str = "") -> Response:
-        """Return what could start now without delaying any job, and what is free when."""
+        """Return what could start now without delaying any job, and free slots over time."""
         state, viewer = self.service.board.state, viewer_of(request)
         if state.polled is None:
             return problem(503, "no state of the cluster has been read yet")

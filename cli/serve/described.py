@@ -68,7 +68,7 @@ class AskAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SlotsAnswer:
-    """What could start now, and what is free when."""
+    """What could start now, and free slots over time."""
 
     state: StateTime
     slots: dict[str, Any]

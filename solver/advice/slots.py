@@ -1,8 +1,8 @@
 """What could start right now without delaying any job, each row checked by the simulated scheduler.
 
-As bslots of LSF and showbf of Maui; but they look at reservations alone. Here a job of the row is
-submitted, the scheduler is run on as configured, and no waiting job may start or end later, nor may
-a running job be suspended.
+As bslots of LSF and showbf of Maui, which consider reservations only. Here a job of the row is
+submitted and the simulation continues as configured: no waiting job starts or ends later, and no
+running job is suspended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
 from ..budget import Budget
-from ..outlook.outlook import unheeded
+from ..outlook.outlook import not_simulated
 from ..scheduler.continuation import ConfiguredRun, run_as_configured
 from .ask import submission_of
 
@@ -34,7 +34,7 @@ ROWS = 3
 
 @dataclass(frozen=True, slots=True)
 class SlotsRow:
-    """A largest and longest request that starts now and delays nobody."""
+    """A largest and longest request that starts now and delays no other job."""
 
     #: Kind of hosts: a host group, a model, or a number of slots.
     kind: str
@@ -57,7 +57,7 @@ class AlikeHosts:
 
     name: str
     hosts: tuple[str, ...]
-    #: Option of bsub that requests them, "" for all hosts.
+    #: Option of bsub that requests them, "" if all hosts.
     option: str
 
 
@@ -75,7 +75,7 @@ class FreeSlots:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Slots:
-    """What could start now, and what is free when; times in seconds from the origin."""
+    """What could start now, and free slots over time; times in seconds from the origin."""
 
     rows: tuple[SlotsRow, ...]
     #: Queue and user that were assumed.
@@ -94,8 +94,8 @@ class Slots:
     free_when: tuple[FreeSlots, ...] = ()
     #: Settings that the simulation omits, of such a job or of a waiting one.
     cautions: tuple[Omission, ...] = ()
-    #: Whether a limit or Ctrl-C stopped the search; more may fit.
-    cut: bool = False
+    #: Whether a limit or Ctrl-C stopped the search early: more requests may fit.
+    is_partial: bool = False
 
     def __repr__(self) -> str:
         return f"<Slots {len(self.rows)} rows, {self.free} free>"
@@ -105,7 +105,7 @@ class Slots:
         return html_table("starts now", ("hosts", "slots", "at most (s)", "line"), cells)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as plain records, as CSV has them."""
+        """Return the rows as records, as CSV has them."""
         return [asdict(row) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,22 +128,22 @@ def slots(
 
     queue, user: of the job; the default queue, an unnamed user. until: seconds from now for which
     `free_when` is computed; None: not at all. every: all rows, not the largest few of each kind.
-    Raises InputError for a queue or user that does not exist or may not submit.
+    Raises InputError for a queue or user that does not exist or is not accepted.
     """
     budget = Budget(time_limit, cancel=cancel or threading.Event())
     base = run_as_configured(instance, budget=budget)
     search = _SlotSearch(instance, queue, user, budget, base)
     kinds = host_kinds(instance)
     rows: list[SlotsRow] = []
-    cut = base.cut
+    partial = budget.stopped()
     job = search.job(kinds[0] if len(kinds) == 1 else AlikeHosts("", (), ""), 1, False, None)
     nothing = "the limit came first"
     try:
-        for kind in () if cut else kinds:
+        for kind in () if partial else kinds:
             rows.extend(search.of_kind(kind, LONGEST if every else ROWS))
-        nothing = "" if rows or cut else search.smallest(kinds)
+        nothing = "" if rows or partial else search.smallest(kinds)
     except _Stopped:
-        cut = True
+        partial = True
     times: tuple[int, ...] = ()
     if until is not None:
         times = tuple(instance.now + until * part // 24 for part in range(25))
@@ -158,8 +158,8 @@ def slots(
         nothing="" if rows else nothing,
         times=times,
         free_when=tuple(_free_when(instance, base, kind, times) for kind in kinds if times),
-        cautions=unheeded(instance, (*instance.pending, job)),
-        cut=cut,
+        cautions=not_simulated(instance, (*instance.pending, job)),
+        is_partial=partial,
     )
 
 
@@ -233,7 +233,7 @@ class _SlotSearch:
         return " ".join(filter(None, ["bsub", *words]))
 
     def job(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> Job:
-        """Return the job that the line submits; raise InputError if its queue refuses it."""
+        """Return the job of the pasted line; raise InputError if its queue rejects it."""
         line = self.line(kind, slots, one_host, limit)
         return submission_of(
             self.instance, line, None, user=self.user, from_host="", script_name=""
@@ -253,15 +253,15 @@ class _SlotSearch:
 
     def _run(self, job: Job) -> _Trial:
         instance, now = self.instance, self.instance.now
-        world = replace(instance, pending=(*instance.pending, job))
+        with_job = replace(instance, pending=(*instance.pending, job))
         watched = job.id, now
-        run = run_as_configured(world, budget=self.budget, until=job.id, unless_later=watched)
+        run = run_as_configured(with_job, budget=self.budget, until=job.id, unless_later=watched)
         if self.budget.stopped():
             raise _Stopped
         if run.start(job.id) != now:
             return _Trial(job, why=run.waiting.get(job.id, "") or "it does not start now")
-        run = run_as_configured(world, budget=self.budget)
-        if run.cut:
+        run = run_as_configured(with_job, budget=self.budget)
+        if self.budget.stopped():
             raise _Stopped
         delayed = min(self._delayed(run), default=None)
         if delayed is None:
