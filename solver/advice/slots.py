@@ -275,7 +275,10 @@ class _SlotSearch:
                 yield time, name
         for name, before in self.base.starts.items():
             after = run.starts.get(name)
-            pairs = ((before.start, after and after.start), (before.finish, after and after.finish))
+            pairs = (
+                (before.start, None if after is None else after.start),
+                (before.finish, None if after is None else after.finish),
+            )
             if any(old is not None and (new is None or new > old) for old, new in pairs):
                 yield before.start or 0, name
 
