@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
 from typing import Any
 
-from ...model.display import HOUR, with_stamps
+from ...model.display import HOUR, data_of, with_stamps
 from ...model.job_table import JobTable
 from ...model.omissions import Omission, sentences
 from ...model.plan import Method, Plan, PlannedJob, proof_text
@@ -338,13 +338,10 @@ class Comparison(JobTable[ComparedJob]):
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as a JSON object."""
         return {
-            "now": self.now,
-            "origin": self.origin,
+            **data_of(self, "now origin"),
             "status": self.optimal.status,
             "method_in_force": self.outlook.method,
-            "configuration": self.configuration,
-            "methods": list(self.methods),
-            "simulated": list(self.simulated),
+            **data_of(self, "configuration methods simulated"),
             "summary": list(self.summary()),
             "jobs": self.to_records(),
             "notes": list(self.notes()),
