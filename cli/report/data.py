@@ -297,7 +297,7 @@ def report_of_plan(
 
 
 def _listed(count: int) -> Iterator[str]:
-    """Yield what the tables leave out of this many jobs."""
+    """Yield a note if the tables omit some of this many jobs."""
     if count > MAX_JOBS:
         yield f"The tables list the first {MAX_JOBS:,} of {count:,} jobs."
 
