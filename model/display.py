@@ -101,7 +101,7 @@ def data_of(item: object, names: str, origin: str | None = None) -> dict[str, An
     """Return attributes of an object as data for JSON, those of objects in it by their `to_dict`.
 
     names: attributes parted by blanks; ``key=attribute`` if the key has another name, ``name?`` if
-    the key is left out where the value is empty.
+    an empty value is omitted.
     """
     found: dict[str, Any] = {}
     for word in names.split():
