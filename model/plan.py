@@ -444,7 +444,9 @@ class Plan(_Indexed, JobTable[PlannedJob]):
             **data_of(self, "now origin method objective status value bound"),
             **data_of(self, "reservations", self.origin),
             "unplaced": [{"job": item.job, "reason": item.reason} for item in self.unplaced],
-            **data_of(self, "rounded? cut? margin? behind? suspended?"),
+            **data_of(self, "rounded?"),
+            **data_of(self, "cut?"),
+            **data_of(self, "margin? behind? suspended?"),
             **({"refused": True} if self.refused else {}),
             **data_of(self, "changes? notes omissions"),
         }

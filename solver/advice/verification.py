@@ -128,7 +128,8 @@ class Verification:
         return {
             **data_of(self, "now origin last jobs", self.origin),
             "accuracy": [item.to_dict() for item in self.accuracies().values()],
-            **data_of(self, "remarks cut=is_partial"),
+            "remarks": list(self.remarks),
+            "cut": self.is_partial,
         }
 
 

@@ -73,9 +73,10 @@ class RemedyCost:
         """Return the fields as a JSON object."""
         record = data_of(
             self,
-            "other_jobs=jobs mean_wait_change=mean_wait slot_hours wait_longer=longer "
-            "wait_less=sooner never_start=lost start_only_then=won start_neither_way=neither",
+            "other_jobs=jobs mean_wait_change=mean_wait slot_hours wait_longer=longer",
         )
+        record["wait_less"] = [item.to_dict() for item in self.sooner]
+        record |= data_of(self, "never_start=lost start_only_then=won start_neither_way=neither")
         if self.lost:
             record["mean_wait_change"] = None
         return record | (data_of(self, "begin_anew work_lost") if self.begin_anew else {})
@@ -191,10 +192,11 @@ class WaitingJob:
         likely = {} if self.likely is None else dict(times_of(self.likely))
         names = (
             "job slots user queue submit starves state condition simulated earliest proved free_by "
-            "excess allocation passed_by overtaken cause"
+            "excess allocation"
         )
         changes = data_of(self, "remedies too_little", origin)
-        record = data_of(self, names) | likely | changes
+        record = data_of(self, names) | {"passed_by": list(self.passed_by)}
+        record |= data_of(self, "overtaken cause") | likely | changes
         return with_stamps(record, origin, ("submit", "simulated", "earliest", *likely))
 
 
