@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeVar
 
 from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
-from ....model.configuration import Limit, Queue
+from ....model.configuration import CONSUMERS, Limit, Queue
 from ....model.display import duration_text, some
 from ....model.instance import Instance
 from ....model.job import Job, job_groups_of, running_limits
@@ -165,18 +165,10 @@ def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
 
 
 def _scope_text(limit: Limit) -> str:
-    words = []
-    for noun, scope in (
-        ("user", limit.users),
-        ("queue", limit.queues),
-        ("host", limit.hosts),
-        ("project", limit.projects),
-        ("application", limit.apps),
-        ("licence project", limit.lic_projects),
-    ):
-        if scope is not None:
-            each = f"each {noun} of" if scope.each else f"{noun}"
-            words.append(f"{each} {some(scope.names)}")
+    scopes = ((item.noun, scope) for item in CONSUMERS if (scope := item.scope(limit)))
+    words = [
+        f"{f'each {noun} of' if scope.each else noun} {some(scope.names)}" for noun, scope in scopes
+    ]
     return f"({', '.join(words)})" if words else "(everybody together)"
 
 
