@@ -113,7 +113,6 @@ pictures: $(STAMP)
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache
 
-# Faults put into the code one at a time, 300 drawn by seed (hours; goes on where it was stopped).
 # Outputs of tests/golden written anew; the diff is to be looked at.
 golden: $(STAMP)
 	$(BIN)/python -m pytest tests/test_golden.py --record-golden
@@ -124,6 +123,7 @@ TESTS ?= tests/lsf_state
 earning: $(STAMP)
 	$(BIN)/python docs/earning_tests.py $(TESTS)
 
+# Faults put into the code one at a time, 300 drawn by seed (hours; goes on where it was stopped).
 MUTANTS ?= --count 300 --seed 1
 mutants: $(STAMP)
 	$(BIN)/python docs/make_mutants.py $(MUTANTS)

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
+import contextlib
 import gc
 import hashlib
 import importlib
 import json
 import os
-import random
+import select
 import signal
 import sys
 import time
@@ -145,7 +145,6 @@ class Planter:
             self._run(fault, chosen, first, write)
         os.close(write)
         text, ends = b"", time.monotonic() + limit
-        import select
 
         while (left := ends - time.monotonic()) > 0 and select.select([read], [], [], left)[0]:
             part = os.read(read, 65536)
@@ -155,10 +154,8 @@ class Planter:
         else:
             text += b"\nhung"
         os.close(read)
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         os.waitpid(child, 0)
         lines = text.decode().split("\n")
         if any(line.startswith("broken") for line in lines):
@@ -355,14 +352,16 @@ def cover(
     return chosen
 
 
-def kept_for_marks(marked: Mapping[str, set[str]], chosen: set[str], total: Counter[str]) -> set[str]:
+def kept_for_marks(
+    marked: Mapping[str, set[str]], chosen: set[str], total: Counter[str]
+) -> set[str]:
     """Functions to add so that each behaviour keeps its marks; total: of those elsewhere."""
     added: set[str] = set()
     of: dict[str, list[str]] = defaultdict(list)
     for name, marks in sorted(marked.items()):
         for mark in marks:
             of[mark].append(name)
-    for mark, names in of.items():
+    for names in of.values():
         wanted = min(MARKS, len(names)) - len([n for n in names if n in chosen | added])
         for name in [n for n in names if n not in chosen | added][: max(0, wanted)]:
             added.add(name)
@@ -473,18 +472,22 @@ def main() -> None:
                     joined.update(by[:1])
                     chosen.update(by[:1])
 
-    pytest.main([*OPTIONS, *asked.tests], plugins=[Planter(work, sorted({fault.module for fault in faults}))])
+    pytest.main(
+        [*OPTIONS, *asked.tests],
+        plugins=[Planter(work, sorted({fault.module for fault in faults}))],
+    )
     leaves = sorted(set(about) - chosen)
-    shares = old.get("shares", []) + [{"seed": asked.seed, "check": asked.check, **tally}]
+    shares = [*old.get("shares", []), {"seed": asked.seed, "check": asked.check, **tally}]
     output.write_text(
         json.dumps({"kept": sorted(chosen), "leaves": leaves, "joined": sorted(joined),
                     "shares": shares, "told": told}, indent=1), encoding="utf-8",
     )  # fmt: skip
-    whole = sum(lines.values())
-    print(f"{name}: {len(chosen & set(about))} of {len(about)} functions stay, {sum(lines.get(n, 0) for n in chosen)} "
-          f"of {whole} lines; silent {len(silent)}, failed {len(failed)}; "
-          f"faults {tally['faults']}: all find {tally['all']}, "
-          f"the cover {tally['cover']}; joined {len(joined)}")  # fmt: skip
+    print(
+        f"{name}: {len(chosen & set(about))} of {len(about)} functions stay, "
+        f"{sum(lines.get(n, 0) for n in chosen)} of {sum(lines.values())} lines; "
+        f"silent {len(silent)}, failed {len(failed)}; faults {tally['faults']}: "
+        f"all find {tally['all']}, the cover {tally['cover']}; joined {len(joined)}"
+    )
 
 
 if __name__ == "__main__":

@@ -102,4 +102,5 @@ def test_a_case_prints_what_was_recorded(
 def test_a_change_of_a_recorded_output_is_seen() -> None:
     name = "printed.txt"
     assert difference({name: "a\nb\n"}, {name: "a\nc\n"}).splitlines()[-2:] == ["-b", "+c"]
-    assert difference({}, {name: "a\n"}) and not difference({name: "a\n"}, {name: "a\n"})
+    assert difference({}, {name: "a\n"})
+    assert not difference({name: "a\n"}, {name: "a\n"})
