@@ -38,7 +38,7 @@ def check(
         None, "Also a file of changes over time, against each of them (docs/changes.md)."
     ),
     *,
-    source: Annotated[Source, taking("live timeout")],
+    source: Annotated[Source, taking("example live timeout")],
     format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
     """Check instance files: one line `ok` a file, or everything that is wrong with it.

@@ -74,7 +74,9 @@ def lsf(
         None, "Directory with lsf.conf, lsf.cluster.NAME, lsb.queues and the like."
     ),
     *,
-    example: bool = option(False, "The shipped fictitious site instead."),
+    example: str | None = option(
+        None, "A shipped configuration instead: site or tutorial.", metavar="NAME"
+    ),
     reading: ConfigurationReading,
     written: Written,
 ) -> None:
@@ -86,12 +88,12 @@ def lsf(
     """
     from ..model.formats.lsf import site_document
 
-    if (confdir is None) == (not example):
-        raise InputError("give a directory of LSF configuration, or --example")
-    if confdir is None:
+    if confdir is None and example is not None:
         from ..instances import site
 
-        confdir = site()
+        confdir = site(example)
+    elif confdir is None or example is not None:
+        raise InputError("give a directory of LSF configuration, or --example NAME")
     found = site_document(confdir, present=datetime.now().astimezone(), **reading.options())
     for note in found.notes:
         print_note(f"note: {note}")
