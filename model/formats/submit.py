@@ -130,7 +130,7 @@ def _submitted_now(instance: Instance, job: Job) -> Job:
 def _without_undescribed(instance: Instance, job: Job) -> Job:
     """Return the job without the names of -app, -G and -m if no input describes any such names.
 
-    The options become unheeded. If a name of -m is unknown, the job may run on any host.
+    The options are named as ignored. If a name of -m is unknown, the job may use any host.
     """
     known = NamedHosts(instance.cluster)
     hosts = [item.name for item in job.hosts if item.name != OTHERS and item.name not in known]
