@@ -62,7 +62,7 @@ def explain(
     *,
     source: Annotated[Source, taking("example live timeout")],
     method: Explained = EXPLAINED,
-    search: Annotated[Search, taking("time_limit effort margin", time_limit=OF_EACH_PLAN)],
+    search: Annotated[Search, taking("time_limit effort", time_limit=OF_EACH_PLAN)],
     configuration: bool | None = option(
         None,
         "Try changes of the configuration too: the scheduler is simulated under each. "
@@ -98,7 +98,6 @@ def explain(
             method=method,
             time_limit=left_of(search.time_limit),
             effort=search.effort,
-            margin=search.margin,
             configuration=is_small(instance) if configuration is None else configuration,
             cancel=cancel,
         )
@@ -125,7 +124,8 @@ def pending_output(instance: Instance, format: str) -> str:
         return csv_text(keys, rows)
     clock = WrittenTimes.of(instance, (job.submit for job in instance.pending))
     lines = [
-        ListingRow((*map(str, list(row.values())[:4]), clock.text(row["submit"]))) for row in rows
+        ListingRow((j.id, j.user, j.queue, str(j.slots), clock.text(j.submit)))
+        for j in instance.pending
     ]
     columns = (Column("JOB"), Column("USER"), Column("QUEUE"), Column("SLOTS"), Column("SUBMITTED"))
     if not rows:

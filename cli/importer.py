@@ -15,7 +15,8 @@ from typer.main import get_command
 from ..model.errors import InputError, Problem, report
 from .declare import argument, command, option, taking, values_of
 from .import_slurm import slurm_files
-from .import_snapshot import SITE, print_notes, snapshot_files
+from .import_snapshot import SITE, print_notes
+from .live_cluster import snapshot
 from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, read_source
 from .output import Written, keep_inputs
 from .panels import CommandGroup, PanelledCommand
@@ -552,6 +553,10 @@ class FormatReading(LogReading):
         return ReadOptions(self.hosts, cluster, self.keep_going, self.limit)
 
 
+#: Panel of the help for the formats that studies use.
+STUDIES = "Study and simulate"
+
+
 class FormatGroup(CommandGroup):
     """The commands that are written by hand, and one for every other format of the registry."""
 
@@ -571,10 +576,11 @@ class FormatGroup(CommandGroup):
 app = typer.Typer(
     cls=FormatGroup, help="Turn other formats into instance files.", no_args_is_help=True
 )
-app.command("snapshot", cls=PanelledCommand)(snapshot_files)
+app.command("snapshot", cls=PanelledCommand, hidden=True)(snapshot)  # `slotwise snapshot`
 app.command("slurm", cls=PanelledCommand)(slurm_files)
-for each in (lsf, events, acct, swf):
+for each in (lsf, events, acct):
     app.command(cls=PanelledCommand)(each)
+app.command(cls=PanelledCommand, rich_help_panel=STUDIES)(swf)
 
 
 @app.callback()
