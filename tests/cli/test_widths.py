@@ -61,6 +61,7 @@ LISTINGS: dict[str, list[list[str]]] = {
         ["score", "STORE", "--by", "horizon"],
         ["score", "--snapshot", "BEFORE", "--log", "AFTER"],
     ],
+    "slots": [["slots", "--example", "joint-wins", "--until", "24h"]],
     "check": [["check", HEADLINE]],
     "examples": [["examples"]],
     "replay": [["replay", "LOG"]],
