@@ -215,5 +215,4 @@ def _next_id(instance: Instance) -> str:
 
 def _taken(instance: Instance) -> set[str]:
     """Return the ids of all jobs and arrays."""
-    jobs = (*instance.pending, *instance.future, *(item.job for item in instance.running))
-    return {job.array_id or job.id for job in jobs}
+    return {job.array_id or job.id for job in instance.jobs}

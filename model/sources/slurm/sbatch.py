@@ -524,9 +524,8 @@ def _tasks(instance: Instance, text: str) -> ArraySpec:
 
 def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: SbatchLine) -> str:
     """Return the dependency in the form of bsub -w, by the running and waiting jobs."""
-    here = (*(item.job for item in instance.running), *instance.pending)
     listed: dict[str, list[SlurmJob]] = {}
-    for job in here:
+    for job in instance.present_jobs:
         number = job.array_id or job.id
         if number.isdigit():
             listed.setdefault(number, []).append(SlurmJob(number, (), name=job.name, user=job.user))
