@@ -131,7 +131,7 @@ def read_texts(
     zone = _clock(texts, seen) or zone
     listings = ListedRecords()
     problems: list[Problem] = []
-    # Slurm reads no topology.conf beside topology.yaml.
+    # With topology.yaml Slurm reads no topology.conf.
     for text in sorted(texts, key=lambda t: (not t.is_json, not OF_YAML.search(t.content))):
         try:
             if reason := _read(text, seen, listings):

@@ -344,7 +344,7 @@ class SlurmState:
     limits: list[SlurmLimit] = field(default_factory=list)
     #: Name of the network topology of the cluster in topology.yaml, "" if no input has it.
     network: str = ""
-    #: Kinds of network topologies by name, "" for that of topology.conf.
+    #: Kinds of network topologies by name; that of topology.conf has an empty one.
     networks: dict[str, str] = field(default_factory=dict)
     #: Switches of the network topology of the cluster.
     switches: list[SlurmSwitch] = field(default_factory=list)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ...cluster import ComputeUnit
-from ...formats.source_text import plain_data
+from ...formats.source_text import parse
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .seen import SlurmState, SlurmSwitch
@@ -33,7 +33,7 @@ def read_networks(text: Text, seen: SlurmState) -> None:
         seen.switches = _switches(text)
         seen.networks[""] = "tree" if seen.switches else "block"
         return
-    listed, _ = plain_data(text.content, text.source, "yaml")
+    listed = parse(text.content, text.source, json_text=False)
     if not all(isinstance(item, Mapping) and item.get("topology") for item in listed):
         raise ValueError("each item of topology.yaml is a mapping that begins with topology")
     default = next((item for item in listed if item.get("cluster_default") is True), listed[0])
