@@ -554,11 +554,9 @@ def reason_and_shortage(
         return sentence(held_back_by(demand)) if held_back else "", ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
-    if not profile.open_for(demand, instant):
-        reserved = None if demand.calendar is None else demand.calendar.reserved
-        if reserved is not None and not reserved.is_active(instant):
-            return sentence(not_active(reserved.name)), ""
-        return "a dispatch or run window", ""
+    if gate := demand.closed_by(instant):
+        closed = sentence(not_active(demand.job.reservation))
+        return (closed if gate == "reservation" else "a dispatch or run window"), ""
     begins = begins or (
         lambda time: [(item.job, item.allocation) for item in planned if item.start == time]
     )

@@ -422,12 +422,9 @@ def _finding(
     view: PlanView, demand: Demand, time: int, looked_at: bool, method: str
 ) -> BlockedInstant:
     base = view.problem.base
-    if demand.latest is not None and time > demand.latest:
-        return BlockedInstant(time, False, OVER)
-    if not base.open_for(demand, time):
-        reserved = None if demand.calendar is None else demand.calendar.reserved
-        closed = reserved is not None and not reserved.is_active(time)
-        return BlockedInstant(time, False, not_active(demand.job.reservation) if closed else CLOSED)
+    if (gate := demand.closed_by(time)) is not None:
+        by = {"deadline": OVER, "window": CLOSED, "reservation": not_active(demand.job.reservation)}
+        return BlockedInstant(time, False, by[gate])
     planned = can_start(base, demand, time)
     if planned and method != "optimal" and can_start(view.profile, demand, time):
         between_ends = not looked_at and method == "time-based"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from types import NoneType
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_o
 from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
 
 #: Time windows, which repeat every week (seconds).
+
+
+Gate = Literal["deadline", "reservation", "window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +382,17 @@ class Demand:
         """
         of_reservation = None if self.calendar is None else self.calendar.reserved
         return self.killed is not None or (of_reservation is not None and not of_reservation.open)
+
+    def closed_by(self, time: int) -> Gate | None:
+        """Return what keeps the job from a start at this second: its termination time (-t), its
+        advance reservation, or a window; None if nothing does.
+        """
+        if self.latest is not None and time > self.latest:
+            return "deadline"
+        if self.calendar is None or self.calendar.allows(time, self.duration_from(time)):
+            return None
+        reserved = self.calendar.reserved
+        return "window" if reserved is None or reserved.is_active(time) else "reservation"
 
     def duration_from(self, start: int) -> int | None:
         """Return the duration from a start at this second; -t or its reservation may end the job

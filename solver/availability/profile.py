@@ -489,9 +489,7 @@ class Profile:
 
     def open_for(self, demand: Demand, time: int) -> bool:
         """Return whether -t and the windows of the job allow a start at `time`."""
-        if demand.latest is not None and time > demand.latest:
-            return False
-        return demand.calendar is None or demand.calendar.allows(time, demand.duration_from(time))
+        return demand.closed_by(time) is None
 
     def with_openings(self, demand: Demand, times: list[int]) -> list[int]:
         """Return candidate times together with the instants at which a window of the job or a
