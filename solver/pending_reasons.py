@@ -17,7 +17,7 @@ from ..model.pending import NOW, Moment, Pending, Reason, Seconds, sentence
 from ..model.plan import PlannedJob
 from ..model.reserved_periods import KNOWN_WEEKS, recurring
 from ..model.windows import open_periods
-from .availability.demand import Availability, Demand, TermCapacity, TermDemand
+from .availability.demand import Availability, Demand, TermCapacity, TermDemand, closed_by
 from .availability.profile import (
     SLACK,
     UNBOUND,
@@ -554,7 +554,7 @@ def reason_and_shortage(
         return sentence(held_back_by(demand)) if held_back else "", ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
-    if gate := demand.closed_by(instant):
+    if gate := closed_by(demand, instant):
         closed = sentence(not_active(demand.job.reservation))
         return (closed if gate == "reservation" else "a dispatch or run window"), ""
     begins = begins or (

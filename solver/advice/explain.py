@@ -29,7 +29,7 @@ from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
-from ..availability.demand import Demand
+from ..availability.demand import Demand, closed_by
 from ..availability.profile import Profile
 from ..availability.usage import FOREVER
 from ..budget import OutOfTime
@@ -422,7 +422,7 @@ def _finding(
     view: PlanView, demand: Demand, time: int, looked_at: bool, method: str
 ) -> BlockedInstant:
     base = view.problem.base
-    if (gate := demand.closed_by(time)) is not None:
+    if (gate := closed_by(demand, time)) is not None:
         by = {"deadline": OVER, "window": CLOSED, "reservation": not_active(demand.job.reservation)}
         return BlockedInstant(time, False, by[gate])
     planned = can_start(base, demand, time)

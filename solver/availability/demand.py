@@ -383,17 +383,6 @@ class Demand:
         of_reservation = None if self.calendar is None else self.calendar.reserved
         return self.killed is not None or (of_reservation is not None and not of_reservation.open)
 
-    def closed_by(self, time: int) -> Gate | None:
-        """Return what keeps the job from a start at this second: its termination time (-t), its
-        advance reservation, or a window; None if nothing does.
-        """
-        if self.latest is not None and time > self.latest:
-            return "deadline"
-        if self.calendar is None or self.calendar.allows(time, self.duration_from(time)):
-            return None
-        reserved = self.calendar.reserved
-        return "window" if reserved is None or reserved.is_active(time) else "reservation"
-
     def duration_from(self, start: int) -> int | None:
         """Return the duration from a start at this second; -t or its reservation may end the job
         earlier.
@@ -567,6 +556,18 @@ class FreeResources(Protocol):
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Return the free amount of a pool at `time`."""
+
+
+def closed_by(demand: Demand, time: int) -> Gate | None:
+    """Return what keeps a job from a start at this second: its termination time (-t), its advance
+    reservation, or a window; None if nothing does.
+    """
+    if demand.latest is not None and time > demand.latest:
+        return "deadline"
+    if demand.calendar is None or demand.calendar.allows(time, demand.duration_from(time)):
+        return None
+    reserved = demand.calendar.reserved
+    return "window" if reserved is None or reserved.is_active(time) else "reservation"
 
 
 class Availability(FreeResources, Protocol):
