@@ -136,7 +136,10 @@ TOPICS = {
         ("model.job", "model.configuration", "model.configuration"),
     ),
     "changes": ("Changes over time", ("model.changes",)),
-    "simulation": ("Simulation and studies", ("solver.scheduler", "solver.studies", "solver.planner")),
+    "simulation": (
+        "Simulation and studies",
+        ("solver.scheduler", "solver.studies", "solver.planner"),
+    ),
     "forecasts": ("Forecasts", ("solver.forecast",)),
     "errors": ("Errors, progress and the judge", ("",)),
 }
