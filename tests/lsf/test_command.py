@@ -13,7 +13,8 @@ from lsf.lab import CLUSTER, queue, write
 from slotwise import load
 from slotwise import loads as load_text
 
-_DOC = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
+_PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
+_DOC = _PAGE.partition("## The configuration: import lsf")[2].partition("\n## ")[0]
 _COMMANDS = [
     line.removeprefix("$ slotwise ").partition("  # ")[0]
     for block in re.findall(r"```console\n(.*?)```", _DOC, re.DOTALL)
