@@ -56,7 +56,7 @@ def test_report_and_warnings_go_to_stderr_the_instance_to_stdout(tmp_path: Path)
             "conf/lsb.hosts: is a file, not a directory: give the directory that contains ",
         ),
         (["empty"], "empty: holds no LSF configuration: none of lsf.conf, lsf.cluster.NAME, "),
-        (["--example"], "has several clusters: harbour, quay: choose one with --cluster"),
+        (["--example", "site"], "has several clusters: harbour, quay: choose one with --cluster"),
         (["conf", "--cluster", "d"], "conf: has no lsf.cluster.d"),
         (["conf", "--at", "noon"], "--at: 'noon' is no ISO 8601 time such as "),
         (["conf", "--ncpus", "hostA=x"], "--ncpus: must be N or HOST=N with N of 1 or more"),
