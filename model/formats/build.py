@@ -99,7 +99,7 @@ def build(
         held=_timed(HeldHosts, "held", document.held, clock, findings),
         borrowed=tuple(BorrowedSlots(**given(BorrowedSlots, e)) for e in document.borrowed),
         lsf_says=_timed(SaidByLsf, "lsf_says", document.lsf_says, clock, findings),
-        omissions=tuple(map(_omission, document.omissions)),
+        omissions=tuple(map(omission_of, document.omissions)),
         params=params,
         now=clock.now,
         origin=origin,
@@ -168,12 +168,14 @@ def _queue(entry: d.Section, unit_type: str) -> Queue:
     return replace(queue, exclusive=f"CU[{unit_type}]") if queue.exclusive == "CU[]" else queue
 
 
-def _omission(entry: d.OmissionEntry) -> Omission:
+def omission_of(entry: d.OmissionEntry) -> Omission:
+    """Return an omission of a document."""
     jobs = None if entry.jobs is None else tuple(entry.jobs)
     return Omission(
         *(entry.what, entry.where, entry.count, jobs, entry.effect),
         changes=entry.changes,
         unplanned=tuple(entry.unplanned),
+        mark=entry.mark,
         **{name: getattr(entry, name) for name in SCOPE},
     )
 
