@@ -97,7 +97,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         associations=associations_of(seen),
         origin=now.isoformat(),
     )
-    builder = _SlurmJobs(seen, facts, bound, groups, int(now.timestamp()), notes)
+    builder = _SlurmJobs(seen, facts, bound, groups, now, notes)
     running, pending = builder.running(), builder.pending()
     instance = replace(
         base,
@@ -132,12 +132,13 @@ class _SlurmJobs:
         facts: SlurmSite,
         bound: Binding,
         groups: PartitionGroups,
-        zero: int,
+        now: datetime,
         notes: Remarks,
     ) -> None:
-        self.seen, self.facts, self.bound, self.zero, self.notes = seen, facts, bound, zero, notes
-        self.groups = groups
-        self.reservations = SlurmReservations(seen, zero, notes)
+        self.seen, self.facts, self.bound = seen, facts, bound
+        self.groups, self.notes = groups, notes
+        self.reservations = SlurmReservations(seen, now, notes)
+        self.zero = self.reservations.zero
         self.set_directly = set_directly(seen.priorities)
         self.listed: defaultdict[str, list[SlurmJob]] = defaultdict(list)
         for job in seen.jobs:

@@ -497,12 +497,12 @@ def _reservation(
                 BEHIND_LEFT.what
             )  # the priority of jobs that are not planned is not known
         return "", None
-    known = {item.name: item for item in instance.advance_reservations if not item.windows}
-    if name in known:
+    known = {item.name: item for item in instance.advance_reservations}
+    if name in known and not known[name].windows:
         if "time" not in found.given or _time_limit(found.given["time"]) is None:
             omitted.append(f"--reservation ({name}) without --time: taken to end with it")
         return name, known[name].end
-    if instance.advance_reservations and "," not in name:
+    if known and name not in known and "," not in name:
         found.complain("reservation", f"unknown reservation {name!r}{nearest(name, known)}")
     omitted.append(f"--reservation ({name})")
     return "", None
