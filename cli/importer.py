@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..model.sources.finished_jobs import FinishedJob
     from ..model.sources.log_lines import BadRecords
     from ..model.sources.lsf_state.event_log import Moment
-    from ..model.sources.lsf_state.log_records import Record
+    from ..model.sources.lsf_state.log_records import LogRecord
     from ..model.sources.swf import SwfLog
     from ..model.workload import Workload
 
@@ -174,7 +174,7 @@ def events(
     bad = BadRecords()
     kinds: dict[str, int] = {}
 
-    def records() -> Iterator[Record]:
+    def records() -> Iterator[LogRecord]:
         for path in files:
             yield from read_events(path, bad, kinds)
 

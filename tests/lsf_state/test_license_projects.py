@@ -83,9 +83,9 @@ def test_logs_have_it(tmp_path: Path) -> None:
     changed = new.replace("-1 -1 -1 4194304", '-1 -1 "lp" -1 4194304')
     old = new.replace('-1 -1 -1 4194304 ""', '"" -1 "sla" -1 "lp" 0 "app"')
     log.write_text(f"{changed}\n{old}\n", encoding="utf-8")
-    records = [item for item in read_events(log, BadRecords(), {}) if isinstance(item, Submitted)]
-    assert records[1].license_project == "lp"
-    assert records[1].application == "app"
+    jobs = [item.job for item in read_events(log, BadRecords(), {}) if isinstance(item, Submitted)]
+    assert jobs[1].license_project == "lp"
+    assert jobs[1].application == "app"
     line = (DATA / "acct" / "lsb.acct.small-cluster").read_text(encoding="utf-8").splitlines()[0]
     assert line.count('"" -1 "" "" "" "" -1') == 1
     done = tmp_path / "lsb.acct"

@@ -20,7 +20,7 @@ from slotwise.model.input_limits import limited
 from slotwise.model.sources.acct import FinishedJob, read_acct
 from slotwise.model.sources.log_lines import BadRecords
 from slotwise.model.sources.lsf_state.event_log import Moment, cut
-from slotwise.model.sources.lsf_state.log_records import Record, parse_events, read_events
+from slotwise.model.sources.lsf_state.log_records import LogRecord, parse_events, read_events
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import PastUsage
 from typer.testing import CliRunner
@@ -39,7 +39,7 @@ def _run(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def _parse(*lines: str) -> tuple[list[Record], list[Problem]]:
+def _parse(*lines: str) -> tuple[list[LogRecord], list[Problem]]:
     bad = BadRecords()
     return list(parse_events(lines, bad, {}, "lsb.events")), bad.problems
 
