@@ -42,7 +42,7 @@ class Submission:
     array: ArraySpec | None = None
     #: Ignored options, with the reason.
     notes: tuple[str, ...] = ()
-    #: Values that are assumed where the line gives none.
+    #: Assumed values, as none are given.
     assumed: tuple[str, ...] = ()
 
     @property

@@ -147,7 +147,7 @@ class Answer(_InOneLine):
     elements: int = 1
     #: Parts of the bsub line that have no effect, with the reason.
     notes: tuple[str, ...] = ()
-    #: Values that are assumed where the line gives none.
+    #: Assumed values, as none are given.
     assumed: tuple[str, ...] = ()
     #: The three starts of the line: as configured, LSF's estimate and possible; for an array, of
     #: the first element.

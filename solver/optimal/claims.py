@@ -129,11 +129,11 @@ def _hanging(
         if not (rule.applied_by_loop or rule.times_only)
         for job, _ in item.jobs
     }
-    beside: dict[str, frozenset[str]] = {}
+    asking: dict[str, frozenset[str]] = {}
     for rule, item in own:
         for job, _ in item.jobs if rule.is_more else ():
-            beside[job] = beside.get(job, frozenset()) | rule.beside
-    find = partial(conditions, problem, plan, budget=budget, in_order=in_order, beside=beside)
+            asking[job] = asking.get(job, frozenset()) | rule.asking
+    find = partial(conditions, problem, plan, budget=budget, in_order=in_order, asking=asking)
     found = find(nowhere)
     if moved == nowhere:
         return found
@@ -161,7 +161,7 @@ def _touched(rule: OmittedRule, item: TouchedJobs, hanging: Conditions) -> Itera
     without = {job for job, start in item.jobs if start is None}
     yield from moved
     for job, on in hanging.items():
-        if job not in moved and not (moved if job in rule.beside else without).isdisjoint(on):
+        if job not in moved and not (moved if job in rule.asking else without).isdisjoint(on):
             yield job
 
 

@@ -55,12 +55,12 @@ def conditions(
     budget: Budget,
     *,
     in_order: bool,
-    beside: Mapping[str, Collection[str]],
+    asking: Mapping[str, Collection[str]],
     firm: Collection[str] = (),
 ) -> Conditions:
     """Return, for each job, the `unsure` jobs on whose hosts and starts its start depends.
 
-    in_order: a job depends only on jobs before it. beside: for unsure jobs that may hold other
+    in_order: a job depends only on jobs before it. asking: for unsure jobs that may hold other
     amounts than planned, the jobs that ask for these. firm: jobs without dependencies. If the
     budget ends, a start depends on every unsure job that its job may meet.
     """
@@ -71,7 +71,7 @@ def conditions(
     while True:
         known = len(found)
         found |= _found(
-            *(problem, starts, unsure, budget, beside),
+            *(problem, starts, unsure, budget, asking),
             before=not in_order,
             found=found,
             firm=firm,
@@ -85,7 +85,7 @@ def _found(
     starts: Mapping[str, Start],
     unsure: Collection[str],
     budget: Budget,
-    beside: Mapping[str, Collection[str]],
+    asking: Mapping[str, Collection[str]],
     *,
     before: bool,
     found: Conditions,
@@ -122,7 +122,7 @@ def _found(
         because: tuple[str, ...] = (name,) if name in unsure else ()
         if start is not None:
             met = () if name in firm else _met(moving, demand)
-            loose = any(name in beside.get(job, ()) for job in met)
+            loose = any(name in asking.get(job, ()) for job in met)
             if met and (
                 loose or not _stands(problem, profile, demand, start, moving, times, budget)
             ):

@@ -359,7 +359,7 @@ class Scopes:
             return tuple(job.id for job in jobs if self._is_of(item, ids, job))
         return self._delayed(item, ids, jobs) if ids is not None or item.narrowed else None
 
-    def beside(self, item: Omission, jobs: Iterable[Job]) -> Iterator[str]:
+    def asking(self, item: Omission, jobs: Iterable[Job]) -> Iterator[str]:
         """Yield the jobs that ask for what those of an omission may hold otherwise than planned."""
         if item.changes in ("shares", "amounts"):
             for job in jobs:

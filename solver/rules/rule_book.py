@@ -324,7 +324,7 @@ class OmittedRule:
     #: Whether the simulation obeys it, so that starts in the next cycle are right with the rule.
     applied_by_loop: bool = True
     #: Jobs that ask for what the jobs of the rule may hold otherwise than planned.
-    beside: frozenset[str] = frozenset()
+    asking: frozenset[str] = frozenset()
     #: Whether these may also hold more of it than planned.
     is_more: bool = False
     #: Whether it changes only the hosts of its jobs, not their starts.
@@ -583,7 +583,7 @@ class RuleBook:
                 yield OmittedRule(
                     *(item.name, jobs),
                     applied_by_loop=False,
-                    beside=frozenset(scopes.beside(item, jobs_asked)),
+                    asking=frozenset(scopes.asking(item, jobs_asked)),
                     is_more=item.changes == "amounts",
                     times_only=item.mark == "condition",
                 )

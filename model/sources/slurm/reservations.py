@@ -67,8 +67,8 @@ class SlurmReservations:
         if own.windows:
             yield OTHER_PERIODS
         seen = self.seen[own.name]
-        for other in map(self.seen.get, self.made):
-            shared = other is not None and not set(seen.nodes).isdisjoint(other.nodes)
+        for other in (self.seen[name] for name in self.made):
+            shared = not set(seen.nodes).isdisjoint(other.nodes)
             if other is not seen and shared and other.start < seen.end and seen.start < other.end:
                 yield f"reservation {other.name}, which has nodes of {own.name} at the same time"
 
