@@ -36,6 +36,7 @@ from .score import score
 from .serve.command import serve
 from .show import show
 from .simulate import simulate
+from .slots import slots
 from .solve import compare, solve
 from .sweep import sweep
 from .top.command import top
@@ -49,8 +50,8 @@ app = typer.Typer(
     name="slotwise",
     cls=PanelledGroup,
     help="When does each pending job start, by greedy reservation and as configured, and what is "
-    "the earliest start, optimal and proved by constraint programming (CP-SAT)? Pages "
-    "(docs/NAME.md) are in share/doc/slotwise of the installation.",
+    "the earliest start, optimal and proved by constraint programming (CP-SAT)? Pages: "
+    "share/doc/slotwise.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -58,7 +59,7 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top, serve, score, verify),
+    "Your cluster": (snapshot, show, top, slots, serve, score, verify),
     "Study and simulate": (whatif, simulate, replay, sweep, backtest),
     "Files": (check, examples, generate, schema, resreq),
 }

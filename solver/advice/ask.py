@@ -313,7 +313,7 @@ def ask(
     line that LSF would reject and for an unreadable history.
     """
     names = {"user": user, "from_host": from_host, "script_name": script_name}
-    submitted = _submission(instance, line, script, **names)
+    submitted = submission_of(instance, line, script, **names)
     whole = Deadline(time_limit, cancel)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     asker = WhatIfPlanner(
@@ -356,7 +356,7 @@ def _of_unnamed_user(
     return replace(outlook, condition=with_unnamed_user(outlook.condition)), found
 
 
-def _submission(
+def submission_of(
     instance: Instance, line: str | Job, script: str | None, **names: str
 ) -> Submission:
     """Return the jobs that a bsub or sbatch line, a script or a job submits."""

@@ -296,6 +296,7 @@ COMMANDS = {
     "resreq": ["resreq", "mem>100"],
     "diagnose": ["diagnose", HEADLINE],
     "top": ["top", HEADLINE, "--once"],
+    "slots": ["slots", HEADLINE],
     "serve": ["serve", HEADLINE, "--port", "0", "--for", "1s"],
     "explain": ["explain", HEADLINE, "job5"],
     "ask": ["ask", HEADLINE, "-n 1", "--method", "time-based"],

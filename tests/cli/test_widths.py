@@ -58,6 +58,7 @@ LISTINGS: dict[str, list[list[str]]] = {
     "backtest": [["backtest", "LOG", "--questions", "4", "--samples", "4"]],
     "score": [["score", "STORE"], ["score", "STORE", "--by", "horizon"]],
     "verify": [["verify", "BEFORE", "AFTER"]],
+    "slots": [["slots", "--example", "joint-wins", "--until", "24h"]],
     "check": [["check", HEADLINE]],
     "examples": [["examples"]],
     "replay": [["replay", "LOG"]],
