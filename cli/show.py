@@ -355,7 +355,7 @@ def _names(
     from .views.users import known_users
 
     cluster = instance.cluster
-    jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
+    jobs = instance.jobs
     known: dict[str, tuple[str, Iterable[str]]] = {
         "bhist": ("job", _ids(jobs)),
         "bhosts": ("host", [host.name for host in cluster.hosts]),

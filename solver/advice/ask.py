@@ -9,7 +9,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from ...model.display import MINUTE, duration_text, with_stamps
+from ...model.display import MINUTE, data_of, duration_text, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
 from ...model.escaping import html_table
@@ -189,18 +189,13 @@ class Answer(_InOneLine):
         stamps.
         """
         return {
-            "now": self.now,
-            "origin": self.origin,
-            "method": self.method,
+            **data_of(self, "now origin method"),
             "line": self._record(self.line),
             **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
             **({} if self.elements == 1 else {"array": _array_record(self)}),
             "alternatives": [self._record(item) for item in self.alternatives],
-            "tried": self.tried,
-            "requirement": list(self.requirement),
-            "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
-            "omissions": [item.to_dict() for item in self.omissions],
-            **({"remarks": list(self.remarks)} if self.forecast else {}),
+            **data_of(self, "tried requirement suggestions omissions", self.origin),
+            **(data_of(self, "remarks") if self.forecast else {}),
             **({"cut": True} if self.refrained else {}),
         }
 

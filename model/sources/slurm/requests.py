@@ -83,6 +83,9 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _sharing(job, facts, found)
     _switches(job.places, facts, found)
     _split_tasks(job.size, facts, found)
+    if found.span != "hosts=1":
+        for kind in facts.networks(job.partitions):
+            found.omit(f"network topology {kind}: any nodes are taken together")
     for what, value in job.named:
         found.omit(f"{what} ({value})")
     if job.places.preferred:

@@ -242,8 +242,8 @@ def longest_limit(instance: Instance) -> int:
     """Return the longest run limit of the jobs in seconds, rounded up to hours; a day if there
     is none.
     """
-    jobs = (*(run.job for run in instance.running), *instance.pending)
-    known = [length for other in jobs if (length := expected_duration(instance, other)) is not None]
+    lengths = (expected_duration(instance, other) for other in instance.present_jobs)
+    known = [length for length in lengths if length is not None]
     return -(-max(known, default=24 * HOUR) // HOUR) * HOUR
 
 
@@ -304,8 +304,7 @@ def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
         queues = Counter(run.job.queue for run in runs)
         name = queues.most_common(1)[0][0]
         # The limit allows every job of the queue.
-        jobs = (*(run.job for run in instance.running), *instance.pending)
-        largest = max(other.slots for other in jobs if other.queue == name)
+        largest = max(other.slots for other in instance.present_jobs if other.queue == name)
         steps = []
         for share in (0.75, 0.5, 0.25, 0.125):
             most = max(largest, round(total * share))
