@@ -75,6 +75,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "queued_as": ((-5, 0),),
     "requeued": (True,),
     "unheeded": (("-sla gold",),),
+    "assumed": [("2 gpu of every task",)],
     "estimated_run_time": (45,),
     "name": ("n",),
     "dependency": ("done(31)",),
