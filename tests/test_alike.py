@@ -102,6 +102,7 @@ NEVER_ASKED = {
         "name",
         "requeued",
         "unheeded",
+        "assumed",
     ),
     *("begin", "deadline", "dependency", "think_time", "orphan_term"),
     *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
