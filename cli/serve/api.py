@@ -262,7 +262,8 @@ class Answers:
         state, viewer = self.service.board.state, viewer_of(request)
         if state.polled is None:
             return problem(503, "no state of the cluster has been read yet")
-        asked = state.polled.instance, queue, viewer.user or user, client_of(request, viewer)
+        polled, client = state.polled, client_of(request, viewer)
+        asked = polled.instance, polled.number, queue, viewer.user or user, client
         answer = await self.answered(lambda: self.service.slots(*asked), state, viewer)
         if isinstance(answer, Response):
             return answer

@@ -1,6 +1,6 @@
 """The plan of method "slurm": what one cycle of Slurm's backfill says of every pending job.
 
-Rules and their sources: docs/dev/slurm-backfill.md.
+Rules and their sources: docs/dev/slurm.md.
 """
 
 from __future__ import annotations
