@@ -26,6 +26,7 @@ from ...model.slurm_version import (
     BOUNDED_BY_RECORDS,
     BY_CHOSEN_NODES,
     FIRST_SHORT_RECORD,
+    CONFIGURED_WEIGHTS,
 )
 from ..availability.demand import Demand, candidates_of
 from ..availability.profile import Profile
@@ -35,7 +36,7 @@ from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start
 from ..problem import PlanningProblem
 from .attempts import Attempt, attempts, with_all_nodes
-from .choose_nodes import GpusSeen, JobShape, choose_nodes
+from .choose_nodes import GpusSeen, JobShape, choose_nodes, sizes_of
 from .node_map import NodeMap
 from .settings import BackfillSettings
 
@@ -134,6 +135,8 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
     free = replace(with_all_nodes(instance), advance_reservations=())
     problem = PlanningProblem.of(free, as_lsf=True, budget=budget, due_dates=True)
     cycle = _cycle_of(problem, instance.advance_reservations)
+    for demand in problem.demands:  # as the cycle before has left the weights
+        _weigh_gpus(cycle, demand, candidates_of(demand, len(cycle.weights)))
     possible = [item for item in problem.demands if not item.impossible or item.after is not None]
     answers: dict[str, _JobAnswer] = {}
     for attempt in attempts(problem, possible):
@@ -378,7 +381,9 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
     """Return the first start that a job can have; over: the limit that it is over, in words."""
     demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
-    candidates = candidates_of(demand, len(cycle.weights))
+    # The map and the ends of running jobs are those of nodes without GPUs too.
+    without_gpus = cycle.problem.resolver.demand(replace(demand.job, gpu=""))
+    candidates = candidates_of(without_gpus, len(cycle.weights))
     if attempt.nodes is not None:
         candidates &= attempt.nodes
     shape = JobShape.of(demand, settings.version, cycle.problem.resolver.gpus(demand.job))
@@ -598,17 +603,30 @@ def _will_run(
     is_bounded = cycle.settings.version in BOUNDED_BY_RECORDS
     first = time if is_bounded else cycle.now
     gpus = GpusSeen() if shape.gpus_over_nodes else None
-    found = choose_nodes(_caps(cycle, demand, first, gpus=gpus), usable, cycle.weights, shape, gpus)
+    caps = _caps(cycle, demand, first, gpus=gpus)
+    _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
+    found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
     if found is not None:
         return first, found
     for end, kept in _groups(cycle, usable, first, later if is_bounded else None):
         caps = _caps(cycle, demand, end, kept, gpus)
+        _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
         found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
         if found is not None:
             if cycle.settings.version in BY_CHOSEN_NODES:
                 end = _last_on(cycle, found, end)
             return end, found
     return None
+
+
+def _weigh_gpus(cycle: _BackfillCycle, demand: Demand, fitting: BoolArray) -> None:
+    """Put nodes that have the GPUs of a job before others of their weight, which jobs behind it see
+    too in some versions.
+    """
+    request = cycle.problem.resolver.gpus(demand.job)
+    if request is not None and cycle.settings.version not in CONFIGURED_WEIGHTS:
+        for host in np.flatnonzero(fitting).tolist():
+            cycle.weights[host] = math.ceil(cycle.weights[host]) - min(request.num, 255) / 256
 
 
 def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
