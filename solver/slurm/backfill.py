@@ -439,15 +439,18 @@ def _alternative(demand: Demand) -> Alternative:
     return demand.terms[0].alternatives[0] if found is None else found
 
 
+def _candidates(cycle: _BackfillCycle, attempt: Attempt) -> BoolArray:
+    """Return the nodes of the map for a job, [H]: its GPUs do not restrict them."""
+    without_gpus = cycle.problem.resolver.demand(replace(attempt.demand.job, gpu=""))
+    candidates = candidates_of(without_gpus, len(cycle.weights))
+    return candidates if attempt.nodes is None else candidates & attempt.nodes
+
+
 def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer:
     """Return the first start that a job can have; over: the limit that it is over, in words."""
     demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
-    # The map and the ends of running jobs are those of nodes without GPUs too.
-    without_gpus = cycle.problem.resolver.demand(replace(demand.job, gpu=""))
-    candidates = candidates_of(without_gpus, len(cycle.weights))
-    if attempt.nodes is not None:
-        candidates &= attempt.nodes
+    candidates = _candidates(cycle, attempt)
     shape = JobShape.of(demand, settings.version, cycle.problem.resolver.gpus(demand.job))
     licences = _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
