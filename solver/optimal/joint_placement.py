@@ -730,19 +730,22 @@ class JointPlacement:
         twin = copy.copy(self)
         twin.model = self.model.clone()
         twin.starts, twin.choices = [*self.starts, *options], list(self.choices)
-        added = twin._add_job(options)
-        twin.choices.append(added)
-        if not twin.hopeless:
-            points = [point for point in twin._points() if any(c.runs_at(point) for c in added)]
-            every = twin._every_choice()
-            SharedCapacity(twin.model, self.base, every, set(added)).add(points)
-            keep_apart(twin.model, every, added)
-            if len(options) > 1:
-                times = [choice.time for choice in added]
-                rank = [times.index(time) for time in times]
-                chosen = [choice.chosen for choice in added]
-                twin.model.minimize(cp_model.LinearExpr.weighted_sum(chosen, rank))
+        twin.add(options)
         return twin
+
+    def add(self, options: Sequence[tuple[Demand, int]]) -> None:
+        """Add a job with these starts, and the rows in which it takes part."""
+        added = self._add_job(options)
+        self.choices.append(added)
+        if self.hopeless:
+            return
+        points = [point for point in self._points() if any(c.runs_at(point) for c in added)]
+        every = self._every_choice()
+        SharedCapacity(self.model, self.base, every, set(added)).add(points)
+        keep_apart(self.model, every, added)
+        if len(options) > 1:
+            rank = {time: number for number, (_, time) in enumerate(options)}
+            self.model.minimize(sum(rank[choice.time] * choice.chosen for choice in added))
 
     @property
     def size(self) -> int:

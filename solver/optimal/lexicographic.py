@@ -411,8 +411,8 @@ def _covers(start: int, duration: int | None, point: int) -> bool:
     return start <= point < _end(start, duration)
 
 
-#: Remaining time that one job may take, in shares of what is left for each job: at first, and in each
-#: later pass over the jobs with undecided instants.
+#: Remaining time that one job may take, in shares of what is left for each job: at first, and in
+#: each later pass over the jobs with undecided instants.
 SHARES = (2.0, 2.0, 10.0)
 
 
