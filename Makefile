@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PROGRAM := $(VENV)/.program
 TYPES := .cache/types
 
-.PHONY: demo report quick test test-cost test-all live check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
+.PHONY: demo report quick test test-cost test-all live check lint types imports bench fuzz docs pictures mutants golden earning matrix wheel locked clean
 
 $(PROGRAM): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -112,6 +112,16 @@ pictures: $(STAMP)
 
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache
+
+# Outputs of tests/golden written anew; the diff is to be looked at.
+golden: $(STAMP)
+	$(BIN)/python -m pytest tests/test_golden.py --record-golden
+	git diff --stat tests/golden
+
+# Which test functions of a folder find what no other finds: make earning TESTS=tests/resreq
+TESTS ?= tests/lsf_state
+earning: $(STAMP)
+	$(BIN)/python docs/earning_tests.py $(TESTS)
 
 # Faults put into the code one at a time, 300 drawn by seed (hours; goes on where it was stopped).
 MUTANTS ?= --count 300 --seed 1

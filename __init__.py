@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .library import read_log as read_log
     from .library import replay as replay
     from .library import simulate as simulate
+    from .library import slots as slots
     from .library import sweep as sweep
     from .library import validate as validate
     from .library import whatif as whatif
@@ -107,6 +108,9 @@ if TYPE_CHECKING:
     from .solver.advice.likely import Drawing as Drawing
     from .solver.advice.likely import Likely as Likely
     from .solver.advice.likely import StartQuantiles as StartQuantiles
+    from .solver.advice.slots import FreeSlots as FreeSlots
+    from .solver.advice.slots import Slots as Slots
+    from .solver.advice.slots import SlotsRow as SlotsRow
     from .solver.advice.suggestions import Suggestion as Suggestion
     from .solver.advice.what_if import StartAnswer as StartAnswer
     from .solver.forecast.forecast import Calibration as Calibration

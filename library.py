@@ -27,6 +27,7 @@ from .solver import validate as _judge
 from .solver.advice import ask as _ask
 from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
+from .solver.advice import slots as _slots
 from .solver.advice.diagnosis import diagnose as _diagnosis
 from .solver.budget import MIN_LIMIT
 from .solver.forecast import logs as _logs
@@ -147,6 +148,7 @@ outlook = checked(_outlook.outlook)
 explain = checked(_explain.explain)
 diagnose = checked(_diagnosis.diagnose)
 ask = checked(_ask.ask)
+slots = checked(_slots.slots)
 sweep = _sweep.sweep
 read_log = _logs.read_log
 replay = _logs.replay

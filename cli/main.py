@@ -20,7 +20,7 @@ from ..model.escaping import printable, raw_csv
 from ..model.input_limits import STRICT, InputLimits, limited
 from .ask import ask
 from .backtest import backtest
-from .check import check, examples, generate, schema
+from .check import check, examples, generate
 from .declare import command, option, taking, values_of
 from .diagnose import diagnose
 from .explain import explain
@@ -36,10 +36,10 @@ from .score import score
 from .serve.command import serve
 from .show import show
 from .simulate import simulate
+from .slots import slots
 from .solve import compare, solve
 from .sweep import sweep
 from .top.command import top
-from .verify import verify
 from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
@@ -49,8 +49,8 @@ app = typer.Typer(
     name="slotwise",
     cls=PanelledGroup,
     help="When does each pending job start, by greedy reservation and as configured, and what is "
-    "the earliest start, optimal and proved by constraint programming (CP-SAT)? Pages "
-    "(docs/NAME.md) are in share/doc/slotwise of the installation.",
+    "the earliest start, optimal and proved by constraint programming (CP-SAT)? Pages: "
+    "share/doc/slotwise.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -58,9 +58,9 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top, serve, score, verify),
-    "Study and simulate": (whatif, simulate, replay, sweep, backtest),
-    "Files": (check, examples, generate, schema, resreq),
+    "Your cluster": (snapshot, show, top, slots, serve, score),
+    "Study and simulate": (whatif, simulate, replay, sweep, backtest, generate),
+    "Files": (check, examples, resreq),
 }
 #: The argument may begin with a minus: unknown options are arguments, and -h is not the help.
 _MINUS_FIRST: Final = {"ignore_unknown_options": True, "help_option_names": ["--help"]}

@@ -243,12 +243,12 @@ def _snapshot_of_view(
 
 def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
     """Print and return the omissions of the jobs whose starts and estimates are shown."""
-    from ..solver.outlook.outlook import by_job, unheeded
+    from ..solver.outlook.outlook import by_job, not_simulated
 
     nowhere: frozenset[str] = frozenset()
     jobs = (*instance.pending, *instance.future)
     wanted = [job for job in jobs if asked.wants_job(job.id, job.user, job.queue, nowhere)]
-    found = unheeded(instance, wanted) if wanted else ()
+    found = not_simulated(instance, wanted) if wanted else ()
     for text in sentences(found):
         print_note(text)
     return by_job(found, wanted)
@@ -355,7 +355,7 @@ def _names(
     from .views.users import known_users
 
     cluster = instance.cluster
-    jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
+    jobs = instance.jobs
     known: dict[str, tuple[str, Iterable[str]]] = {
         "bhist": ("job", _ids(jobs)),
         "bhosts": ("host", [host.name for host in cluster.hosts]),

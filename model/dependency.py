@@ -389,8 +389,7 @@ class JobIndex:
     @classmethod
     def of(cls, instance: Instance) -> JobIndex:
         """Return the index of the jobs of an instance: running, pending, future."""
-        jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
-        return cls(jobs, last_only=instance.params.job_dep_last_sub)
+        return cls(instance.jobs, last_only=instance.params.job_dep_last_sub)
 
     @cached_property
     def _by_number(self) -> Mapping[str, Mapping[int, Job]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cache
+from inspect import signature
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +95,37 @@ def with_stamps(
         if key in names:
             found[f"{key}_time"] = iso_time(origin, value)
     return found
+
+
+def data_of(item: object, names: str, origin: str | None = None) -> dict[str, Any]:
+    """Return attributes of an object as data for JSON, those of objects in it by their `to_dict`.
+
+    names: attributes parted by blanks; ``key=attribute`` if the key has another name, ``name?`` if
+    an empty value is omitted.
+    """
+    found: dict[str, Any] = {}
+    for word in names.split():
+        key, _, attribute = word.removesuffix("?").partition("=")
+        value = _as_data(getattr(item, attribute or key), origin)
+        if value or not word.endswith("?"):
+            found[key] = value
+    return found
+
+
+def _as_data(value: Any, origin: str | None) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _as_data(each, origin) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_as_data(each, origin) for each in value]
+    if not hasattr(value, "to_dict"):
+        return value
+    return value.to_dict(origin) if _is_dated(type(value).to_dict) else value.to_dict()
+
+
+@cache
+def _is_dated(to_dict: Callable[..., Any]) -> bool:
+    """Return whether a record has ISO stamps if there is an origin."""
+    return "origin" in signature(to_dict).parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,8 @@ class GpuRequest:
 
     #: Number of GPUs on each host, or for each task if `per` is ``task``.
     num: int = 1
-    #: ``host`` or ``task``; "": the unit in which the cluster counts amounts.
+    #: ``host``, ``task`` or ``job`` (--gpus of a job of Slurm on one host); "": the unit in
+    #: which the cluster counts amounts.
     per: str = ""
     #: Whether other jobs may use its GPUs.
     shares: bool = True
@@ -134,10 +135,11 @@ def _request(levels: tuple[str, ...], unit: str) -> GpuRequest:
     )
 
 
-def gpu_options(text: str, syntax: str = "extend") -> dict[str, str]:
+def gpu_options(text: str, syntax: str = "") -> dict[str, str]:
     """Return the options of a text such as ``num=2:mode=shared`` by name, as written.
 
-    syntax: LSB_GPU_NEW_SYNTAX. Raises InputError with one problem for each invalid option.
+    syntax: LSB_GPU_NEW_SYNTAX, "" if Slurm's num=2/job is known too. Raises InputError with one
+    problem for each invalid option.
     """
     found: dict[str, str] = {}
     wrong: list[str] = []
@@ -146,7 +148,7 @@ def gpu_options(text: str, syntax: str = "extend") -> dict[str, str]:
         value = value.strip("'\"")
         if not sign or key not in _OPTIONS:
             wrong.append(f"-gpu knows no {part!r}{nearest(key, _OPTIONS)}")
-        elif not _OPTIONS[key][0](value):
+        elif not _OPTIONS[key][0](value) and (syntax or not _PER_JOB(part)):
             wrong.append(f"-gpu {part}: {key} must be {_OPTIONS[key][1]}")
         elif key in found and found[key] != value:
             wrong.append(f"-gpu gives {key} twice")
@@ -188,6 +190,7 @@ def _matches(pattern: str) -> Callable[[str], bool]:
     return lambda value: re.fullmatch(pattern, value, re.I) is not None
 
 
+_PER_JOB = _matches(r"num=0*[1-9]\d{0,5}/job")
 _YES_NO = (_matches("yes|no"), "yes or no")
 _SHARING = "(,(shared?|nocvd))*"
 #: Check and expected value of each option.

@@ -28,7 +28,7 @@ class InputLimits:
     #: Names in all ranges such as ``n[1-400]`` together.
     names: int = 1_000_000
     #: Elements of all job arrays of an instance together.
-    elements: int = 100_000
+    elements: int = 25_000
     #: Size of an instance or snapshot in bytes.
     text: int = 2**28
     #: Length of one requirement, bsub line or LSF parameter in characters.

@@ -109,13 +109,24 @@ class SaidByLsf:
 
 
 class _ShownInstance:
-    """An instance in one line, and as a table in notebooks."""
+    """The jobs of an instance; it in one line, and as a table in notebooks."""
 
     __slots__ = ()
     name: str
     cluster: Cluster
     running: tuple[RunningJob, ...]
     pending: tuple[Job, ...]
+    future: Sequence[Job]
+
+    @property
+    def present_jobs(self) -> tuple[Job, ...]:
+        """Return the running and the pending jobs."""
+        return (*(run.job for run in self.running), *self.pending)
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Return the running, the pending and the future jobs."""
+        return (*self.present_jobs, *self.future)
 
     def __repr__(self) -> str:
         """Return one line, however large the cluster is."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from .display import (
     DAY,
     WrittenTimes,
+    data_of,
     duration_text,
     iso_time,
     smallest_difference,
@@ -304,15 +305,7 @@ class PlanChange:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan change as JSON-compatible data."""
-        return {
-            "job": self.job,
-            "was": self.was,
-            "start": self.start,
-            "moved": self.moved,
-            "was_on": dict(self.was_on),
-            "on": dict(self.on),
-            "because": self.because,
-        }
+        return data_of(self, "job was start moved was_on on because")
 
 
 class _Indexed:
@@ -447,29 +440,16 @@ class Plan(_Indexed, JobTable[PlannedJob]):
 
         Value and bound count from now. If the origin is a date, ISO stamps are added to times.
         """
-        record: dict[str, Any] = {
-            "now": self.now,
-            "origin": self.origin,
-            "method": self.method,
-            "objective": self.objective,
-            "status": self.status,
-            "value": self.value,
-            "bound": self.bound,
-            "reservations": [item.to_dict(self.origin) for item in self.reservations],
+        return {
+            **data_of(self, "now origin method objective status value bound"),
+            **data_of(self, "reservations", self.origin),
             "unplaced": [{"job": item.job, "reason": item.reason} for item in self.unplaced],
+            **data_of(self, "rounded?"),
+            **data_of(self, "cut?"),
+            **data_of(self, "margin? behind? suspended?"),
+            **({"refused": True} if self.refused else {}),
+            **data_of(self, "changes? notes omissions"),
         }
-        for name in ("rounded", "cut", "margin", "behind"):
-            if value := getattr(self, name):
-                record[name] = value
-        if self.suspended:
-            record["suspended"] = dict(self.suspended)
-        if self.refused:
-            record["refused"] = True
-        if self.changes:
-            record["changes"] = [change.to_dict() for change in self.changes]
-        record["notes"] = list(self.notes)
-        record["omissions"] = [item.to_dict() for item in self.omissions]
-        return record
 
     def columns(self) -> list[str]:
         """Return the keys of a record in order, of all rows together."""

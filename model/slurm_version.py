@@ -24,6 +24,8 @@ class VersionRule:
 
 #: A node counts with free CPUs that are no whole task (_can_job_run_on_node of job_test.c).
 PARTS_OF_TASKS = VersionRule((22, 5, 7), (23, 2, 5))
+#: A node counts with the CPUs of its --ntasks-per-node, not with all free ones (_allocate_sc).
+CPUS_OF_TASKS_PER_NODE = VersionRule((23, 2, 5))
 #: A cycle plans no more tasks of an array than its ``%N`` lets run (max_run_tasks, backfill.c).
 ARRAY_LIMIT_IN_CYCLE = VersionRule((23, 2, 0))
 #: The start that is printed for an array is that of its first task, not of the last planned one.
@@ -38,8 +40,11 @@ BOUNDED_BY_RECORDS = VersionRule((24, 11, 0))
 FIRST_SHORT_RECORD = VersionRule((25, 5, 0))
 #: Among the released jobs, only those on the chosen nodes give the start (CHANGELOG 25.05.1).
 BY_CHOSEN_NODES = VersionRule((25, 5, 1))
-#: A job on one node takes the first node that fits, not the tightest (live 26.05.3).
+#: A job on one node takes the first node that fits, not the tightest (_get_one_res, job_test.c).
 FIRST_FITTING_NODE = VersionRule((26, 5, 0))
+#: GPUs of a job on one node (--gpus) count over the nodes that were examined before it
+#: (_get_one_res of job_test.c: gres_sched_init is called once for all nodes).
+GPUS_COUNT_OVER_NODES = VersionRule((26, 5, 0))
 
 
 def version_number(text: str) -> VersionNumber:

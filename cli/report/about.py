@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from ...model.display import WrittenTimes, duration_text, smallest_difference
@@ -22,7 +23,7 @@ from ..brief import command_of
 from ..outlook_text import could_start
 from ..source import LIVE
 from ..tables import hosts_text
-from .data import Report
+from .data import MAX_JOBS, Report
 from .lsf_words import lsf_words
 
 #: Changes of each of the two kinds that are shown of a job; more are named where they stand whole.
@@ -125,7 +126,15 @@ class About:
     @cached_property
     def rows(self) -> tuple[JobRow, ...]:
         """Return the rows of the slim table: jobs that never start, then the longest wait first."""
-        return tuple(sorted(self._rows(), key=lambda row: row.order))
+        return tuple(sorted(islice(self._rows(), MAX_JOBS), key=lambda row: row.order))
+
+    @cached_property
+    def compared(self) -> tuple[ComparedJob, ...]:
+        """Return the listed jobs of a comparison in dispatch order, those that start now last."""
+        found = self.report.comparison
+        rows = () if found is None else found.jobs[:MAX_JOBS]
+        now = self.report.instance.now
+        return tuple(sorted(rows, key=lambda row: row.as_configured == row.possible == now))
 
     @cached_property
     def words(self) -> Mapping[str, Mapping[str, str]]:
@@ -175,7 +184,7 @@ class About:
         report = self.report
         users = {job.id: job for job in (*report.instance.pending, *report.instance.future)}
         if report.comparison is not None:
-            for row in report.comparison:
+            for row in self.compared:
                 yield self._compared(row, users[row.job])
         elif report.plan is not None:
             for item in report.plan:
@@ -226,10 +235,10 @@ class About:
         report = self.report
         jobs = {job.id: job for job in (*report.instance.pending, *report.instance.future)}
         if report.comparison is not None:
-            return {row.job: self._of_compared(row, jobs[row.job]) for row in report.comparison}
+            return {row.job: self._of_compared(row, jobs[row.job]) for row in self.compared}
         if report.plan is not None:
             found = {item.job: self._of_planned(item, jobs[item.job]) for item in report.plan}
-            for left in report.plan.unplaced:
+            for left in report.plan.unplaced[:MAX_JOBS]:
                 start = StartText("Start", self.time("start", left.job, None))
                 why = (("", left.reason),)
                 found[left.job] = self._text(jobs[left.job], (start,), None, (), why)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -136,7 +136,7 @@ MAX_ROWS = 48
 #: Bars of hosts that a report carries; of more it has the loads of groups alone.
 MAX_BARS = 150_000
 TOO_MANY = "There are too many bars for one page: rows of hosts stay empty, groups show how full."
-#: Jobs of a simulation that its table lists.
+#: Pending jobs, or jobs of a simulation, that the tables list.
 MAX_JOBS = 10_000
 
 
@@ -266,7 +266,7 @@ def report_of_comparison(
         views_of_starts(instance, comparison),
         comparison=comparison,
         advice=advice,
-        notes=(*likely, *comparison.remarks, *notes),
+        notes=(*likely, *comparison.remarks, *notes, *_listed(len(comparison))),
         missing=comparison.missing_starts(partial(short_clock_text, instance)),
         cut=comparison.cut,
     )
@@ -290,10 +290,16 @@ def report_of_plan(
         (view_of_plan(instance, plan),),
         plan=plan,
         advice=advice,
-        notes=(*plan.notes, *notes),
+        notes=(*plan.notes, *notes, *_listed(len(instance.pending))),
         missing={"start": words_of(plan, states)},
         cut=plan.cut,
     )
+
+
+def _listed(count: int) -> Iterator[str]:
+    """Yield a note if the tables omit some of this many jobs."""
+    if count > MAX_JOBS:
+        yield f"The tables list the first {MAX_JOBS:,} of {count:,} jobs."
 
 
 def report_of_bare_plan(
@@ -316,9 +322,7 @@ def report_of_simulation(
         for record in result.jobs
         for since, until, where in record.held
     ]
-    notes = [*result.notes, *sentences(result.omissions)]
-    if len(result.jobs) > MAX_JOBS:
-        notes.append(f"The table lists the first {MAX_JOBS:,} of {len(result.jobs):,} jobs.")
+    notes = [*result.notes, *sentences(result.omissions), *_listed(len(result.jobs))]
     if not result.complete:
         notes.append(f"The simulation was stopped at second {result.time}.")
     view = View(
@@ -457,10 +461,9 @@ def as_records(report: Report) -> dict[str, Any]:
             }
             for view, found in zip(report.views, charts, strict=True)
         ],
-        "comparison": None if report.comparison is None else report.comparison.to_dict(),
+        "comparison": None if report.comparison is None else report.comparison.to_dict(MAX_JOBS),
         "plan": None if report.plan is None else report.plan.to_dict(),
         "advice": {job: found.to_dict() for job, found in report.advice.items()},
-        "missing": {name: dict(of_jobs) for name, of_jobs in report.missing.items()},
         "notes": [*report.notes, *([] if drawn else [TOO_MANY])],
         "metrics": dict(report.metrics),
         "records": list(report.jobs),

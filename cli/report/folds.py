@@ -128,7 +128,7 @@ def _of_comparison(about: About, comparison: Comparison) -> Iterator[str]:
             + _where(row.possible_on)
             + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
         )
-        for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, comparison.now))
+        for row in about.compared
     ]
     titles = ("Job", "As configured", "Possible", "Proved", "Where", "The possible start waits for")
     yield _fold("why", "Why each job waits", hint, _rows("reasons", titles, rows))
@@ -158,7 +158,7 @@ def _compared(about: About, comparison: Comparison) -> str:
             + _likely(about, comparison, row.job)
             + _gain(row.earlier_by),
         )
-        for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, comparison.now))
+        for row in about.compared
     ]
     titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely, "Sooner by")
     return _rows("comparison", titles, rows)
@@ -190,11 +190,6 @@ def _possible(about: About, row: ComparedJob, mark: str = "") -> str:
         return _time(about, row.possible, missing, mark)
     text = html_text(f"{about.could_start(row)} {mark}".strip())
     return f'<td class="time" data-order="{row.possible}">{text}</td>'
-
-
-def _starts_now(row: ComparedJob, now: int) -> bool:
-    """Whether a job starts now anyway: of no interest before those that wait."""
-    return row.as_configured == row.possible == now
 
 
 def _likely(about: About, comparison: Comparison, job: str) -> str:

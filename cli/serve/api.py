@@ -38,6 +38,7 @@ from .described import (
     JobAnswer,
     JobsAnswer,
     PlanAnswer,
+    SlotsAnswer,
     answers_of,
 )
 from .guard import Guard, TooLarge, read_body
@@ -160,6 +161,18 @@ class Answers:
         if isinstance(answer, Response):
             return answer
         found = {"state": self.head(state, viewer), **answer}
+        return json_response(shown(found, state, viewer))
+
+    async def slots(self, request: Request, queue: str = "", user: str = "") -> Response:
+        """Return what could start now without delaying any job, and free slots over time."""
+        state, viewer = self.service.board.state, viewer_of(request)
+        if state.polled is None:
+            return problem(503, "no state of the cluster has been read yet")
+        asked = state.polled.instance, queue, viewer.user or user, client_of(request, viewer)
+        answer = await self.answered(lambda: self.service.slots(*asked), state, viewer)
+        if isinstance(answer, Response):
+            return answer
+        found = {"state": self.head(state, viewer), "slots": answer}
         return json_response(shown(found, state, viewer))
 
     async def answered(
@@ -357,6 +370,7 @@ def _add_answers(app: FastAPI, answers: Answers) -> None:
         methods=["POST"],
         openapi_extra={"requestBody": {"required": True, "content": question}},
     )
+    add(answers.slots, "/slots", answers_of(SlotsAnswer, 429, 503), "queue", "user")
     add(answers.accuracy, "/accuracy", answers_of(AccuracyAnswer, 503), "by")
     add(answers.events, "/events", answers_of("text/event-stream", 503))
     add(answers.healthz, "/healthz", answers_of(Health, 503, is_open=True))

@@ -81,8 +81,8 @@ def serve(
 ) -> None:
     """A live board of pending jobs for browsers, a page a job, and an API.
 
-    FILE may be a folder of snapshots; the newest readable one counts. An example, or "tutorial",
-    is a simulated cluster that lives on. Ends by Ctrl-C or SIGTERM.
+    FILE may be a folder of snapshots; the newest readable one counts. An example is a simulated
+    cluster that lives on. Ends by Ctrl-C or SIGTERM.
 
     The address is printed on standard output.
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 from .answers import JobsAnswer, StateTime
 
 __all__ = [
-    "AccuracyAnswer", "AskAnswer", "Health", "JobAnswer", "JobsAnswer", "PlanAnswer", "answers_of",
+    "AccuracyAnswer", "AskAnswer", "Health", "JobAnswer", "JobsAnswer", "PlanAnswer", "SlotsAnswer",
+    "answers_of",
 ]  # fmt: skip
 
 
@@ -63,6 +64,14 @@ class AskAnswer:
     state: StateTime
     answer: dict[str, Any]
     lines: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsAnswer:
+    """What could start now, and free slots over time."""
+
+    state: StateTime
+    slots: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

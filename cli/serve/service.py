@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...model.display import DAY
 from ...model.errors import InputError
 from ...model.input_limits import STRICT, limited
 from ..watched import explained
@@ -109,6 +110,23 @@ class Service:
         """Find when a job would start; raise TooManyQuestions if too many wait."""
         user = viewer.user or asked.user
         return self.questions.ask(lambda cancel: ask_record(instance, asked, user, cancel), client)
+
+    def slots(self, instance: Instance, queue: str, user: str, client: str) -> Future[Any]:
+        """Find what could start now; raise TooManyQuestions if too many wait."""
+
+        def call(cancel: threading.Event) -> Any:
+            from ...solver.advice.slots import slots
+
+            return slots(
+                instance,
+                queue=queue,
+                user=user,
+                until=DAY,
+                time_limit=TIME_LIMIT,
+                cancel=cancel,
+            ).to_dict()
+
+        return self.questions.ask(call, client)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ COLUMNS = ("GROUP_NAME", "NJOBS", "PEND", "RUN", "SSUSP", "USUSP", "FINISH", "JL
 
 def known_job_groups(instance: Instance) -> list[str]:
     """Return the job groups of entries and of jobs with their parents, by level and name."""
-    jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
-    named = {job.job_group for job in jobs if job.job_group}
+    named = {job.job_group for job in instance.jobs if job.job_group}
     named |= {group.name for group in instance.job_groups}
     found = {group for name in named for group in job_groups_of(name)}
     return sorted(found, key=lambda name: (name.count("/"), name))

@@ -21,8 +21,7 @@ USER_COLUMNS = ("USER/GROUP", "JL/P", "MAX", "NJOBS", "PEND", "RUN", "SSUSP", "U
 def known_users(instance: Instance) -> list[str]:
     """Return users of jobs, of groups and of lsb.users limits, then the groups."""
     groups = [group.name for group in instance.groups]
-    jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
-    users = {job.user for job in jobs}
+    users = {job.user for job in instance.jobs}
     users |= {name for group in instance.groups for name in group.members if name != "all"}
     users |= {entry.name.rstrip("@") for entry in instance.users}
     return [*sorted(users - set(groups) - {"default"}), *groups]

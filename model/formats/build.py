@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +15,6 @@ from ..configuration import (
     Params,
     Queue,
     ReservationUsage,
-    User,
     UserGroup,
     usual_queue,
 )
@@ -24,16 +23,9 @@ from ..input_limits import counting, limits
 from ..instance import (
     AdvanceReservation,
     BorrowedSlots,
-    HeldHosts,
     Instance,
-    PoolUsage,
-    SaidByLsf,
-    ShareUsage,
 )
-from ..job import Application, JobGroup
 from ..omissions import SCOPE, Omission
-from ..service_class import GuaranteedPool, ServiceClass
-from ..slurm_fairshare import Association
 from . import document as d
 from .fields import Percent, given
 from .finding import Finding, Location
@@ -46,9 +38,6 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 T = TypeVar("T")
-
-
-_Object = TypeVar("_Object")
 
 
 def build(
@@ -65,24 +54,22 @@ def build(
     cluster = hosts.cluster()
     unit = cluster.default_unit_type or ""
     queues = tuple(_queue(item, unit) for item in document.queues) or Instance(cluster).queues
-    applications = _objects(Application, document.applications)
+    made: dict[str, Any] = {
+        section: _objects(kind, section, getattr(document, section), clock, findings)
+        for section, kind in d.FACT_SECTIONS.items()
+    }
     params = _params(document.params, queues)
     if document.dialect is not None:
         if "dialect" in document.params.model_fields_set and params.dialect != document.dialect:
             findings.append(Finding(("dialect",), f"params say {params.dialect}: keep one of them"))
         params = replace(params, dialect=document.dialect)
-    jobs = JobBuilder(queues, applications, params, clock, findings)
+    jobs = JobBuilder(queues, made["applications"], params, clock, findings)
     instance = Instance(
         cluster=cluster,
         queues=queues,
         running=jobs.running(apart.get("running", document.running)),
         pending=jobs.waiting("pending", apart.get("pending", document.pending)),
         future=jobs.waiting("future", apart.get("future", document.future)),
-        applications=applications,
-        job_groups=_objects(JobGroup, document.job_groups),
-        service_classes=_objects(ServiceClass, document.service_classes),
-        guaranteed_pools=_objects(GuaranteedPool, document.guaranteed_pools),
-        users=_objects(User, document.users),
         groups=tuple(map(_user_group, document.user_groups)),
         partitions=tuple(
             HostPartition(
@@ -93,18 +80,14 @@ def build(
         limits=tuple(limit_of(entry, i, findings) for i, entry in enumerate(document.limits)),
         reservation_usage=_methods(document),
         advance_reservations=_reservations(document, clock, findings),
-        share_usage=_timed(ShareUsage, "share_usage", document.share_usage, clock, findings),
-        pool_usage=_timed(PoolUsage, "pool_usage", document.pool_usage, clock, findings),
-        associations=_objects(Association, document.associations),
-        held=_timed(HeldHosts, "held", document.held, clock, findings),
         borrowed=tuple(BorrowedSlots(**given(BorrowedSlots, e)) for e in document.borrowed),
-        lsf_says=_timed(SaidByLsf, "lsf_says", document.lsf_says, clock, findings),
         omissions=tuple(map(_omission, document.omissions)),
         params=params,
         now=clock.now,
         origin=origin,
         name=document.name,
         description=document.description,
+        **made,
     )
     instance = jobs.counted(in_wall_clock(instance, later := []))
     later += [hosts.in_document(finding) for finding in rule_findings(instance)]
@@ -118,11 +101,6 @@ def _methods(document: d.Document) -> tuple[ReservationUsage, ...]:
         ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
         for name, method in document.reservation_usage.items()
     )
-
-
-def _objects(kind: type[_Object], entries: Iterable[d.Section]) -> tuple[_Object, ...]:
-    """Return objects whose fields have facts."""
-    return tuple(kind(**given(kind, entry)) for entry in entries)
 
 
 def _in_line(document: d.Document, finding: Finding) -> Finding:
@@ -239,10 +217,10 @@ def _reservations(
     return tuple(built)
 
 
-def _timed(
+def _objects(
     kind: type[T], section: str, entries: Sequence[d.Section], clock: Clock, findings: list[Finding]
 ) -> tuple[T, ...]:
-    """Return objects of a class with instants in seconds; a missing stamp is now."""
+    """Return objects whose fields have facts, instants in seconds; a missing stamp is now."""
     found = []
     for index, entry in enumerate(entries):
         values = given(kind, entry)

@@ -278,8 +278,7 @@ class _ChangeReader:
         self._origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
         self._found: list[Finding] = []
         self._entries: list[tuple[int, Location, ChangeEntry]] = []
-        jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
-        self._jobs = {job.id: job for job in jobs}
+        self._jobs = {job.id: job for job in instance.jobs}
         self._hosts_known = NamedHosts(instance.cluster)
         self._scale = LimitScale(instance.cluster, instance.queues)
         self._first_host = {item.job.id: list(item.allocation)[:1] for item in instance.running}

@@ -6,6 +6,7 @@ for limits); the project's own lower-case keys take seconds. docs/instances.md d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -365,6 +366,22 @@ class Document(Section):
             return data
         groups = {str(row["GROUP_NAME"]): row["GROUP_MEMBER"] for row in rows}
         return data if len(groups) < len(rows) else {**data, "host_groups": groups}
+
+
+#: Sections whose entries are objects of one class, by the field of the instance, with nothing
+#: more than its facts.
+FACT_SECTIONS: Mapping[str, type] = {
+    "applications": Application,
+    "job_groups": JobGroup,
+    "service_classes": ServiceClass,
+    "guaranteed_pools": GuaranteedPool,
+    "users": User,
+    "share_usage": ShareUsage,
+    "pool_usage": PoolUsage,
+    "associations": Association,
+    "held": HeldHosts,
+    "lsf_says": SaidByLsf,
+}
 
 
 def schema() -> dict[str, Any]:

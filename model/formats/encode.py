@@ -25,6 +25,7 @@ from ..instance import (
 )
 from ..job import Job, RunningJob, arrays_of, elements
 from ..omissions import SCOPE, Omission
+from . import document as d
 from . import text
 from .fields import plain
 from .names import compress
@@ -39,6 +40,10 @@ def to_document(instance: Instance) -> Plain:
     """Return the instance as plain data, in the order of the file format."""
     params = instance.params
     sections: Plain = {
+        name: [plain(item, {"stamp": instance.now}) for item in getattr(instance, name)]
+        for name in d.FACT_SECTIONS
+    }
+    sections |= {
         "format": "slotwise/1",
         "name": instance.name,
         "description": instance.description,
@@ -46,30 +51,31 @@ def to_document(instance: Instance) -> Plain:
         "now": instance.now or None,
         "params": _params(instance),
         **_machines(instance.cluster),
-        **_people(instance),
+        "user_groups": [_group(group) for group in instance.groups],
+        "host_partitions": [
+            {
+                "name": item.name,
+                "HOSTS": _words(item.hosts),
+                "USER_SHARES": text.write_user_shares(item.user_shares),
+            }
+            for item in instance.partitions
+        ],
         "queues": [plain(queue) for queue in _declared(instance)],
-        "applications": [plain(profile) for profile in instance.applications],
-        "job_groups": [plain(group) for group in instance.job_groups],
-        "service_classes": [plain(item) for item in instance.service_classes],
-        "guaranteed_pools": [plain(pool) for pool in instance.guaranteed_pools],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
-        "share_usage": [plain(item, {"stamp": instance.now}) for item in instance.share_usage],
-        "pool_usage": [plain(item, {"stamp": instance.now}) for item in instance.pool_usage],
-        "associations": list(map(plain, instance.associations)),
-        "held": list(map(plain, instance.held)),
         "borrowed": [
             plain(item) | {"slots": allocation_text(item.slots)} for item in instance.borrowed
         ],
-        "lsf_says": list(map(plain, instance.lsf_says)),
         "running": [_running(item, params) for item in instance.running],
         "pending": _waiting(instance.pending, params),
         "future": _waiting(instance.future, params),
         "omissions": [_omission(item) for item in instance.omissions],
     }
     empty: tuple[Any, ...] = ("", None, [], {})
-    return {name: value for name, value in sections.items() if value not in empty}
+    return {
+        name: sections[name] for name in d.Document.model_fields if sections.get(name) not in empty
+    }
 
 
 def _omission(item: Omission) -> Plain:
@@ -198,21 +204,6 @@ def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:
     inner.sort(key=lambda other: min((place.get(host, 0) for host in other.hosts), default=0))
     members = [other.name for other in inner] or unit.hosts
     return {"name": unit.name, "type": unit.type, "members": _words(members)}
-
-
-def _people(instance: Instance) -> Plain:
-    return {
-        "users": [plain(user) for user in instance.users],
-        "user_groups": [_group(group) for group in instance.groups],
-        "host_partitions": [
-            {
-                "name": item.name,
-                "HOSTS": _words(item.hosts),
-                "USER_SHARES": text.write_user_shares(item.user_shares),
-            }
-            for item in instance.partitions
-        ],
-    }
 
 
 def _group(group: UserGroup) -> Plain:

@@ -7,13 +7,13 @@ is wrong: ``pending[3].slots``, ``cluster.hosts[0].amounts``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from ..cluster import Cluster, ComputeUnit, Host, HostGroup, ResourceDefinition, SharedResource
+from ..cluster import Cluster, Host, HostGroup
 from ..compact import OnDemand, no_collection
 from ..configuration import (
     HostPartition,
@@ -35,10 +35,9 @@ from ..instance import (
     SaidByLsf,
     ShareUsage,
 )
-from ..job import Application, Job, JobGroup, RunningJob
+from ..job import Application, Job, RunningJob
 from ..omissions import Omission
 from ..progress import Poll, never, polled
-from ..service_class import GuaranteedPool, ServiceClass
 from ..slurm_fairshare import Association
 from . import document as d
 from .field_rules import FieldRule, class_rules
@@ -66,19 +65,6 @@ _FIELDS = {
     ("limits", "RESOURCE"): "amounts",
     ("queues", "PREEMPTION"): "preemptive",
     ("advance_reservations", "allocation"): "slots",
-}
-_ENTRIES: dict[str, type[d.Section]] = {
-    "hosts": d.HostEntry,
-    "params": d.ParamsEntry,
-    "queues": d.QueueEntry,
-    "limits": d.LimitEntry,
-    "applications": d.ApplicationEntry,
-    "job_groups": d.JobGroupEntry,
-    "service_classes": d.ServiceClassEntry,
-    "guaranteed_pools": d.PoolEntry,
-    "users": d.UserEntry,
-    "user_groups": d.GroupEntry,
-    "host_partitions": d.PartitionEntry,
 }
 
 
@@ -122,10 +108,11 @@ def _number(section: str, name: str, instance: Instance) -> int:
 @cache
 def _python_names(section: str) -> dict[str, str]:
     """Return the name of the model's field for each key of a file."""
-    entry = _ENTRIES.get(section)
-    if entry is None:
+    field = d.Document.model_fields.get(section)
+    kind = None if field is None else next(iter(get_args(field.annotation)), field.annotation)
+    if not isinstance(kind, type) or not issubclass(kind, d.Section):
         return {}
-    return {info.alias or name: name for name, info in entry.model_fields.items()}
+    return {info.alias or name: name for name, info in kind.model_fields.items()}
 
 
 def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, list[Finding]]:
@@ -255,37 +242,17 @@ def _document(cluster: Cluster, poll: Poll) -> d.Document:
     )
 
 
-#: Class of the items of each tuple of a cluster and of an instance.
-_OF_CLUSTER: dict[str, type] = {
-    "hosts": Host,
-    "groups": HostGroup,
-    "units": ComputeUnit,
-    "resources": ResourceDefinition,
-    "shared": SharedResource,
-}
-_OF_INSTANCE: dict[str, type] = {
-    "queues": Queue,
-    "running": RunningJob,
-    "pending": Job,
-    "future": Job,
-    "applications": Application,
-    "job_groups": JobGroup,
-    "service_classes": ServiceClass,
-    "guaranteed_pools": GuaranteedPool,
-    "users": User,
-    "groups": UserGroup,
-    "partitions": HostPartition,
-    "limits": Limit,
-    "reservation_usage": ReservationUsage,
-    "advance_reservations": AdvanceReservation,
-    "share_usage": ShareUsage,
-    "pool_usage": PoolUsage,
-    "associations": Association,
-    "held": HeldHosts,
-    "borrowed": BorrowedSlots,
-    "lsf_says": SaidByLsf,
-    "omissions": Omission,
-}
+@cache
+def _items(kind: Hashable) -> dict[str, type]:
+    """Return the class of the items of each field of a class that is a tuple of objects."""
+    items = ((name, *get_args(hint)) for name, hint in get_type_hints(kind).items())
+    return {
+        name: args[0]
+        for name, *args in items
+        if args and isinstance(args[0], type) and is_dataclass(args[0])
+    }
+
+
 #: Sections that others refer to by name, and fields whose value decides over other objects.
 _DEFINING = frozenset(
     {"cluster", "queues", "applications", "service_classes", "users", "groups", "params"}
@@ -327,7 +294,7 @@ def require_sound(instance: Instance, poll: Poll = never) -> None:
 
 def _rank(finding: Finding) -> tuple[int, int]:
     """Return a sort key: machines first, then the sections in order; within one by number."""
-    order = ["cluster", "params", *_OF_INSTANCE]
+    order = ["cluster", "params", *_items(Instance)]
     place = finding.place
     first = order.index(str(place[0])) if place and place[0] in order else -1
     return first, next((part for part in place if isinstance(part, int)), -1)
@@ -353,7 +320,7 @@ class _Survey:
         """Return the instance without invalid parts."""
         parts: dict[str, Any] = {
             name: self._objects((name,), getattr(given, name), kind)
-            for name, kind in _OF_INSTANCE.items()
+            for name, kind in _items(Instance).items()
         }
         params = self._object(("params",), given.params, Params) or Params()
         names = [queue.name for queue in parts["queues"]]
@@ -380,7 +347,7 @@ class _Survey:
             return Cluster(())
         parts: dict[str, Any] = {
             name: self._objects(("cluster", name), getattr(given, name), kind)
-            for name, kind in _OF_CLUSTER.items()
+            for name, kind in _items(Cluster).items()
         }
         if given.hosts == ():
             self._complain(("cluster", "hosts"), _no_hosts())

@@ -103,7 +103,7 @@ def _gpu_levels(instance: Instance) -> Iterator[Finding]:
         (("params", "LSB_GPU_REQ"), instance.params.gpu_req),
     ):
         try:
-            gpu_options(text)
+            gpu_options(text, "extend")
         except InputError as error:
             for problem in error.problems:
                 yield Finding(place, problem.message.replace("-gpu", "GPU_REQ", 1))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter, gt
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..cluster import Cluster, NamedHosts, distinct
 from ..configuration import Params, Queue
@@ -519,29 +519,25 @@ def _group_limits(instance: Instance) -> Iterator[Finding]:
                 break
 
 
+#: Sections of a document whose entries have names of their own.
+_UNIQUE = (
+    *("resources", "queues", "applications", "job_groups", "service_classes", "guaranteed_pools"),
+    *("users", "host_partitions", "limits", "advance_reservations"),
+)
+
+
 def _names(instance: Instance) -> Iterator[Finding]:
     """Yield duplicate names, and names of several kinds among hosts, groups and units."""
     cluster = instance.cluster
-    sections: dict[str, Iterable[str]] = {
-        "resources": [item.name for item in cluster.resources],
-        "queues": [queue.name for queue in instance.queues],
-        "applications": [profile.name for profile in instance.applications],
-        "job_groups": [group.name for group in instance.job_groups],
-        "service_classes": [item.name for item in instance.service_classes],
-        "guaranteed_pools": [pool.name for pool in instance.guaranteed_pools],
-        "users": [user.name for user in instance.users],
-        "host_partitions": [partition.name for partition in instance.partitions],
-        "limits": [limit.name for limit in instance.limits],
-        "advance_reservations": [item.name for item in instance.advance_reservations],
-    }
-    for section, given in sections.items():
+    others = {"resources": cluster.resources, "host_partitions": instance.partitions}
+    for section in _UNIQUE:
         seen: set[str] = set()
-        for index, name in enumerate(given):
-            if name in seen:
-                yield Finding(
-                    (section, index, "name"), f"{name} is already defined: give it one entry"
-                )
-            seen.add(name)
+        items: Iterable[Any] = getattr(instance, section, others.get(section, ()))
+        for index, item in enumerate(items):
+            if item.name in seen:
+                message = f"{item.name} is already defined: give it one entry"
+                yield Finding((section, index, "name"), message)
+            seen.add(item.name)
     yield from _group_limits(instance)
     hosts = {host.name for host in cluster.hosts}
     groups = {group.name for group in cluster.groups}

@@ -615,7 +615,8 @@ class RequirementMerging:
         above = (application.gpu_req if application else "", self.instance.queue(job.queue).gpu_req)
         params = self.instance.params
         if job.gpu:
-            gpu_options(job.gpu.removeprefix(NOTHING_OF_ITS_OWN), params.gpu_syntax)
+            syntax = "" if params.of_slurm else params.gpu_syntax
+            gpu_options(job.gpu.removeprefix(NOTHING_OF_ITS_OWN), syntax)
         return self._gpus((job.gpu, *above)) if any((job.gpu, *above)) else None
 
     def gpus(self, job: Job) -> GpuRequest | None:
@@ -818,7 +819,8 @@ def _with_gpus(requirement: Requirement, gpus: GpuRequest) -> Requirement:
 
 
 def _reserving(simple: Simple, gpus: GpuRequest) -> Simple:
-    usage = UsageString((Amount(PHYSICAL, (float(gpus.num),), per=gpus.per),))
+    per = "host" if gpus.per == "job" else gpus.per
+    usage = UsageString((Amount(PHYSICAL, (float(gpus.num),), per=per),))
     found = tuple((*alternative, usage) for alternative in alternatives(simple.rusage))
     return replace(simple, rusage=Rusage(found))
 

@@ -9,7 +9,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from ...model.display import MINUTE, duration_text, with_stamps
+from ...model.display import MINUTE, data_of, duration_text, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
 from ...model.escaping import html_table
@@ -186,18 +186,13 @@ class Answer(_InOneLine):
         stamps.
         """
         return {
-            "now": self.now,
-            "origin": self.origin,
-            "method": self.method,
+            **data_of(self, "now origin method"),
             "line": self._record(self.line),
             **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
             **({} if self.elements == 1 else {"array": _array_record(self)}),
             "alternatives": [self._record(item) for item in self.alternatives],
-            "tried": self.tried,
-            "requirement": list(self.requirement),
-            "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
-            "omissions": [item.to_dict() for item in self.omissions],
-            **({"remarks": list(self.remarks)} if self.forecast else {}),
+            **data_of(self, "tried requirement suggestions omissions", self.origin),
+            **(data_of(self, "remarks") if self.forecast else {}),
             **({"cut": True} if self.refrained else {}),
         }
 
@@ -310,7 +305,7 @@ def ask(
     line that LSF would reject and for an unreadable history.
     """
     names = {"user": user, "from_host": from_host, "script_name": script_name}
-    submitted = _submission(instance, line, script, **names)
+    submitted = submission_of(instance, line, script, **names)
     whole = Deadline(time_limit, cancel)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     limits = {"time_limit": time_limit, "effort": effort}
@@ -353,7 +348,7 @@ def _of_unnamed_user(
     return replace(outlook, condition=with_unnamed_user(outlook.condition)), found
 
 
-def _submission(
+def submission_of(
     instance: Instance, line: str | Job, script: str | None, **names: str
 ) -> Submission:
     """Return the jobs that a bsub or sbatch line, a script or a job submits."""

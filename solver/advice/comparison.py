@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...model.display import HOUR, with_stamps
+from ...model.display import HOUR, data_of, with_stamps
 from ...model.job_table import JobTable
 from ...model.omissions import Omission, sentences
 from ...model.plan import Method, Plan, PlannedJob, proof_text
@@ -35,8 +35,7 @@ TIMES = (*OUTLOOK_TIMES, *METHOD_STARTS, "time_based_no_sooner")
 COMPARED: tuple[Method, ...] = ("greedy", "time-based", "optimal")
 
 
-@dataclass(frozen=True, slots=True)
-class MethodStart:
+class MethodStart(NamedTuple):
     """A job's start by one reservation method, in seconds from the origin, None if unknown."""
 
     #: The estimate of the method itself; that of greedy is a lower bound (GRD-04).
@@ -130,7 +129,7 @@ class ComparedJob(JobOutlook):
         record = JobOutlook.to_dict(self)
         record |= {name: getattr(self, name) for name in (*_OF_THE_PLAN, *_BY_METHOD)}
         record["slot_hours"] = self.slot_hours
-        record |= {name.replace("-", "_"): asdict(self.by(name)) for name in COMPARED}
+        record |= {name.replace("-", "_"): self.by(name)._asdict() for name in COMPARED}
         return with_stamps(record, origin, TIMES)
 
 
@@ -290,10 +289,10 @@ class Comparison(JobTable[ComparedJob]):
         """Return the number of compared jobs."""
         return len(self.jobs)
 
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return a JSON object for each job; with an origin also ISO stamps."""
+    def to_records(self, most: int | None = None) -> list[dict[str, Any]]:
+        """Return a JSON object for each of the first `most` jobs; with an origin also stamps."""
         records = []
-        for row in self.jobs:
+        for row in self.jobs[:most]:
             record = row.to_dict(self.origin)
             if self.forecast is not None:
                 times = times_of(self.forecast.get(row.job))
@@ -335,18 +334,15 @@ class Comparison(JobTable[ComparedJob]):
             for method, each in starts.items()
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as a JSON object."""
+    def to_dict(self, most: int | None = None) -> dict[str, Any]:
+        """Return the comparison as a JSON object, with at most this many jobs."""
         return {
-            "now": self.now,
-            "origin": self.origin,
+            **data_of(self, "now origin"),
             "status": self.optimal.status,
             "method_in_force": self.outlook.method,
-            "configuration": self.configuration,
-            "methods": list(self.methods),
-            "simulated": list(self.simulated),
+            **data_of(self, "configuration methods simulated"),
             "summary": list(self.summary()),
-            "jobs": self.to_records(),
+            "jobs": self.to_records(most),
             "notes": list(self.notes()),
             "cautions": list(self.cautions().lines),
             **({"cut": True} if self.cut else {}),

@@ -18,7 +18,7 @@ from ...model.dependency import (
     StatusTest,
     parse_dependency,
 )
-from ...model.display import DAY, WEEK, duration_text, with_stamps
+from ...model.display import DAY, WEEK, data_of, duration_text, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.escaping import html_table
@@ -206,14 +206,7 @@ class LostContest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a JSON object."""
-        return {
-            "level": self.path,
-            "account": self.account,
-            "priority": self.priority,
-            "rival": self.rival,
-            "rival_priority": self.rival_priority,
-            "ahead_from": self.ahead_from,
-        }
+        return data_of(self, "level=path account priority rival rival_priority ahead_from")
 
 
 def lost_contests(moment: Snapshot, job: Job) -> tuple[LostContest, ...]:
@@ -563,19 +556,14 @@ class Explanation:
         stamps.
         """
         found = {
-            "now": self.now,
-            "origin": self.origin,
+            **data_of(self, "now origin"),
             "job": self.answer.job.id,
             "method": self.method,
-            "start": self.answer.start,
-            "finish": self.answer.finish,
-            "allocation": dict(self.answer.allocation),
-            "proved": self.answer.proved,
-            "waits_for": self.answer.waits_for,
+            **data_of(self.answer, "start finish allocation proved waits_for"),
             **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
             "requirement": list(self.requirement),
             **({"critical_path": self._chain()} if self.answer.job.dependency else {}),
-            "pending_reasons": [reason.to_dict() for reason in self.reasons],
+            **data_of(self, "pending_reasons=reasons"),
             "contests": [
                 with_stamps(contest.to_dict(), self.origin, ("ahead_from",))
                 for contest in self.contests
@@ -590,8 +578,7 @@ class Explanation:
                 )
                 for o in self.obstacles
             ],
-            "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
-            "tried": self.tried,
+            **data_of(self, "suggestions tried", self.origin),
             **({} if self.diagnosis is None else {"configuration": self._remedies(self.diagnosis)}),
             **({} if self.lsf is None else {"lsf_says": self._lsf_record(self.lsf)}),
             **self.answer.unknown(),

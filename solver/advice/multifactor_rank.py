@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from ...model.display import data_of
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.slurm_age import age_factor
@@ -71,12 +72,7 @@ class MultifactorRank:
         """Return the rank as JSON data."""
         level = self.level if self.level is not None and math.isfinite(self.level) else None
         return {
-            "partition": self.partition,
-            "rank": self.rank,
-            "of": self.count,
-            "priority": self.priority,
-            "set_by_administrator": self.is_set,
-            "age": self.age,
+            **data_of(self, "partition rank of=count priority set_by_administrator=is_set age"),
             "fairshare": self.fairshare,
             "fairshare_factor": None if self.fairshare is None else self.factor,
             "level_fs": level,

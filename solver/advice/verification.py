@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from ...model.display import MINUTE, duration_text, some, with_stamps
+from ...model.display import MINUTE, data_of, duration_text, some, with_stamps
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job
@@ -90,20 +90,8 @@ class VerifiedJob:
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Return the fields as data, with ISO stamps if there is an origin."""
-        record: dict[str, Any] = {
-            "job": self.job,
-            "user": self.user,
-            "queue": self.queue,
-            "slots": self.slots,
-            **self.estimates,
-            "started": self.started,
-            "finished": self.finished,
-            "fate": self.fate,
-            "late_by": self.error,
-            "why": self.why,
-            "sentence": self.sentence,
-            "causes": [cause.to_dict() for cause in self.causes],
-        }
+        record = data_of(self, "job user queue slots") | dict(self.estimates)
+        record |= data_of(self, "started finished fate late_by=error why sentence causes")
         return with_stamps(record, origin, TIMES)
 
 
@@ -138,10 +126,7 @@ class Verification:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as data, fit for JSON."""
         return {
-            "now": self.now,
-            "origin": self.origin,
-            "last": self.last,
-            "jobs": [item.to_dict(self.origin) for item in self.jobs],
+            **data_of(self, "now origin last jobs", self.origin),
             "accuracy": [item.to_dict() for item in self.accuracies().values()],
             "remarks": list(self.remarks),
             "cut": self.is_partial,

@@ -356,6 +356,10 @@ class ResourceTable:
             self._add_host(name, slots, name, Pending.FEW_SLOTS)
         return self._host_index[name]
 
+    def host_index(self, name: str) -> int:
+        """Return the index of a host resource; raises KeyError for one that no host has."""
+        return self._host_index[name]
+
     def reported_used(self) -> dict[int, FloatArray]:
         """Return the use of mem, swp and tmp before any job by the hosts' reports, [H] by index
         (RSV-01).

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.display import DAY, with_stamps
+from ...model.display import DAY, data_of, with_stamps
 from ...model.errors import InputError, Problem
 from ...model.omissions import Omission
 from ...model.workload import Ints
@@ -229,14 +229,9 @@ class Forecasts:
     def to_dict(self, by: int | None = None) -> dict[str, Any]:
         """Return everything but the samples themselves as plain data."""
         return {
-            "now": self.now,
-            "origin": self.origin,
+            **data_of(self, "now origin"),
             "samples": self.samples.shape[1],
-            "seed": self.seed,
-            "policy": self.policy,
-            "run_by": self.run_by,
-            "doubts": list(self.doubts),
-            "omissions": [item.to_dict() for item in self.omissions],
+            **data_of(self, "seed policy run_by doubts omissions"),
             "calibration": asdict(self.calibration),
             **({} if by is None else {"by": by}),
             "jobs": self.records(by),

@@ -159,7 +159,7 @@ def _others(known: Sequence[Ended], instance: Instance, shift: int) -> list[Ende
 
 
 def _jobs_here(instance: Instance) -> dict[str, Job]:
-    return {job.id: job for job in (*(run.job for run in instance.running), *instance.pending)}
+    return {job.id: job for job in instance.present_jobs}
 
 
 def is_record_of(here: Mapping[str, Job], record: Job, submit: int) -> bool:

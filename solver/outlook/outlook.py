@@ -203,14 +203,14 @@ def outlook_of_job(
     return replace(row, cycle=instance.params.mbd_sleep_time)
 
 
-def unheeded(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:
+def not_simulated(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:
     """Return the settings of some pending jobs that no simulation and no plan considers."""
     return unheeded_by_the_loop(instance, Resolver.of(instance), jobs)
 
 
 def _unheeded(instance: Instance, jobs: Sequence[Job]) -> dict[str, list[Omission]]:
     """Return these settings by job."""
-    return by_job(unheeded(instance, jobs), jobs)
+    return by_job(not_simulated(instance, jobs), jobs)
 
 
 def plan_states(

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ...model.display import duration_text, with_stamps
+from ...model.display import data_of, duration_text, with_stamps
 from ...model.duration import place_before_deadline
 from ...model.escaping import html_table
 from ...model.instance import Instance
@@ -132,29 +132,13 @@ class JobOutlook:
         """Return the fields as a JSON object; times in seconds from the origin, also as ISO
         stamps.
         """
-        record: dict[str, Any] = {
-            "job": self.job,
-            "slots": self.slots,
-            "state": self.state,
-            "as_configured": self.as_configured,
-            "as_configured_end": self.as_configured_end,
-            "as_configured_on": dict(self.as_configured_on),
-            "estimate": self.estimate,
-            "estimate_by": self.estimate_by,
-            "possible": self.possible,
-            "possible_on": dict(self.possible_on),
-            "sooner_by": self.sooner_by,
-            "earlier_by": self.earlier_by,
-            "ahead_of": self.ahead_of,
-            "bound": self.bound,
-            "proved": self.proved,
-            "proved_if": list(self.proved_if),
-            "waits_for": self.waits_for,
-            "held_back": self.held_back,
-            "condition": self.condition,
-            "cautions": [item.to_dict() for item in self.cautions],
-            "possible_cautions": [item.to_dict() for item in self.possible_cautions],
-        }
+        record = data_of(
+            self,
+            "job slots state as_configured as_configured_end as_configured_on estimate estimate_by "
+            "possible possible_on sooner_by earlier_by ahead_of bound proved proved_if waits_for "
+            "held_back condition cautions possible_cautions",
+            origin,
+        )
         if any(self.alternatives):
             record["alternatives"] = list(self.alternatives)
         return with_stamps(record, origin, TIMES)
@@ -211,13 +195,8 @@ class Outlook(JobTable[JobOutlook]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, fit for JSON."""
-        return {
-            "now": self.now,
-            "origin": self.origin,
-            "method": self.method,
-            "jobs": self.to_records(),
-            **({"cut": True} if self.cut else {}),
-        }
+        record = data_of(self, "now origin method") | {"jobs": self.to_records()}
+        return record | data_of(self, "cut?")
 
     def cautions(self) -> Mapping[str, tuple[Omission, Sequence[str]]]:
         """Return the omitted rules by name, with the jobs that they affect, in order."""

@@ -144,7 +144,7 @@ def _of_pool(resolver: Resolver, rows: GuaranteeRows, number: int) -> Iterator[s
     """Yield the omitted rules of one pool."""
     instance, pool = resolver.instance, rows.pools[number]
     name, kind = pool.pool.name, pool.pool.kind
-    jobs = (*(item.job for item in instance.running), *instance.pending)
+    jobs = instance.present_jobs
     if kind != "resource" and preempting_now(instance):
         yield f"that preempted jobs leave slots of guaranteed pool {name}"
     if kind == "slots" and any(job.exclusive for job in jobs):

@@ -481,7 +481,7 @@ class Scopes:
     @cached_property
     def _users(self) -> frozenset[str]:
         """Return the users that the instance defines."""
-        jobs = (*(run.job for run in self.instance.running), *self.instance.pending)
+        jobs = self.instance.present_jobs
         return frozenset(job.user for job in jobs) | {item.name for item in self.instance.users}
 
     @cached_property

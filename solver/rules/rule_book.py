@@ -52,7 +52,7 @@ def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str
     if not selected:
         return frozenset()
     moved = {name for host in instance.cluster.hosts for name in host.load}
-    for job in (*(run.job for run in instance.running), *instance.pending):
+    for job in instance.present_jobs:
         with suppress(InputError):
             moved |= resolver.reserves(job)
     steady = frozenset(BUILTIN_AMOUNTS) - moved
@@ -252,7 +252,7 @@ def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission,
 
     For a log of more than MAX_JOBS jobs the first are examined, and any start may be touched.
     """
-    jobs = (*(run.job for run in instance.running), *instance.pending)
+    jobs = instance.present_jobs
     met = islice(chain(jobs, instance.future), MAX_JOBS)
     found = unheeded_by_the_loop(instance, resolver, met)
     if len(jobs) + len(instance.future) > MAX_JOBS:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ...model.compact import OnDemand
-from ...model.display import with_stamps
+from ...model.display import data_of, with_stamps
 from ...model.escaping import html_table
 from ...model.instance import BorrowedSlots, HeldHosts, Instance
 from ...model.job_table import JobTable
@@ -239,12 +239,9 @@ class Simulation(JobTable[JobRecord]):
             "now": self.instance.now,
             "origin": self.origin,
             "reservation": self.settings.reservation,
-            "time": self.time,
-            "cycles": self.cycles,
-            "complete": self.complete,
+            **data_of(self, "time cycles complete"),
             "jobs": self.to_records(),
-            "notes": list(self.notes),
-            "omissions": [item.to_dict() for item in self.omissions],
+            **data_of(self, "notes omissions"),
         }
 
     def _done(self) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...model.display import clock_text, duration_text, some
 from ...model.duration import expected_finish
+from ...model.gpu_request import PHYSICAL
 from ...model.instance import AdvanceReservation, Instance
 from ...model.job import Job
 from ...model.pending import Pending
@@ -34,7 +35,7 @@ from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start
 from ..problem import PlanningProblem
 from .attempts import Attempt, attempts, with_all_nodes
-from .choose_nodes import JobShape, choose_nodes
+from .choose_nodes import GpusSeen, JobShape, choose_nodes
 from .node_map import NodeMap
 from .settings import BackfillSettings
 
@@ -380,7 +381,7 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
     candidates = candidates_of(demand, len(cycle.weights))
     if attempt.nodes is not None:
         candidates &= attempt.nodes
-    shape = JobShape.of(demand, settings.version)
+    shape = JobShape.of(demand, settings.version, cycle.problem.resolver.gpus(demand.job))
     licences = _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
     last = math.inf if own is None else own.end - duration
@@ -404,7 +405,8 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
             return _JobAnswer(why=CLOSED)
         if start <= now and over:
             return _JobAnswer(why=f"Slurm passes over it: {over}")
-        if start <= now:
+        lacks_gpus = _lacks_gpus(cycle, shape, start, allocation)
+        if start <= now and not lacks_gpus:
             return _JobAnswer(_begin(cycle, demand, Start(now, (allocation,)), duration))
         if later is not None and start > later:
             time = later
@@ -425,12 +427,30 @@ def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer
             return _JobAnswer(answer, why, is_over=True)
         cycle.map.take(begin, end, nodes, licences)
         cycle.planned_tasks[demand.job.array_id or ""] += 1
-        if unseen := _unseen(cycle, answer, duration, own):
+        if unseen := lacks_gpus or _unseen(cycle, answer, duration, own):
             return _JobAnswer(answer, unseen)
         alike = next((part for part in _classes(demand, usable) if part[nodes].all()), usable)
         exact = _first_end(cycle, demand, shape, alike, start)
         return _JobAnswer(answer, _costs(start, time, exact, now))
     return _JobAnswer(why=GIVEN_UP)
+
+
+def _free_gpus(profile: Profile, time: int) -> IntArray:
+    """Return the GPUs of each node that are free at an instant, [H]."""
+    free = profile.free(profile.table.host_index(PHYSICAL), time)
+    return np.maximum(free, 0.0).astype(np.int64)
+
+
+def _lacks_gpus(cycle: _BackfillCycle, shape: JobShape, start: int, nodes: Allocation) -> str:
+    """Return in words that a job does not start then, as its GPUs are counted over several nodes;
+    "" if its node has them.
+    """
+    if not shape.gpus_over_nodes:
+        return ""
+    free = _free_gpus(cycle.profile, start)
+    if min(free[host] for host in nodes) >= shape.gpus_over_nodes:
+        return ""
+    return "Slurm counts its GPUs over the nodes it examines: it cannot start then"
 
 
 def _unseen(
@@ -514,11 +534,16 @@ def _usable(
 
 
 def _caps(
-    cycle: _BackfillCycle, demand: Demand, time: int, kept: Sequence[_Occupied] = ()
+    cycle: _BackfillCycle,
+    demand: Demand,
+    time: int,
+    kept: Sequence[_Occupied] = (),
+    gpus: GpusSeen | None = None,
 ) -> IntArray:
     """Return CPUs that a job finds on each node given the running jobs, [H].
 
-    kept: jobs that end by then and are not released yet.
+    kept: jobs that end by then and are not released yet. gpus: set to those free then, which do
+    not restrict the CPUs.
     """
     profile = cycle.profile
     if kept:
@@ -526,6 +551,10 @@ def _caps(
         for run in kept:
             profile.allocate(run.uses, run.allocation, time, time + 1)
     alternative = replace(_alternative(demand), pool_uses=())
+    if gpus is not None:
+        index = profile.table.host_index(PHYSICAL)
+        uses = tuple(use for use in alternative.host_uses if use.index != index)
+        alternative, gpus.free = replace(alternative, host_uses=uses), _free_gpus(profile, time)
     return profile.capacity(demand, demand.terms[0], alternative, time).caps
 
 
@@ -568,11 +597,13 @@ def _will_run(
     """
     is_bounded = cycle.settings.version in BOUNDED_BY_RECORDS
     first = time if is_bounded else cycle.now
-    found = choose_nodes(_caps(cycle, demand, first), usable, cycle.weights, shape)
+    gpus = GpusSeen() if shape.gpus_over_nodes else None
+    found = choose_nodes(_caps(cycle, demand, first, gpus=gpus), usable, cycle.weights, shape, gpus)
     if found is not None:
         return first, found
     for end, kept in _groups(cycle, usable, first, later if is_bounded else None):
-        found = choose_nodes(_caps(cycle, demand, end, kept), usable, cycle.weights, shape)
+        caps = _caps(cycle, demand, end, kept, gpus)
+        found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
         if found is not None:
             if cycle.settings.version in BY_CHOSEN_NODES:
                 end = _last_on(cycle, found, end)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...model.slurm_version import FIRST_FITTING_NODE, PARTS_OF_TASKS, VersionNumber
+from ...model.gpu_request import GpuRequest
+from ...model.slurm_version import (
+    CPUS_OF_TASKS_PER_NODE,
+    FIRST_FITTING_NODE,
+    GPUS_COUNT_OVER_NODES,
+    PARTS_OF_TASKS,
+    VersionNumber,
+)
 from ..availability.demand import Demand, TermDemand
 from ..availability.resources import SLOTS, Allocation, BoolArray, IntArray, Per
 
@@ -22,25 +29,39 @@ class JobShape:
     max_nodes: int | None
     #: CPUs of every node, 0 if they may differ.
     per_node: int = 0
+    #: Whether a node counts with `per_node` CPUs, not with all its free ones.
+    counts_tasks: bool = False
     #: CPUs of a task: a node comes with whole tasks, or with no fewer CPUs than this.
     block: int = 1
     #: Whether a node that has a task counts with all its free CPUs, not with those of whole tasks.
     parts_of_tasks: bool = False
     #: Whether the job takes the first node that holds all of it, not the tightest.
     takes_first: bool = False
+    #: GPUs of the job that count over the nodes examined, 0 if one node must have them all.
+    gpus_over_nodes: int = 0
     #: Positions of the nodes that the job must have.
     required: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, demand: Demand, version: VersionNumber) -> JobShape:
-        """Return the shape of a job with one term for a version of Slurm."""
-        term = demand.terms[0]
-        if term.one_host:
-            return cls(term.slots, 1, 1, takes_first=version in FIRST_FITTING_NODE)
-        if term.ptile is not None:
-            size = _ptile(term)
+    def of(cls, demand: Demand, version: VersionNumber, gpus: GpuRequest | None) -> JobShape:
+        """Return the shape of a job with one term for a version of Slurm.
+
+        gpus: the GPUs that it needs.
+        """
+        term, job = demand.terms[0], demand.job
+        size = 0 if term.ptile is None else _ptile(term)
+        counts_tasks = version in CPUS_OF_TASKS_PER_NODE and gpus is None and not job.exclusive
+        if term.one_host or size == term.slots:
+            of_job = gpus is not None and gpus.per == "job" and version in GPUS_COUNT_OVER_NODES
+            return cls(
+                term.slots, 1, 1, size, counts_tasks=counts_tasks,
+                takes_first=version in FIRST_FITTING_NODE,
+                gpus_over_nodes=gpus.num if of_job and gpus is not None else 0,
+            )  # fmt: skip
+        if size:
             nodes = -(-term.slots // size)
-            return cls(term.slots, nodes, nodes, min(size, term.slots))
+            size = min(size, term.slots)
+            return cls(term.slots, nodes, nodes, size, counts_tasks=counts_tasks)
         uses = (use for item in term.alternatives for use in item.host_uses)
         by_cpu = any(use.per is Per.SLOT and use.index != SLOTS for use in uses)
         required = term.first_hosts
@@ -87,11 +108,16 @@ class _Left:
 
 
 def choose_nodes(
-    caps: IntArray, usable: BoolArray, weights: Sequence[float], shape: JobShape
+    caps: IntArray,
+    usable: BoolArray,
+    weights: Sequence[float],
+    shape: JobShape,
+    gpus: GpusSeen | None = None,
 ) -> Allocation | None:
     """Return the CPUs by node, or None if the usable nodes do not suffice.
 
-    caps: CPUs that the job can have on each node, [H]; usable: nodes that it may use, [H].
+    caps: CPUs that the job can have on each node, [H]; usable: nodes that it may use, [H];
+    gpus: those of the nodes if its GPUs count over several.
     """
     sizes = np.where(usable, _sizes(caps, shape), 0)
     hosts = np.flatnonzero(sizes)
@@ -100,6 +126,8 @@ def choose_nodes(
     free = dict(zip(hosts.tolist(), sizes[hosts].tolist(), strict=True))
     if not free.keys() >= set(shape.required):
         return None
+    if shape.takes_first and gpus is not None:
+        return gpus.first_node(free, weights, shape)
     if shape.takes_first:
         return {min(free, key=lambda host: (weights[host], host)): shape.slots}
     taken: Allocation = {}
@@ -119,10 +147,38 @@ def choose_nodes(
     return None if left.is_any else _trimmed(taken, shape.slots)
 
 
+@dataclass(slots=True)
+class GpusSeen:
+    """GPUs of the nodes over the tests of one job, whose GPUs count over the nodes examined."""
+
+    #: Free GPUs, [H].
+    free: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    #: GPUs found at the last look, by node: of one weight, nodes not yet examined come first.
+    found: dict[int, int] = field(default_factory=dict)
+
+    def first_node(
+        self, cpus: Iterable[int], weights: Sequence[float], shape: JobShape
+    ) -> Allocation | None:
+        """Return the first node with the CPUs and a GPU at which the GPUs of all nodes before it
+        and its own are as many as the job needs, None if there is none.
+        """
+        nodes = [host for host in cpus if self.free[host] > 0]
+        nodes.sort(key=lambda host: (weights[host], host in self.found,
+                                     -self.found.get(host, 0), host))  # fmt: skip
+        total = 0
+        for host in nodes:
+            self.found[host] = min(int(self.free[host]), shape.gpus_over_nodes)
+            total += self.found[host]
+            if total >= shape.gpus_over_nodes:
+                return {host: shape.slots}
+        return None
+
+
 def _sizes(caps: IntArray, shape: JobShape) -> IntArray:
     """Return the number of CPUs of each node that count, [H]."""
     if shape.per_node:
-        return np.where(caps >= shape.per_node, caps, 0)
+        counted = shape.per_node if shape.counts_tasks else caps
+        return np.where(caps >= shape.per_node, counted, 0)
     if shape.max_nodes == 1:
         return np.where(caps >= shape.slots, caps, 0)
     if shape.parts_of_tasks:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...model.display import WEEK, duration_text
+from ...model.display import WEEK, data_of, duration_text
 from ...model.errors import InputError, Problem, SlotwiseError, UnknownNameError
 from ...model.escaping import html_table
 from ...model.formats.file_format import Contents, ReadOptions
@@ -346,15 +346,10 @@ class WhatIf:
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as a JSON object."""
         return {
-            "complete": self.complete,
-            "unfinished": list(self.unfinished),
-            "block": self.block,
-            "blocks": self.blocks,
+            **data_of(self, "complete unfinished block blocks"),
             "draws": DRAWS,
             "level": LEVEL,
-            "seed": self.seed,
-            "caution": self.caution,
-            "calibration": [item.to_dict() for item in self.calibration],
+            **data_of(self, "seed caution calibration"),
             "variants": [_plain(variant) for variant in self.variants],
         }
 

@@ -52,7 +52,8 @@ def slurm_faults(
 def as_in_a_cycle(instance: Instance, few: Plan) -> Instance:
     """The instance as a cycle reads it for a plan of a few jobs: without the nodes of queues such
     as ``a/b``, which are checked apart, without reservations that it does not see, and without
-    whole tasks if the version of Slurm does not keep them whole.
+    whole tasks if the version of Slurm does not keep them whole, and without the GPUs of a job
+    that the version counts over several nodes.
     """
     own = {job.id: job.reservation for job in instance.pending}
     last = max(few.reservations, key=lambda item: item.start or 0, default=None)
@@ -62,6 +63,12 @@ def as_in_a_cycle(instance: Instance, few: Plan) -> Instance:
         instance = replace(instance, advance_reservations=tuple(seen))
     if _splits_tasks(instance.params.scheduler_version):
         jobs = tuple(replace(job, res_req=_in_parts(job.res_req)) for job in instance.pending)
+        instance = replace(instance, pending=jobs)
+    if instance.params.scheduler_version >= "26.05":
+        jobs = tuple(
+            replace(job, gpu=re.sub(r"num=\d+/job", "num=1/host", job.gpu))
+            for job in instance.pending
+        )
         instance = replace(instance, pending=jobs)
     queues = {queue.name: queue for queue in instance.queues}
     for name, queue in list(queues.items()):

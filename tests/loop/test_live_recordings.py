@@ -49,7 +49,7 @@ def recorded(run: str) -> tuple[dict[str, str], dict[str, int]]:
     names, starts = {}, {}
     for record in read_events(DATA / f"{run}.events", BadRecords(), {}):
         if isinstance(record, Submitted):
-            names[str(record.number)] = record.name
+            names[str(record.number)] = record.job.name
         elif isinstance(record, Started):
             starts.setdefault(str(record.number), record.time)
     return names, starts

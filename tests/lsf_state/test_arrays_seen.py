@@ -61,7 +61,7 @@ def test_elements_of_rows_are_counted_before_they_are_made(
     code, text = _imported(tmp_path, json.dumps({"COMMAND": "bjobs", "RECORDS": rows}))
     assert code
     assert f"job {names}: " in text
-    assert "more than 100,000 elements of job arrays (--max-elements)" in text
+    assert "more than 25,000 elements of job arrays (--max-elements)" in text
 
 
 @pytest.mark.behaviour("ARR-02")
@@ -87,44 +87,3 @@ def test_a_listing_that_only_counts_is_refused(tmp_path: Path) -> None:
     code, out = _imported(tmp_path, f"{head}\n123  a[1-10]  u  10 9 1 0 0 0 0 0\n")
     assert code
     assert "is bjobs -A, which only counts the elements" in out
-
-
-#: Of volclava 2.2, as tests/live records it: bjobs -l names elements, only bjobs -A has the limit.
-_ELEMENTS = """\
-Job <18[1]>, Job Name <p9[1]>, User <cat>, Status <RUN>, Queue <normal>, Command <x>
-Thu Nov 26 08:00:00: Submitted from host <host0>, CWD </>, Output File </dev/null>;
-Thu Nov 26 08:00:00: [1] started on <n1>, Execution Home </mnt/home/cat>, Execution CWD </>;
-
-Job <18[2]>, Job Name <p9[2]>, User <cat>, Status <PEND>, Queue <normal>, Command <x>
-Thu Nov 26 08:00:00: Submitted from host <host0>, CWD </>, Output File </dev/null>;
-
-Job <19>, Job Name <p9>, User <cat>, Status <PEND>, Queue <normal>, Command <x>
-Thu Nov 26 08:00:00: Submitted from host <host0>, CWD </>, Output File </dev/null>;
-"""
-_ARRAYS = """\
-JOBID    ARRAY_SPEC  OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP
-18       p9[1-2]%2 cat       2    1    0    1    0     0     0     0
-31       p0[1-3] cat       3    1    0    2    0     0     0     0
-"""
-
-
-@pytest.mark.behaviour("ARR-02")
-@pytest.mark.parametrize("how", ["options", "folder"])
-def test_the_limit_of_an_array_is_in_a_table_of_its_own(tmp_path: Path, how: str) -> None:
-    (tmp_path / "site.yaml").write_text(_SITE)
-    (tmp_path / "printed").mkdir()
-    files = {"jobs": _ELEMENTS, "arrays": _ARRAYS}
-    for name, text in files.items():
-        (tmp_path / "printed" / name).write_text(text)
-    words = [word for name in files for word in ("--bjobs", str(tmp_path / "printed" / name))]
-    words = words if how == "options" else ["--from", str(tmp_path / "printed")]
-    words += ["--site", str(tmp_path / "site.yaml"), "--now", "2026-11-26T08:01:00Z"]
-    done = CliRunner().invoke(app, ["import", "snapshot", *words])
-    assert done.exit_code == 0, done.exception
-    problem = sw.loads(done.stdout)
-    jobs = [*(item.job for item in problem.running), *problem.pending]
-    assert [(job.id, job.name, job.array_limit) for job in jobs] == [
-        ("18[1]", "p9", 2),
-        ("18[2]", "p9", 2),
-        ("19", "p9", None),
-    ]

@@ -16,6 +16,7 @@ import pytest
 import slotwise as sw
 from report.lab import HOSTILE, Elements, compared, data_of, hostile_instance
 from slotwise import ComparedJob
+from slotwise.cli.report import about, data
 from slotwise.cli.report.about import About
 from slotwise.cli.report.advice import html_of
 from slotwise.cli.report.data import MAX_BARS, Report, report_of_plan, report_of_simulation
@@ -39,6 +40,26 @@ def test_the_data_of_the_page_is_that_of_compare_as_json(name: str) -> None:
     assert report.comparison is not None
     found = data_of(page(report))
     assert found["comparison"] == json.loads(json.dumps(report.comparison.to_dict()))
+
+
+@pytest.mark.parametrize("method", ["all", "greedy"])
+def test_the_tables_list_a_bounded_number_of_jobs(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Would find a page that grows with the elements of an array."""
+    for module in (data, about):
+        monkeypatch.setattr(module, "MAX_JOBS", 3)
+    instance = sw.load(sw.example("kth-sp2-queue-10"))
+    report = compared(instance, 0)
+    if method != "all":
+        report = report_of_plan("plan", instance, sw.plan(instance, method), {})
+    found = data_of(page(report))
+    assert len(found["about"]) == 3
+    assert "The tables list the first 3 of 10 jobs." in found["notes"]
+    if method == "all":
+        whole = compared(instance, 0).comparison
+        assert whole is not None
+        assert [row["job"] for row in found["comparison"]["jobs"]] == [row.job for row in whole][:3]
 
 
 def _waiting_first(records: Sequence[dict[str, Any]], now: int) -> list[dict[str, Any]]:

@@ -214,9 +214,9 @@ def test_every_answer_forbids_foreign_scripts(quiet: Lab) -> None:
     assert 'src="../../assets/job.js"' in get(quiet.app, "/job/7%2F3").body.decode()
 
 
-def test_the_interface_describes_itself(quiet: Lab) -> None:
+def test_the_interface_describes_itself(quiet: Lab, asking: Lab) -> None:
     found = get(quiet.app, "/openapi.json").data
-    wanted = {"/jobs", "/jobs/{job}", "/plan", "/ask", "/accuracy", "/events", "/healthz"}
+    wanted = {"/jobs", "/jobs/{job}", "/plan", "/ask", "/slots", "/accuracy", "/events", "/healthz"}
     assert wanted | {"/metrics"} == set(found["paths"])
     schema = found["components"]["schemas"]
     bodies = {
@@ -224,6 +224,7 @@ def test_the_interface_describes_itself(quiet: Lab) -> None:
         "StateTime": get(quiet.app, "/jobs").data["state"],
         "JobAnswer": get(quiet.app, "/jobs/large").data | {"explanation": 0, "commands": 0},
         "PlanAnswer": get(quiet.app, "/plan").data,
+        "SlotsAnswer": get(asking.app, "/slots").data,
         "AccuracyAnswer": get(quiet.app, "/accuracy").data,
         "Health": get(quiet.app, "/healthz").data,
         "Refused": get(quiet.app, "/plan?x=1").data,
@@ -234,6 +235,7 @@ def test_the_interface_describes_itself(quiet: Lab) -> None:
     statuses = {path: set(map(int, call["responses"])) for path, call in calls.items()}
     assert {304, 401} <= statuses["/jobs"] & statuses["/plan"]
     assert {401, 404, 429, 503} <= statuses["/jobs/{job}"] & statuses["/ask"]
+    assert {429, 503} <= statuses["/slots"]
     assert 503 in statuses["/events"] & statuses["/accuracy"] & statuses["/healthz"]
     assert not any(422 in codes for codes in statuses.values())
     for call in calls.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -422,3 +423,71 @@ def test_numbers_of_parameters_are_read_as_slurm_reads_them(given: str, same_as:
     for word in ("bf_window=0", "bf_max_job_test=0", "bf_window=x", "bf_window=43201"):
         params = slurm(problem, word).params
         assert BackfillSettings.of(params) == BackfillSettings.of(slurm(problem).params)
+
+
+def gpu_nodes(*pending: sw.Job, ends: Mapping[str, tuple[int, ...]]) -> sw.Instance:
+    """Two nodes of two GPUs; jobs of one GPU each hold them until these ends."""
+    problem = replace(cluster([], nodes=2), pending=pending)
+    hosts = tuple(replace(host, gpus=sw.Gpus(2)) for host in problem.cluster.hosts)
+    running = tuple(
+        sw.RunningJob(
+            sw.Job(f"{node}-{place}", 1, queue="q", gpu="num=1/host"), -60, {node: 1}, finish=end
+        )
+        for node, until in ends.items()
+        for place, end in enumerate(until)
+    )
+    return replace(problem, cluster=replace(problem.cluster, hosts=hosts), running=running)
+
+
+@pytest.mark.parametrize(
+    ("ends", "start", "later"),
+    [
+        # n1 has one at 600, n2 one at 1200: the sum is reached on n1, whose last end is 600.
+        ({"n1": (600, 4000), "n2": (1200, 4000)}, 600, 4000),
+        # One free now on each node: Slurm tries to start it, fails, and reserves n2.
+        ({"n1": (4000,), "n2": (4500,)}, 0, 4000),
+        # One GPU of both nodes at 600 is no sum of two.
+        ({"n1": (600, 4000), "n2": (4500, 5000)}, 4000, 4000),
+        ({"n1": (4000, 4100), "n2": (4500, 5000)}, 4100, 4100),
+    ],
+)
+def test_gpus_of_a_job_count_over_the_nodes_looked_at(
+    ends: Mapping[str, tuple[int, ...]], start: int, later: int
+) -> None:
+    """Recorded queue 26.05-gpu-53: `-N1 --gpus=2` is printed on a node with one free GPU."""
+    own = job("p", 1, 10, gpu="num=2/job")
+    problem = gpu_nodes(own, ends=ends)
+    assert starts(problem, "bf_resolution=1", "26.05.3")["p"] == start
+    assert starts(problem, "bf_resolution=1", "25.11.7")["p"] == later
+    best = sw.plan(slurm(problem, "bf_resolution=1", "26.05.3"))["p"]
+    assert (best.start, best.proved) == (later, True)
+    by_node = replace(problem, pending=(replace(own, gpu="num=2/host"),))
+    assert starts(by_node, "bf_resolution=1", "26.05.3")["p"] == later
+
+
+def test_gpus_of_a_job_are_no_words_of_lsf() -> None:
+    with pytest.raises(sw.InputError, match="2/task or 2/host"):
+        cluster([], job("p", 1, 10, gpu="num=2/job"))
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "node"),
+    [
+        ("23.02.4", {}, "n2"), ("23.02.5", {}, "n1"), ("25.11.7", {}, "n1"),
+        ("25.11.7", {"res_req": ("span[hosts=1]",)}, "n2"), ("25.11.7", {"exclusive": True}, "n3"),
+    ],
+)  # fmt: skip
+def test_a_node_counts_with_the_cpus_of_its_tasks(
+    version: str, more: dict[str, Any], node: str
+) -> None:
+    """Recorded queue 25.11-accounts-reservations-105: `-N1 --ntasks-per-node=2` takes the first of
+    two nodes with 3 and 2 free CPUs, though the second is the tightest.
+    """
+    held = {"n1": 1, "n2": 2, "n3": 0}
+    problem = cluster(
+        [(f"r{name}", 9000, {name: cpus}) for name, cpus in held.items() if cpus],
+        replace(job("p", 2, 10, ptile=2), **more),
+    )
+    found = sw.plan(slurm(problem, "bf_resolution=1", version), "slurm")
+    assert not found.refused
+    assert list(found["p"].allocation) == [node]

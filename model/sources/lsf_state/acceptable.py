@@ -229,8 +229,7 @@ def _without_class(job: Job) -> Job:
 
 def _strangers(instance: Instance, name: str) -> str:
     """Return the names in USERS of a queue that nothing else defines."""
-    jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
-    known = {"all", *(job.user for job in jobs)}
+    known = {"all", *(job.user for job in instance.jobs)}
     known.update(user.name.removesuffix("@") for user in instance.users)
     for group in instance.groups:
         if not group.members:

@@ -24,7 +24,6 @@ from ..log_lines import BadRecords
 from . import log_records as r
 from .bhosts import SeenHost
 from .bjobs import SeenJob, requirement
-from .bjobs import requirement as plain_requirement
 from .dependencies import same_job, waits
 from .values import Remarks
 
@@ -39,10 +38,6 @@ class Logged:
 
     #: State of the job from its records so far.
     job: SeenJob
-    #: Job name (-J).
-    name: str = ""
-    #: Dependency condition (-w).
-    depends: str = ""
     #: Since when it is suspended, or None.
     suspended: int | None = None
     #: Seconds it has stood still before.
@@ -106,7 +101,7 @@ class LogReplayer:
         self.first: int | None = None
         self.last = 0
 
-    def take(self, record: r.Record) -> None:
+    def take(self, record: r.LogRecord) -> None:
         """Apply the next record."""
         if self.first is None:
             self.first = record.time
@@ -120,21 +115,10 @@ class LogReplayer:
                 self._each(record.number, (record.index,), lambda item: self._start(item, record))
             case r.Changed():
                 self._changed(record)
-            case r.Switched():
-                self._each(
-                    record.number,
-                    _only(record.index),
-                    lambda i: setattr(i.job, "queue", record.queue),
-                )
             case r.Repositioned():
                 self._each(record.number, (record.index,), lambda item: self._move(item, record))
             case r.Modified():
                 self._each(record.number, record.elements, lambda item: self._modify(item, record))
-            case r.Migrated():
-                hosts = " ".join(record.hosts)
-                self._each(
-                    record.number, _only(record.index), lambda i: setattr(i.job, "hosts", hosts)
-                )
             case r.Cleaned():
                 self.ended.pop((record.number, record.index), None)
             case r.Resized():
@@ -146,9 +130,10 @@ class LogReplayer:
         """Take the snapshot now; ends of its jobs are added by later records."""
         for item in self.jobs.values():
             item.live = replace(item.job, allocation=dict(item.job.allocation))
-            if item.depends and item.job.status == "PEND":
-                item.live.dependent = waits(item.depends, self._unfinished)
-                item.live.dependency = item.depends if item.live.dependent else ""
+            if item.job.dependency and item.job.status == "PEND":
+                item.live.dependent = waits(item.job.dependency, self._unfinished)
+                if not item.live.dependent:
+                    item.live.dependency = ""
             if item.job.start is not None:
                 item.live.run_time = self._ran(item, time)
         return Moment(
@@ -184,9 +169,9 @@ class LogReplayer:
             key = (record.number, index)
             if key in self.jobs:
                 continue  # Written again when the log was switched.
-            job = _job(record, index)
+            job = replace(record.job, id=f"{record.number}[{index}]" if index else record.job.id)
             self.ended.pop(key, None)  # The number is used again.
-            self.jobs[key] = Logged(job, record.name, record.depends)
+            self.jobs[key] = Logged(job)
             if record.factor != 1:
                 self.factors[job.id] = record.factor
             if index:
@@ -195,8 +180,9 @@ class LogReplayer:
                 self.coming.append(job)
 
     def _modify(self, item: Logged, record: r.Modified) -> None:
-        _modify(item.job, record)
-        if record.run_limit is not None:  # bmod writes it as it was asked for
+        for name, value in record.fields.items():
+            setattr(item.job, name, value)
+        if "run_limit" in record.fields:  # bmod writes it as it was asked for
             self.factors.pop(item.job.id, None)
 
     def _each(
@@ -286,7 +272,7 @@ class LogReplayer:
         return [
             item.job.status
             for (number, _), item in self.jobs.items()
-            if same_job(wanted, number, item.name)
+            if same_job(wanted, number, item.job.name)
         ]
 
     def _forget(self, key: Key) -> None:
@@ -323,7 +309,7 @@ class LogReplayer:
             use.most = max(use.most, use.now)
 
 
-def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> Moment:
+def cut(records: Iterable[r.LogRecord], at: int | None, *, later: bool = False) -> Moment:
     """Return the snapshot at `at` (seconds since 1970, None: end of the log).
 
     later: keep jobs submitted after it too. Later records still give the ends of its jobs.
@@ -403,53 +389,6 @@ def _beyond_runlimit(
     return ""
 
 
-def _only(index: int) -> tuple[int, ...]:
-    return (index,) if index else ()
-
-
-def _job(record: r.Submitted, index: int) -> SeenJob:
-    return SeenJob(
-        id=f"{record.number}[{index}]" if index else str(record.number),
-        user=record.user,
-        queue=record.queue,
-        project=record.project,
-        group=record.group,
-        license_project=record.license_project,
-        application=record.application,
-        from_host=record.from_host,
-        priority=max(0, record.priority),
-        slots=record.slots,
-        max_slots=record.max_slots if record.max_slots > record.slots else None,
-        res_req=plain_requirement(record.res_req),
-        hosts=" ".join(record.hosts),
-        exclusive=record.exclusive,
-        submit=record.submit,
-        begin=record.begin or None,
-        deadline=record.deadline or None,
-        run_limit=record.run_limit if record.run_limit > 0 else None,
-        cpu_limit=record.cpu_limit if record.cpu_limit > 0 else None,
-        name=record.name,
-        dependency=" ".join(record.depends.split()),
-    )
-
-
-def _modify(job: SeenJob, record: r.Modified) -> None:
-    if record.queue is not None:
-        job.queue = record.queue
-    if record.slots is not None:
-        job.slots, job.max_slots = record.slots, None
-    if record.res_req is not None:
-        job.res_req = plain_requirement(record.res_req)
-    if record.run_limit is not None:
-        job.run_limit = record.run_limit
-    if record.begin is not None:
-        job.begin = record.begin or None
-    if record.deadline is not None:
-        job.deadline = record.deadline or None
-    if record.hosts is not None:
-        job.hosts = " ".join(record.hosts)
-
-
 # When the hosts of a cluster were there, as lsb.events tells it: changes for a simulation.
 #
 # `badmin hclose` and `hopen` (HOST_CTRL) close and open a host. The daemon writes how many hosts
@@ -494,7 +433,7 @@ class HostHistory:
         return tuple(sorted(found, key=lambda change: change.time))
 
 
-def host_lives(records: Iterable[r.Record]) -> HostHistory:
+def host_lives(records: Iterable[r.LogRecord]) -> HostHistory:
     """Return the lives of all hosts of a log, from its records in order."""
     lives = HostHistory()
     running: dict[tuple[int, int], set[str]] = {}

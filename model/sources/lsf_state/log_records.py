@@ -13,10 +13,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...formats.sniff import refuse_other
 from ..acct import HAS_POST_EXEC, Fields, of_lava, split
 from ..log_lines import BadRecords, log_lines, malformed
+from .bjobs import SeenJob, requirement
 
 #: Bits of a job's state (jStatus).
 PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0x40
@@ -36,83 +38,49 @@ _INDEX = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
-    """JOB_NEW."""
+class LogRecord:
+    """A record; one of no class below changes nothing here."""
 
     #: Time of the record, in seconds since 1970.
     time: int
-    #: Job number.
-    number: int
-    #: Indices of a job array, () for a single job; times since 1970, 0: none.
-    elements: tuple[int, ...]
-    #: Name of the user.
-    user: str
-    #: Name of the queue (-q).
-    queue: str
-    #: Project (-P).
-    project: str
-    #: User group (-G), "" if none.
-    group: str
-    #: Licence project (-Lp), "" if none.
-    license_project: str
-    #: Application profile (-app), "" if none.
-    application: str
-    #: Minimum number of slots (-n).
-    slots: int
-    #: Maximum number of slots (-n).
-    max_slots: int
-    #: Resource requirement (-R).
-    res_req: str
-    #: Requested hosts (-m).
-    hosts: tuple[str, ...]
-    #: Run limit (-W) in seconds, none if 0 or less.
-    run_limit: int
-    #: CPU limit (-c) in seconds, none if 0 or less.
-    cpu_limit: int
-    #: Submission in seconds since 1970.
-    submit: int
-    #: Begin time (-b) in seconds since 1970, 0 if none.
-    begin: int
-    #: Termination deadline (-t) in seconds since 1970, 0 if none.
-    deadline: int
-    #: User-assigned priority (-sp).
-    priority: int
-    #: Whether the job runs alone on its hosts (-x).
-    exclusive: bool
-    #: Job name (-J).
-    name: str
-    #: Dependency condition (-w).
-    depends: str
-    #: Name of the submission host.
-    from_host: str
-    #: The CPU factor that its limits may have been multiplied by; 1 where they are as asked for.
-    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """JOB_START: slots by host, in the order of the allocation."""
+class JobLogRecord(LogRecord):
+    """A record of one job."""
 
-    #: Time of the record, in seconds since 1970.
-    time: int
     #: Job number.
     number: int
     #: Index of an array element, 0 for a single job.
     index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted(LogRecord):
+    """JOB_NEW."""
+
+    #: Job number.
+    number: int
+    #: Indices of a job array, () for a single job.
+    elements: tuple[int, ...]
+    #: The job as submitted, with its number as id.
+    job: SeenJob
+    #: The CPU factor that its limits may have been multiplied by; 1 where they are as asked for.
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Started(JobLogRecord):
+    """JOB_START: slots by host, in the order of the allocation."""
+
     #: Number of slots by host name.
     hosts: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(JobLogRecord):
     """JOB_STATUS, or a record that puts a job back into its queue."""
 
-    #: Time of the record, in seconds since 1970.
-    time: int
-    #: Job number.
-    number: int
-    #: Index of an array element, 0 for a single job.
-    index: int
     #: New job state as bits (jStatus).
     status: int
     #: CPU time in seconds, None if not recorded.
@@ -120,29 +88,9 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
-    """JOB_SWITCH: bswitch."""
-
-    #: Time of the record, in seconds since 1970.
-    time: int
-    #: Job number.
-    number: int
-    #: Index of an array element, 0 for the whole array or a single job.
-    index: int
-    #: Name of the new queue.
-    queue: str
-
-
-@dataclass(frozen=True, slots=True)
-class Repositioned:
+class Repositioned(JobLogRecord):
     """JOB_MOVE: btop, bbot; `position` from the top of its queue and priority, or the bottom."""
 
-    #: Time of the record, in seconds since 1970.
-    time: int
-    #: Job number.
-    number: int
-    #: Index of an array element, 0 for a single job.
-    index: int
     #: New position, from 1.
     position: int
     #: Whether the position counts from the top (btop) or from the bottom (bbot).
@@ -150,67 +98,26 @@ class Repositioned:
 
 
 @dataclass(frozen=True, slots=True)
-class Modified:
-    """JOB_MODIFY2: bmod; None for what it leaves as it was."""
+class Modified(LogRecord):
+    """JOB_MODIFY2, JOB_SWITCH and MIG: bmod, bswitch, bmig."""
 
-    #: Time of the record, in seconds since 1970.
-    time: int
     #: Job number.
     number: int
     #: () for the whole job.
     elements: tuple[int, ...]
-    #: New queue (-q).
-    queue: str | None
-    #: New minimum number of slots (-n).
-    slots: int | None
-    #: New resource requirement (-R).
-    res_req: str | None
-    #: New run limit (-W) in seconds, none if 0 or less.
-    run_limit: int | None
-    #: New requested hosts (-m).
-    hosts: tuple[str, ...] | None
-    #: New begin time (-b) in seconds since 1970, 0 if removed.
-    begin: int | None
-    #: New termination deadline (-t) in seconds since 1970.
-    deadline: int | None
+    #: New values of fields of :class:`.bjobs.SeenJob`.
+    fields: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated:
-    """MIG: bmig, with the hosts that it names (none: any)."""
-
-    #: Time of the record, in seconds since 1970.
-    time: int
-    #: Job number.
-    number: int
-    #: Index of an array element, 0 for a single job.
-    index: int
-    #: Requested hosts after the migration.
-    hosts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(JobLogRecord):
     """JOB_CLEAN: a finished job is forgotten, and cannot be requeued any more."""
 
-    #: Time of the record, in seconds since 1970.
-    time: int
-    #: Job number.
-    number: int
-    #: Index of an array element, 0 for a single job.
-    index: int
-
 
 @dataclass(frozen=True, slots=True)
-class Resized:
+class Resized(JobLogRecord):
     """Hosts that a running job gains, or with `sign` -1 releases."""
 
-    #: Time of the record, in seconds since 1970.
-    time: int
-    #: Job number.
-    number: int
-    #: Index of an array element, 0 for a single job.
-    index: int
     #: Number of changed slots by host name.
     hosts: dict[str, int]
     #: 1 if slots were added, -1 if slots were released.
@@ -218,11 +125,9 @@ class Resized:
 
 
 @dataclass(frozen=True, slots=True)
-class Controlled:
+class Controlled(LogRecord):
     """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue", "submissions" of what a queue takes."""
 
-    #: Time of the record, in seconds since 1970.
-    time: int
     #: Kind of the object: host or queue.
     kind: str
     #: Name of the host or queue.
@@ -232,40 +137,14 @@ class Controlled:
 
 
 @dataclass(frozen=True, slots=True)
-class DaemonStarted:
+class DaemonStarted(LogRecord):
     """MBD_START: the daemon has read its configuration, with this number of hosts."""
 
-    #: Time of the record, in seconds since 1970.
-    time: int
     #: Number of hosts in the cluster.
     hosts: int
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
-    """A record that changes nothing here."""
-
-    #: Time of the record, in seconds since 1970.
-    time: int
-
-
-Record = (
-    Submitted
-    | Started
-    | Changed
-    | Switched
-    | Repositioned
-    | Modified
-    | Migrated
-    | Cleaned
-    | Resized
-    | Controlled
-    | DaemonStarted
-    | Other
-)
-
-
-def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[Record]:
+def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[LogRecord]:
     """Yield the records of a file, plain or gzipped, while it is read.
 
     bad: collects malformed records. kinds: counts the records by type. Raises InputError if the
@@ -277,7 +156,7 @@ def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Ite
 
 def parse_events(
     lines: Iterable[str], bad: BadRecords, kinds: dict[str, int], source: str = ""
-) -> Iterator[Record]:
+) -> Iterator[LogRecord]:
     """Yield the records of these lines; see :func:`read_events`."""
     last: int | None = None
     for number, line in enumerate(lines, start=1):
@@ -316,8 +195,8 @@ def _stamp(fields: Fields) -> tuple[bool, int]:
     return lava, time
 
 
-def _other(name: str, fields: Fields) -> Record:
-    return Other(_time(fields))
+def _other(name: str, fields: Fields) -> LogRecord:
+    return LogRecord(_time(fields))
 
 
 def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
@@ -337,7 +216,7 @@ def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
     return [round(limit / factor) if limit > 0 else limit for limit in limits], 1.0
 
 
-def _new(name: str, fields: Fields) -> Record:
+def _new(name: str, fields: Fields) -> LogRecord:
     lava, time = _stamp(fields)
     number = fields.whole("jobId")
     fields.skip("userId")
@@ -372,31 +251,31 @@ def _new(name: str, fields: Fields) -> Record:
     priority = fields.known("userPriority", fields.whole, -1)
     if number < 0 or slots < 0:
         raise ValueError(f"jobId and processors must be 0 or more, not {number} and {slots}")
-    return Submitted(
-        time,
-        number,
-        (index,) if index > 0 else _elements(job_name),
-        user or "user",
-        queue,
-        project or "default",
-        group,
-        *(("", "") if lava else _last_projects(fields)),
-        max(1, slots),
-        most,
-        res_req,
-        hosts,
-        limits[9],
-        limits[0],
-        submit,
-        begin,
-        deadline,
-        priority,
-        bool(options & _EXCLUSIVE),
-        job_name,
-        depends,
-        from_host,
-        factor,
+    license_project, application = ("", "") if lava else _last_projects(fields)
+    job = SeenJob(
+        id=str(number),
+        user=user or "user",
+        queue=queue,
+        project=project or "default",
+        group=group,
+        license_project=license_project,
+        application=application,
+        from_host=from_host,
+        priority=max(0, priority),
+        slots=max(1, slots),
+        max_slots=most if most > max(1, slots) else None,
+        res_req=requirement(res_req),
+        hosts=hosts,
+        exclusive=bool(options & _EXCLUSIVE),
+        submit=submit,
+        begin=begin or None,
+        deadline=deadline or None,
+        run_limit=limits[9] if limits[9] > 0 else None,
+        cpu_limit=limits[0] if limits[0] > 0 else None,
+        name=job_name,
+        dependency=" ".join(depends.split()),
     )
+    return Submitted(time, number, (index,) if index > 0 else _elements(job_name), job, factor)
 
 
 def _group_and_index(fields: Fields, lava: bool) -> tuple[str, int]:
@@ -411,8 +290,8 @@ def _group_and_index(fields: Fields, lava: bool) -> tuple[str, int]:
     return group, index
 
 
-def _asked(fields: Fields) -> tuple[str, ...]:
-    return tuple(fields.text("askedHosts") for _ in range(fields.count("numAskedHosts")))
+def _asked(fields: Fields) -> str:
+    return " ".join(fields.text("askedHosts") for _ in range(fields.count("numAskedHosts")))
 
 
 def _last_projects(fields: Fields) -> tuple[str, str]:
@@ -451,7 +330,7 @@ def _elements(job_name: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(indices))
 
 
-def _start(name: str, fields: Fields) -> Record:
+def _start(name: str, fields: Fields) -> LogRecord:
     lava, time = _stamp(fields)
     number = fields.whole("jobId")
     fields.skip("jStatus", "jobPid", "jobPGid")
@@ -475,7 +354,7 @@ def _hosts(fields: Fields, count: str, name: str) -> dict[str, int]:
     return hosts
 
 
-def _status(name: str, fields: Fields) -> Record:
+def _status(name: str, fields: Fields) -> LogRecord:
     time, number = _time(fields), fields.whole("jobId")
     status = fields.whole("jStatus")
     fields.skip("reason", "subreasons")
@@ -488,19 +367,25 @@ def _status(name: str, fields: Fields) -> Record:
     return Changed(time, number, fields.whole("idx"), status, cpu if cpu > 0 else None)
 
 
-def _requeued(name: str, fields: Fields) -> Record:
+def _requeued(name: str, fields: Fields) -> LogRecord:
     time, number = _time(fields), fields.whole("jobId")
     return Changed(time, number, fields.whole("idx") if fields.more else 0, PENDING)
 
 
-def _switch(name: str, fields: Fields) -> Record:
+def _switch(name: str, fields: Fields) -> LogRecord:
     time = _time(fields)
     fields.skip("userId")
     number, queue = fields.whole("jobId"), fields.text("queue")
-    return Switched(time, number, fields.whole("idx") if fields.more else 0, queue)
+    return Modified(time, number, _of_array(fields), {"queue": queue})
 
 
-def _move(name: str, fields: Fields) -> Record:
+def _of_array(fields: Fields) -> tuple[int, ...]:
+    """Return the index of an array element, () for all of them and for a single job."""
+    index = fields.whole("idx") if fields.more else 0
+    return (index,) if index else ()
+
+
+def _move(name: str, fields: Fields) -> LogRecord:
     time = _time(fields)
     fields.skip("userId")
     number, position = fields.whole("jobId"), fields.whole("position")
@@ -513,8 +398,8 @@ def _move(name: str, fields: Fields) -> Record:
     return Repositioned(time, number, index, position, base == 1)
 
 
-def _modify(name: str, fields: Fields) -> Record:
-    time = _time(fields)
+def _modify(name: str, fields: Fields) -> LogRecord:
+    now = _time(fields)
     which = fields.text("jobIdStr")
     found = re.fullmatch(r"(\d{1,18})(\[.*\])?", which.strip('"'))
     if found is None:
@@ -531,42 +416,37 @@ def _modify(name: str, fields: Fields) -> Record:
     if options & _HAS_JOB_NAME:
         fields.skip("jobName")
     queue = fields.text("queue") if options & _HAS_QUEUE else ""
-    hosts = _asked(fields) if options & _HAS_HOSTS else () if removed & _HAS_HOSTS else None
-    res_req = fields.text("resReq") if options & _HAS_RES_REQ else ""
-    limits = [fields.known("rLimits", fields.whole, -1) for _ in range(11)]
-    asks = res_req if options & _HAS_RES_REQ else "" if removed & _HAS_RES_REQ else None
-    return Modified(
-        time,
-        int(found[1]),
-        _elements(found[2] or ""),
-        queue or None,
-        slots if 0 < slots < _ANY_NUMBER else None,
-        asks,
-        limits[9] if 0 < limits[9] < _ANY_NUMBER else None,
-        hosts,
-        _new_time(begin),
-        _new_time(deadline),
-    )
+    changes: dict[str, Any] = {}
+    if options & _HAS_HOSTS or removed & _HAS_HOSTS:
+        changes["hosts"] = _asked(fields) if options & _HAS_HOSTS else ""
+    if options & _HAS_RES_REQ or removed & _HAS_RES_REQ:
+        changes["res_req"] = requirement(fields.text("resReq") if options & _HAS_RES_REQ else "")
+    run_limit = [fields.known("rLimits", fields.whole, -1) for _ in range(11)][9]
+    if queue:
+        changes["queue"] = queue
+    if 0 < slots < _ANY_NUMBER:
+        changes |= {"slots": slots, "max_slots": None}
+    if 0 < run_limit < _ANY_NUMBER:
+        changes["run_limit"] = run_limit
+    for name, time in (("begin", begin), ("deadline", deadline)):
+        if time == _TAKEN_AWAY or time > 0:
+            changes[name] = max(time, 0) or None
+    return Modified(now, int(found[1]), _elements(found[2] or ""), changes)
 
 
-def _new_time(time: int) -> int | None:
-    """Return the time that bmod sets: 0 if it removes it, None if it leaves it."""
-    return 0 if time == _TAKEN_AWAY else time if time > 0 else None
-
-
-def _migrate(name: str, fields: Fields) -> Record:
+def _migrate(name: str, fields: Fields) -> LogRecord:
     time, number, hosts = _time(fields), fields.whole("jobId"), _asked(fields)
     fields.skip("userId")
-    return Migrated(time, number, fields.whole("idx") if fields.more else 0, hosts)
+    return Modified(time, number, _of_array(fields), {"hosts": hosts})
 
 
-def _clean(name: str, fields: Fields) -> Record:
+def _clean(name: str, fields: Fields) -> LogRecord:
     time, number = _time(fields), fields.whole("jobId")
     return Cleaned(time, number, fields.whole("idx") if fields.more else 0)
 
 
-def _resize(sign: int) -> Callable[[str, Fields], Record]:
-    def read(name: str, fields: Fields) -> Record:
+def _resize(sign: int) -> Callable[[str, Fields], LogRecord]:
+    def read(name: str, fields: Fields) -> LogRecord:
         time, number, index = _time(fields), fields.whole("jobId"), fields.whole("idx")
         fields.skip("notifyId")
         return Resized(time, number, index, _hosts(fields, "numResizeHosts", "resizeHosts"), sign)
@@ -574,8 +454,8 @@ def _resize(sign: int) -> Callable[[str, Fields], Record]:
     return read
 
 
-def _control(kind: str) -> Callable[[str, Fields], Record]:
-    def read(name: str, fields: Fields) -> Record:
+def _control(kind: str) -> Callable[[str, Fields], LogRecord]:
+    def read(name: str, fields: Fields) -> LogRecord:
         time, code = _time(fields), fields.whole("opCode")
         # Codes of a host: 1 open, 2 close. Codes of a queue: 1 open, 2 close, 3 activate, 4
         # inactivate.
@@ -587,13 +467,13 @@ def _control(kind: str) -> Callable[[str, Fields], Record]:
     return read
 
 
-def _daemon(name: str, fields: Fields) -> Record:
+def _daemon(name: str, fields: Fields) -> LogRecord:
     time = _time(fields)
     fields.skip("master", "cluster")
     return DaemonStarted(time, fields.whole("numHosts"))
 
 
-_READERS: dict[str, Callable[[str, Fields], Record]] = {
+_READERS: dict[str, Callable[[str, Fields], LogRecord]] = {
     "JOB_NEW": _new,
     "JOB_START": _start,
     "JOB_STATUS": _status,

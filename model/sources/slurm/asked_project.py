@@ -54,7 +54,7 @@ def _association(instance: Instance, user: str) -> str:
 
 def _of_other_jobs(instance: Instance, user: str, account: str) -> tuple[str, str]:
     """Return account and QOS of the jobs of a user, or of all jobs; "" if they differ."""
-    jobs = [*(item.job for item in instance.running), *instance.pending]
+    jobs = instance.present_jobs
     own = [job for job in jobs if job.user == user and user != UNNAMED]
     projects = {(job.project or "").partition("/")[::2] for job in own or jobs}
     accounts = {name for name, _ in projects}

@@ -76,6 +76,9 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _sharing(job, facts, found)
     _switches(job.places, facts, found)
     _split_tasks(job.size, facts, found)
+    if found.span != "hosts=1":
+        for kind in facts.networks(job.partitions):
+            found.omitted.append(f"network topology {kind}: any nodes are taken together")
     found.omitted += [f"{what} ({value})" for what, value in job.named]
     if job.places.preferred:
         found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
@@ -145,7 +148,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
             found.omitted.append(f"{size.tasks} tasks on {nodes} nodes: taken as {whole + 1}")
         whole = max(whole, nodes if not rest else whole)
         found.slots = whole * block + (facts.rounded(rest * of_task) if rest else 0)
-        found.span = "hosts=1" if found.slots <= block else f"ptile={block}"
+        found.span = "hosts=1" if found.slots < block else f"ptile={block}"
         return
     if nodes == 1 and (size.max_nodes == 1 or size.tasks == 1):
         found.slots, found.span = facts.rounded(max(cpus, of_task)), "hosts=1"
@@ -228,7 +231,8 @@ def _gres(size: SlurmJobSize, found: Requested) -> None:
     gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
     if gpus:
         kinds = [name.partition(":")[2] for name in gpus if ":" in name]
-        found.gpu = f"num={sum(gpus.values())}/host"
+        per = "job" if gpus.keys() <= size.gres_per_job.keys() and _on_one(size) else "host"
+        found.gpu = f"num={sum(gpus.values())}/{per}"
         if len(kinds) == 1:
             found.gpu += f":gmodel={kinds[0]}"
         elif kinds:
@@ -238,10 +242,14 @@ def _gres(size: SlurmJobSize, found: Requested) -> None:
             found.uses.append(f"{gres_resource(name)}={count}/host")
 
 
+def _on_one(size: SlurmJobSize) -> bool:
+    return size.nodes == size.max_nodes == 1
+
+
 def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
     """Return the generic resources of each node, number by name; what is guessed is omitted."""
     wanted = dict(size.gres_per_node)
-    tasks = size.tasks_per_node or (size.tasks if size.nodes == size.max_nodes == 1 else 0)
+    tasks = size.tasks_per_node or (size.tasks if _on_one(size) else 0)
     for name, count in size.gres_per_task.items():
         on_node = tasks or math.ceil(size.tasks / max(1, size.nodes))
         wanted[name] = wanted.get(name, 0) + count * on_node

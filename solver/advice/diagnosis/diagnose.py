@@ -28,7 +28,7 @@ from ...budget import Budget, OutOfTime
 from ...fairshare.priority_order import priority_order
 from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
-from ...outlook.outlook import unheeded
+from ...outlook.outlook import not_simulated
 from ...outlook.records import Reasons, State
 from ...planning import nothing_planned, plan
 from ...problem import PlanningProblem
@@ -513,7 +513,7 @@ class _DiagnosisRun:
             now=self.instance.now,
             origin=self.instance.origin,
             notes=tuple(self.notes),
-            omissions=unheeded(self.instance, pending),
+            omissions=not_simulated(self.instance, pending),
             cut=self.runs.cut or self.ideal is None or self.ideal.cut,
         )
 

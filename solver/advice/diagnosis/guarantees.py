@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from ....model.instance import Instance
 from ....model.job import NO_RUN_LIMIT, Job
 from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, LoanPolicy
 from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes
-from .probes import Probe, SettingChange, item_with, job_as
+from .probes import Probe, SettingChange, line, of_job
 
 KIND = "guaranteed pool"
 
@@ -37,14 +36,9 @@ def _classes(rows: GuaranteeRows, pool: MeasuredPool, job: Job, own: str) -> Ite
         item = rows.members.by_name.get(name)
         if item is None or name == own or not amount or not rows.members.admits(item, job):
             continue
-        change = SettingChange(
-            f"job {job.id} of user {job.user}",
-            f"submit it with -sla {name}",
-            job_as(replace(job, service_class=name)),
-            now=f"-sla {job.service_class}" if job.service_class else "no -sla",
-            line=f"-sla {name}",
-            command=shlex.join(["bmod", "-sla", name, job.id]),
-        )
+        now = f"-sla {job.service_class}" if job.service_class else "no -sla"
+        words, then = f"submit it with -sla {name}", replace(job, service_class=name)
+        change = of_job(job, then, words, now, ("-sla", name))
         cause = (
             f"guaranteed pool {pool.pool.name} keeps {amount:g} {_unit(pool.pool)} for service "
             f"class {name}, which takes job {job.id}, and the job does not name it"
@@ -114,28 +108,21 @@ def _duration(
     )
     minutes = policy.duration // MINUTE
     limit = f"-W {minutes // 60}:{minutes % 60:02d}"
-    shorter = SettingChange(
-        f"job {job.id} of user {job.user}",
-        f"submit it with {limit}",
-        job_as(replace(job, run_limit=policy.duration)),
-        now="no -W"
-        if job.run_limit is None or job.run_limit == NO_RUN_LIMIT
-        else f"-W {duration_text(job.run_limit)}",
-        line=limit,
-        command=shlex.join(["bmod", *limit.split(), job.id]),
+    now = (
+        f"-W {duration_text(job.run_limit)}"
+        if job.run_limit not in (None, NO_RUN_LIMIT)
+        else "no -W"
     )
+    then = replace(job, run_limit=policy.duration)
+    shorter = of_job(job, then, f"submit it with {limit}", now, limit.split())
     yield Probe(KIND, cause, (shorter,))
     yield Probe(KIND, cause, (_policy(pool, replace(policy, duration=span)),))
 
 
 def _policy(pool: GuaranteedPool, policy: LoanPolicy) -> SettingChange:
-    now = f"LOAN_POLICIES = {loans_text(pool.loans)}" if pool.loans else "no LOAN_POLICIES"
-    return SettingChange(
-        f"lsb.resources, GuaranteedResourcePool {pool.name}",
-        f"LOAN_POLICIES = {loans_text(policy)}",
-        item_with("guaranteed_pools", pool.name, lambda _: replace(pool, loans=policy)),
-        now=now,
-    )
+    now = loans_text(pool.loans) if pool.loans else ""
+    change = line(pool, "LOAN_POLICIES", loans_text(policy), now, loans=policy)
+    return change if pool.loans else replace(change, now="no LOAN_POLICIES")
 
 
 def _distribution(
@@ -176,9 +163,5 @@ def _distributed(pool: GuaranteedPool, name: str, amount: float) -> SettingChang
         Guarantee(name, GuaranteedAmount(amount)) if item.service_class == name else item
         for item in pool.distribution
     )
-    return SettingChange(
-        f"lsb.resources, GuaranteedResourcePool {pool.name}",
-        f"DISTRIBUTION = {distribution_text(shares)}",
-        item_with("guaranteed_pools", pool.name, lambda _: replace(pool, distribution=shares)),
-        now=f"DISTRIBUTION = {distribution_text(pool.distribution)}",
-    )
+    now = distribution_text(pool.distribution)
+    return line(pool, "DISTRIBUTION", distribution_text(shares), now, distribution=shares)

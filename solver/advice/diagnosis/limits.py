@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TypeVar
 
 from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
 from ....model.configuration import Limit, Queue
@@ -18,17 +18,17 @@ from ....model.shares import pools
 from ...pending_reasons import counted
 from .guarantees import guarantee_probes
 from .probes import (
-    Apply,
+    Entry,
     Probe,
     SettingChange,
+    all_of,
     amounts_from,
-    hosts_with,
-    item_with,
-    params_with,
-    queue_with,
-    together,
+    edited,
+    line,
+    on_hosts,
 )
 
+T = TypeVar("T")
 #: Multiple of all slots above which a limit has no effect: running jobs and reservations both
 #: count.
 BINDS = 2
@@ -40,14 +40,14 @@ def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     yield from chain(
         _queue_state(queue),
         _windows(instance, queue),
-        _thresholds(instance, queue),
-        _several(part for limit in instance.limits for part in _of_section(instance, limit, job)),
-        _several(_users(instance, job)),
+        all_of(_thresholds(instance, queue)),
+        all_of(part for limit in instance.limits for part in _of_section(instance, limit, job)),
+        all_of(_users(instance, job)),
         _queue_limits(instance, queue, job),
         _host_limits(instance),
-        _several(_job_groups(instance, job)),
+        all_of(_job_groups(instance, job)),
         _array_limit(instance, job),
-        _advance_reservations(instance),
+        all_of(_advance_reservations(instance)),
         guarantee_probes(instance, job),
         _intervals(instance, queue),
     )
@@ -58,120 +58,67 @@ def _queue_state(queue: Queue) -> Iterator[Probe]:
         change = SettingChange(
             f"command of the administrator, queue {queue.name}",
             f"badmin qact {queue.name}",
-            queue_with(queue.name, active=True),
+            edited(queue, active=True),
         )
         cause = f"queue {queue.name} is inactive (badmin qinact): none of its jobs starts"
         yield Probe("queue inactive", cause, (change,))
 
 
 def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
+    empty = "(empty: no window)"
     for key, field in (("DISPATCH_WINDOW", "dispatch_window"), ("RUN_WINDOW", "run_window")):
-        window = getattr(queue, field)
-        if window:
-            change = SettingChange(
-                f"lsb.queues, queue {queue.name}",
-                f"{key} = (empty: no window)",
-                queue_with(queue.name, **{field: ""}),
-                f"queues.{queue.name}.{key}=",
-                f"{key} = {window}",
-            )
+        if window := getattr(queue, field):
             cause = f"queue {queue.name} starts jobs in its window only: {key} = {window}"
+            change = line(queue, key, empty, window, "", **{field: ""})
             yield Probe("dispatch window", cause, (change,))
-    by_window: dict[str, list[str]] = {}
-    for host in instance.cluster.hosts:
-        if host.windows:
-            by_window.setdefault(host.windows, []).append(host.name)
-    parts = []
-    for window, names in by_window.items():
-        change = SettingChange(
-            f"lsb.hosts, {', '.join(names)}",
-            "DISPATCH_WINDOW = (empty: no window)",
-            hosts_with(names, lambda host: replace(host, windows="")),
-            now=f"DISPATCH_WINDOW = {window}",
+    windows = ((host.windows, host.name) for host in instance.cluster.hosts if host.windows)
+    yield from all_of(
+        Probe(
+            "host window",
+            f"{_hosts(names, 'has', 'have')} a dispatch window: DISPATCH_WINDOW = {window}",
+            (on_hosts(names, "DISPATCH_WINDOW", empty, window, partial(replace, windows="")),),
         )
-        have = "host {} has" if len(names) == 1 else "hosts {} have"
-        cause = f"{have.format(some(names))} a dispatch window: DISPATCH_WINDOW = {window}"
-        parts.append(Probe("host window", cause, (change,)))
-    yield from _several(parts)
+        for window, names in _by_value(windows).items()
+    )
+
+
+def _by_value(pairs: Iterable[tuple[T, str]]) -> dict[T, list[str]]:
+    """Return the hosts of each value."""
+    found: dict[T, list[str]] = {}
+    for value, host in pairs:
+        found.setdefault(value, []).append(host)
+    return found
+
+
+def _hosts(names: Sequence[str], one: str, several: str) -> str:
+    """Return hosts with their verb."""
+    return f"host {names[0]} {one}" if len(names) == 1 else f"hosts {some(names)} {several}"
 
 
 def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
-    parts = [_queue_threshold(queue, name) for name in queue.thresholds.sched]
-    by_value: dict[tuple[str, float], list[str]] = {}
-    for host in instance.cluster.hosts:
-        for name, value in host.thresholds.sched.items():
-            by_value.setdefault((name, value), []).append(host.name)
-    for (name, value), names in by_value.items():
-        change = SettingChange(
-            f"lsb.hosts, {', '.join(names)}",
-            f"{name} = (empty: no threshold)",
-            hosts_with(names, partial(_without_threshold, name)),
-            now=f"{name} = {value:g}",
-        )
-        take = "host {} takes" if len(names) == 1 else "hosts {} take"
+    empty = "(empty: no threshold)"
+    for name, value in queue.thresholds.sched.items():
+        change = line(queue, name, empty, f"{value:g}", thresholds=_without(queue.thresholds, name))
         cause = (
-            f"{take.format(some(names))} jobs up to a load of {name} = {value:g} only (loadSched)"
+            f"queue {queue.name} starts jobs only on hosts below a load threshold: "
+            f"{name} = {value:g} (loadSched)"
         )
-        parts.append(Probe("load threshold", cause, (change,)))
-    yield from _several(parts)
+        yield Probe("load threshold", cause, (change,))
+    hosts = instance.cluster.hosts
+    levels = ((level, host.name) for host in hosts for level in host.thresholds.sched.items())
+    for (name, value), names in _by_value(levels).items():
+
+        def without(host: Host, name: str = name) -> Host:
+            return replace(host, thresholds=_without(host.thresholds, name))
+
+        change = on_hosts(names, name, empty, f"{value:g}", without)
+        take = _hosts(names, "takes", "take")
+        cause = f"{take} jobs up to a load of {name} = {value:g} only (loadSched)"
+        yield Probe("load threshold", cause, (change,))
 
 
-def _queue_threshold(queue: Queue, name: str) -> Probe:
-    limits = queue.thresholds
-    sched = {key: value for key, value in limits.sched.items() if key != name}
-    change = SettingChange(
-        f"lsb.queues, queue {queue.name}",
-        f"{name} = (empty: no threshold)",
-        queue_with(queue.name, thresholds=Thresholds(sched, limits.stop)),
-        now=f"{name} = {limits.sched[name]:g}",
-    )
-    cause = (
-        f"queue {queue.name} starts jobs only on hosts below a load threshold: "
-        f"{name} = {limits.sched[name]:g} (loadSched)"
-    )
-    return Probe("load threshold", cause, (change,))
-
-
-def _without_threshold(name: str, host: Host) -> Host:
-    sched = {key: value for key, value in host.thresholds.sched.items() if key != name}
-    return replace(host, thresholds=Thresholds(sched, host.thresholds.stop))
-
-
-@dataclass(frozen=True, slots=True)
-class Counter:
-    """A configured limit: its place, its value, and the instance with another one."""
-
-    #: Kind of the cause.
-    kind: str
-    #: File and section, or who acts.
-    where: str
-    key: str
-    #: Present value.
-    now: str
-    #: Returns the change to a number, or to None: no limit.
-    changed: Callable[[Any], Apply]
-    #: Path of the key for ``slotwise whatif --set``, "" if it has none.
-    path: str = ""
-    #: Value as text, of a number.
-    form: str = "{:g}"
-
-    def probe(self, cause: str, numbers: Sequence[float]) -> Probe:
-        """Return the probe of larger numbers."""
-        path = f"{self.path}={{:g}}" if self.path else ""
-        values = ((self.form.format(number), number, path.format(number)) for number in numbers)
-        return self._probe(cause, values)
-
-    def without(self, cause: str, none: str = "- (no limit)") -> Probe:
-        """Return the probe of no limit; none: how the file says that there is none."""
-        return self._probe(cause, [(none, None, "")])
-
-    def _probe(self, cause: str, values: Iterable[tuple[str, float | None, str]]) -> Probe:
-        now = f"{self.key} = {self.now}"
-        steps = tuple(
-            SettingChange(self.where, f"{self.key} = {text}", self.changed(value), whatif, now)
-            for text, value, whatif in values
-        )
-        return Probe(self.kind, f"{cause} {now}", steps)
+def _without(limits: Thresholds, name: str) -> Thresholds:
+    return replace(limits, sched={key: most for key, most in limits.sched.items() if key != name})
 
 
 def _numbers_from(instance: Instance, current: float, *wanted: int) -> tuple[int, ...]:
@@ -180,14 +127,15 @@ def _numbers_from(instance: Instance, current: float, *wanted: int) -> tuple[int
     return amounts_from(int(current), *wanted, total, BINDS * total)
 
 
-def _several(parts: Iterable[Probe]) -> Iterator[Probe]:
-    """Yield the probes that change something as one, if there are any."""
-    if found := [part for part in parts if part.steps]:
-        yield together(found)
+def _raised(
+    kind: str, cause: str, entry: Entry, key: str, field: str, most: int, numbers: Iterable[int]
+) -> Probe:
+    """Return the probe of larger numbers of an own limit of a queue or user."""
+    steps = tuple(line(entry, key, n, most, n, **{field: n}) for n in numbers)
+    return Probe(kind, f"{cause} {key} = {most}", steps)
 
 
 def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
-    section = f"lsb.resources, Limit section {limit.name}"
     cause = f"Limit section {limit.name} allows {_scope_text(limit)}"
     for name, amount in limit.amounts.items():
         numbers: Sequence[float] = (amount * 2, amount * 4, amount * 1024)
@@ -197,16 +145,23 @@ def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
         key, path, form = name.upper(), name.upper(), "{:g}"
         if name not in ("slots", "jobs", *BUILTIN_AMOUNTS):
             key, path, form = "RESOURCE", f"RESOURCE.{name}", f"[{name},{{:g}}]"
-        changed, path = partial(_limit_at, limit, name), f"limits.{limit.name}.{path}"
-        counter = Counter("limit", section, key, form.format(amount), changed, path, form)
-        yield counter.probe(cause, numbers)
+        now = form.format(amount)
+        steps = tuple(
+            line(
+                *(limit, key, form.format(number), now, f"{path}={number:g}"),
+                amounts={**limit.amounts, name: float(number)},
+            )
+            for number in numbers
+        )
+        yield Probe("limit", f"{cause} {key} = {now}", steps)
+    none = "- (no limit)"
     for name, percent in limit.percentages.items():
-        changed = partial(_limit_at, limit, name)
-        yield Counter("limit", section, name.upper(), f"{percent:g}%", changed).without(cause)
+        kept = {other: value for other, value in limit.percentages.items() if other != name}
+        change = line(limit, name.upper(), none, f"{percent:g}%", percentages=kept)
+        yield Probe("limit", f"{cause} {change.now}", (change,))
     if (least := limit.slots_per_processor) is not None:
-        free = item_with("limits", limit.name, lambda _: replace(limit, slots_per_processor=None))
-        key = "SLOTS_PER_PROCESSOR"
-        yield Counter("limit", section, key, f"{least:g}", lambda _: free).without(cause)
+        change = line(limit, "SLOTS_PER_PROCESSOR", none, f"{least:g}", slots_per_processor=None)
+        yield Probe("limit", f"{cause} {change.now}", (change,))
 
 
 def _scope_text(limit: Limit) -> str:
@@ -225,33 +180,20 @@ def _scope_text(limit: Limit) -> str:
     return f"({', '.join(words)})" if words else "(everybody together)"
 
 
-def _limit_at(limit: Limit, name: str, amount: float | None) -> Apply:
-    amounts = limit.amounts if amount is None else {**limit.amounts, name: float(amount)}
-    percentages = {key: value for key, value in limit.percentages.items() if key != name}
-    changed = replace(limit, amounts=amounts, percentages=percentages)
-    return item_with("limits", limit.name, lambda _: changed)
-
-
 def _users(instance: Instance, job: Job) -> Iterator[Probe]:
     """Yield higher limits of users and groups, including limits that do not concern the job."""
     groups = {group.name for group in instance.groups}
     for user in instance.users:
-        section, path = f"lsb.users, {user.name}", f"users.{user.name}.MAX_JOBS"
         # A name at the beginning would be capitalised.
         whose = f"user {'group ' * (user.name in groups)}{user.name}"
         if (most := user.max_slots) is not None:
-            changed = partial(_item_at, "users", user.name, "max_slots")
-            counter = Counter("user limit", section, "MAX_JOBS", f"{most}", changed, path)
             numbers = _numbers_from(instance, most, job.slots, most + job.slots)
-            yield counter.probe(f"{whose} may use {counted(most, 'slot')}:", numbers)
+            cause = f"{whose} may use {counted(most, 'slot')}:"
+            yield _raised("user limit", cause, user, "MAX_JOBS", "max_slots", most, numbers)
         if (per := user.processor_slots) is not None:
-            changed = partial(_item_at, "users", user.name, "processor_slots")
-            counter = Counter("user limit", section, "JL/P", f"{per:g}", changed)
-            yield counter.without(f"{whose} may use few slots a processor:")
-
-
-def _item_at(kind: str, name: str, field: str, value: Any) -> Apply:
-    return item_with(kind, name, partial(replace, **{field: value}))
+            change = line(user, "JL/P", "- (no limit)", f"{per:g}", processor_slots=None)
+            cause = f"{whose} may use few slots a processor: {change.now}"
+            yield Probe("user limit", cause, (change,))
 
 
 #: Slot limits of a queue: key, field, and the words for its scope.
@@ -263,60 +205,47 @@ QUEUE_LIMITS = (
 
 
 def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]:
-    section, path = f"lsb.queues, queue {queue.name}", f"queues.{queue.name}"
     for key, field, what in QUEUE_LIMITS:
         most: int | None = getattr(queue, field)
         if most is None:
             continue
-        changed = partial(_item_at, "queues", queue.name, field)
-        counter = Counter("queue limit", section, key, f"{most}", changed, f"{path}.{key}")
         numbers = _numbers_from(instance, most, job.slots, most + job.slots)
         if field == "host_slots":
             own = max(host.slots for host in instance.cluster.hosts)
             numbers = amounts_from(most, own, BINDS * own)
         cause = f"jobs of queue {queue.name} may use {counted(most, 'slot', what)}:"
-        yield counter.probe(cause, numbers)
+        yield _raised("queue limit", cause, queue, key, field, most, numbers)
     if (per := queue.processor_slots) is not None:
-        changed = partial(_item_at, "queues", queue.name, "processor_slots")
-        counter = Counter("queue limit", section, "PJOB_LIMIT", f"{per:g}", changed)
-        cause = f"jobs of queue {queue.name} may use few slots a processor:"
-        yield counter.without(cause, "(empty: no limit)")
+        none = "(empty: no limit)"
+        change = line(queue, "PJOB_LIMIT", none, f"{per:g}", processor_slots=None)
+        cause = f"jobs of queue {queue.name} may use few slots a processor: {change.now}"
+        yield Probe("queue limit", cause, (change,))
     if queue.slots is not None:
         least, usual, top = queue.slots
         wider = (min(least, job.slots), usual, None if top is None else max(top, job.most_slots))
-        shown = _numbers(queue.slots)
-        change = SettingChange(
-            section,
-            f"TASKLIMIT = {_numbers(wider)}",
-            queue_with(queue.name, slots=wider),
-            now=f"TASKLIMIT = {shown}",
+        shown, text = (
+            " ".join(str(number) for number in sizes if number is not None)
+            for sizes in (queue.slots, wider)
         )
         cause = f"queue {queue.name} takes jobs of some sizes only: TASKLIMIT (PROCLIMIT) = {shown}"
-        yield Probe("queue limit", cause, (change,))
-    yield from _pool_limit(instance, queue, job)
-
-
-def _pool_limit(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]:
-    """Yield a larger MAX_SLOTS_IN_POOL, which the first queue of a slot pool has."""
+        yield Probe("queue limit", cause, (line(queue, "TASKLIMIT", text, shown, slots=wider),))
     for pool in pools(instance):
-        if queue.name not in pool.queues or pool.max_slots is None:
+        if queue.name not in pool.queues or (most := pool.max_slots) is None:
             continue
-        first = next(item.name for item in instance.queues if item.slot_pool == pool.name)
-        section, path = f"lsb.queues, queue {first}", f"queues.{first}.MAX_SLOTS_IN_POOL"
-        changed = partial(_item_at, "queues", first, "max_slots_in_pool")
-        key, most = "MAX_SLOTS_IN_POOL", pool.max_slots
-        counter = Counter("queue limit", section, key, f"{most}", changed, path)
+        first = next(item for item in instance.queues if item.slot_pool == pool.name)
         cause = f"the queues of slot pool {pool.name} may use {counted(most, 'slot', 'in all')}:"
-        yield counter.probe(cause, _numbers_from(instance, most, job.slots, most + job.slots))
+        key, field = "MAX_SLOTS_IN_POOL", "max_slots_in_pool"
+        numbers = _numbers_from(instance, most, job.slots, most + job.slots)
+        yield _raised("queue limit", cause, first, key, field, most, numbers)
 
 
 def _job_groups(instance: Instance, job: Job) -> Iterator[Probe]:
     """Yield larger limits of the job's group and of those above it."""
-    limits = {group.name: group.limit for group in instance.job_groups}
+    limited = {group.name: group for group in instance.job_groups}
     own = {
         name: most
         for name in job_groups_of(job.job_group)
-        if (most := limits.get(name)) is not None
+        if name in limited and (most := limited[name].limit) is not None
     }
     # All have the same numbers, as none may have a larger one than those above.
     every = {
@@ -327,7 +256,7 @@ def _job_groups(instance: Instance, job: Job) -> Iterator[Probe]:
             SettingChange(
                 f"command of the owner of job group {name}",
                 f"bgmod -L {number} {name}",
-                _item_at("job_groups", name, "limit", number),
+                edited(limited[name], limit=number),
             )
             for number in sorted(every)
             if number > most
@@ -370,68 +299,41 @@ def arrays_at(most: int | None, array: str | None, instance: Instance) -> Instan
     )
 
 
-def _numbers(values: tuple[int | None, ...]) -> str:
-    return " ".join(str(number) for number in values if number is not None)
-
-
 def _host_limits(instance: Instance) -> Iterator[Probe]:
-    names = [host.name for host in instance.cluster.hosts if host.user_slots is not None]
-    if names:
-        values = {host.user_slots for host in instance.cluster.hosts if host.name in set(names)}
-        shown = " or ".join(str(value) for value in sorted(v for v in values if v is not None))
-        free = hosts_with(names, lambda host: replace(host, user_slots=None))
-        section = f"lsb.hosts, {', '.join(names)}"
+    limits = {h.name: h.user_slots for h in instance.cluster.hosts if h.user_slots is not None}
+    if limits:
+        shown = " or ".join(str(value) for value in sorted(set(limits.values())))
+        free = partial(replace, user_slots=None)
+        change = on_hosts([*limits], "JL/U", "() (no limit)", shown, free)
         few = "slot" if shown == "1" else "slots"
-        cause = f"each user may use {shown} {few} on each of {some(names)}:"
-        yield Counter("host limit", section, "JL/U", shown, lambda _: free).without(
-            cause, "() (no limit)"
-        )
+        cause = f"each user may use {shown} {few} on each of {some(limits)}: {change.now}"
+        yield Probe("host limit", cause, (change,))
 
 
 def _advance_reservations(instance: Instance) -> Iterator[Probe]:
-    parts = []
     used = {item.name for item in of_jobs(instance)}  # their jobs would have no start otherwise
     for item in (each for each in instance.advance_reservations if each.name not in used):
-        change = SettingChange(
-            "command of the administrator", f"brsvdel {item.name}", _without_reservation(item.name)
-        )
-        slots = sum(item.slots.values())
-        cause = f"advance reservation {item.name} keeps {counted(slots, 'slot')} for itself"
-        parts.append(Probe("advance reservation", cause, (change,)))
-    yield from _several(parts)
 
+        def without(instance: Instance, name: str = item.name) -> Instance:
+            kept = tuple(each for each in instance.advance_reservations if each.name != name)
+            return replace(instance, advance_reservations=kept)
 
-def _without_reservation(name: str) -> Apply:
-    def apply(instance: Instance) -> Instance:
-        kept = tuple(item for item in instance.advance_reservations if item.name != name)
-        return replace(instance, advance_reservations=kept)
-
-    return apply
+        slots = counted(sum(item.slots.values()), "slot")
+        change = SettingChange("command of the administrator", f"brsvdel {item.name}", without)
+        cause = f"advance reservation {item.name} keeps {slots} for itself"
+        yield Probe("advance reservation", cause, (change,))
 
 
 def _intervals(instance: Instance, queue: Queue) -> Iterator[Probe]:
-    common, own = instance.params.job_accept_interval, queue.job_accept_interval
-    current = common if own is None else own
-    if not current:
+    params, key = instance.params, "JOB_ACCEPT_INTERVAL"
+    owner = params if queue.job_accept_interval is None else queue
+    if not (current := owner.job_accept_interval):
         return
-    lasts = duration_text(current * instance.params.mbd_sleep_time)
+    lasts = duration_text(current * params.mbd_sleep_time)
     cause = (
         f"a host that has taken a job takes no other for {current} dispatch cycles ({lasts}): "
-        f"JOB_ACCEPT_INTERVAL = {current}"
+        f"{key} = {current}"
     )
     numbers = [n for n in (240, 120, 60, 30, 20, 10, 5, 2, 1, 0) if n < current]
-    where, path = f"lsb.queues, queue {queue.name}", f"queues.{queue.name}."
-    if own is None:
-        where, path = "lsb.params", ""
-    steps = tuple(
-        SettingChange(
-            where,
-            f"JOB_ACCEPT_INTERVAL = {n}",
-            params_with(job_accept_interval=n)
-            if own is None
-            else queue_with(queue.name, job_accept_interval=n),
-            f"{path}JOB_ACCEPT_INTERVAL={n}",
-        )
-        for n in numbers
-    )
+    steps = tuple(line(owner, key, n, whatif=n, job_accept_interval=n) for n in numbers)
     yield Probe("accept interval", cause, steps)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from ....model.cluster import Host
-from ....model.configuration import Params, Queue
+from ....model.configuration import HostPartition, Limit, Params, Queue, User
 from ....model.display import duration_text
 from ....model.formats.encode import to_document
 from ....model.instance import Instance
-from ....model.job import Job
+from ....model.job import Job, JobGroup
+from ....model.service_class import GuaranteedPool
 
 #: Kinds of causes in the order of preference: among remedies with equal gain, the first kind is the
 #: cause.
@@ -243,12 +244,19 @@ def together(parts: Sequence[Probe]) -> Probe:
     if len(parts) > MAX_CAUSES:
         cause += f"; and {len(parts) - MAX_CAUSES} more of the kind"
     whole = joined(*(part.steps[-1] for part in parts))
-    some = partial(_some_of, tuple(parts))
-    return Probe(parts[0].kind, cause, (whole,), len(parts), some)
+    return Probe(
+        parts[0].kind,
+        cause,
+        (whole,),
+        len(parts),
+        lambda places: together([parts[place] for place in places]),
+    )
 
 
-def _some_of(parts: Sequence[Probe], places: Sequence[int]) -> Probe:
-    return together([parts[place] for place in places])
+def all_of(parts: Iterable[Probe]) -> Iterator[Probe]:
+    """Yield the probes that change something as one, if there are any."""
+    if found := [part for part in parts if part.steps]:
+        yield together(found)
 
 
 Apply = Callable[[Instance], Instance]
@@ -261,25 +269,59 @@ ROUND = (
 FEW = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100)
 
 
-def item_with(kind: str, name: str, change: Callable[[Any], Any]) -> Apply:
-    """Return the function that changes one item, by name, of a field of the instance."""
+#: Where an entry of a kind stands: in the instance, in LSF's files, and for ``whatif --set``.
+_ENTRIES: Mapping[type, tuple[str, str, str]] = {
+    Params: ("params", "lsb.params", ""),
+    Queue: ("queues", "lsb.queues, queue {}", "queues.{}."),
+    User: ("users", "lsb.users, {}", "users.{}."),
+    Limit: ("limits", "lsb.resources, Limit section {}", "limits.{}."),
+    HostPartition: ("partitions", "lsb.hosts, HostPartition {}", ""),
+    GuaranteedPool: ("guaranteed_pools", "lsb.resources, GuaranteedResourcePool {}", ""),
+    JobGroup: ("job_groups", "command of the owner of job group {}", ""),
+}
+Entry = Params | Queue | User | Limit | HostPartition | GuaranteedPool | JobGroup
+
+
+def edited(entry: Entry, **changes: Any) -> Apply:
+    """Return the function that changes fields of one entry, by its name."""
+    field = _ENTRIES[type(entry)][0]
 
     def apply(instance: Instance) -> Instance:
-        items = getattr(instance, kind)
-        changed: Any = tuple(change(item) if item.name == name else item for item in items)
-        return replace(instance, **{kind: changed})
+        kept: Any = getattr(instance, field)
+        if isinstance(entry, Params):
+            return replace(instance, params=replace(kept, **changes))
+        items = (replace(item, **changes) if item.name == entry.name else item for item in kept)
+        changed: dict[str, Any] = {field: tuple(items)}
+        return replace(instance, **changed)
 
     return apply
 
 
-def queue_with(name: str, **changes: Any) -> Apply:
-    """Return the function that changes fields of one queue."""
-    return item_with("queues", name, lambda queue: replace(queue, **changes))
+def line(
+    entry: Entry, key: str, text: object, now: object = "", whatif: object = None, **changes: Any
+) -> SettingChange:
+    """Return the change of one line of an entry to `KEY = text`.
+
+    now: current text, "" if it can be found. whatif: value for ``whatif --set``, or the path below
+    the entry with its value; None if there is none.
+    """
+    _, place, path = _ENTRIES[type(entry)]
+    name = "" if isinstance(entry, Params) else entry.name
+    option = ""
+    if whatif is not None:
+        option = path.format(name) + (f"{whatif}" if "=" in f"{whatif}" else f"{key}={whatif}")
+    shown = f"{key} = {now}" if now != "" else ""
+    return SettingChange(
+        place.format(name), f"{key} = {text}", edited(entry, **changes), option, shown
+    )
 
 
-def params_with(**changes: Any) -> Apply:
-    """Return the function that changes parameters of the cluster."""
-    return lambda instance: replace(instance, params=replace(instance.params, **changes))
+def on_hosts(
+    names: Sequence[str], key: str, text: str, now: str, change: Callable[[Host], Host]
+) -> SettingChange:
+    """Return the change of one column of lsb.hosts on some hosts."""
+    where = f"lsb.hosts, {', '.join(names)}"
+    return SettingChange(where, f"{key} = {text}", hosts_with(names, change), now=f"{key} = {now}")
 
 
 def hosts_with(names: Iterable[str], change: Callable[[Host], Host]) -> Apply:
@@ -294,14 +336,26 @@ def hosts_with(names: Iterable[str], change: Callable[[Host], Host]) -> Apply:
     return apply
 
 
-def job_as(job: Job) -> Apply:
-    """Return the instance with changed options of one pending job."""
+def of_job(
+    job: Job, then: Job, words: str, now: str, options: Sequence[str], shown: str = ""
+) -> SettingChange:
+    """Return the change of a pending job's request by options of bmod.
+
+    shown: the new text if it is not these options.
+    """
 
     def apply(instance: Instance) -> Instance:
-        pending = tuple(job if other.id == job.id else other for other in instance.pending)
+        pending = tuple(then if other.id == job.id else other for other in instance.pending)
         return replace(instance, pending=pending)
 
-    return apply
+    return SettingChange(
+        f"job {job.id} of user {job.user}",
+        words,
+        apply,
+        now=now,
+        line=shown or " ".join(options),
+        command=shlex.join(["bmod", *options, job.id]),
+    )
 
 
 def round_from(current: int, enough: int, numbers: tuple[int, ...] = ROUND) -> tuple[int, ...]:
@@ -365,47 +419,33 @@ def reserving_probes(instance: Instance, need: JobInLine) -> Iterator[Probe]:
         yield _module(params)
 
 
-def _reserve_key(queue: Queue) -> tuple[str, str]:
-    """Return the reservation key in force, as written in LSF and as a field."""
-    if queue.resource_reserve is not None:
-        return "RESOURCE_RESERVE", "resource_reserve"
-    return "SLOT_RESERVE", "slot_reserve"
-
-
-def _reserve(queue: Queue, key: tuple[str, str], cycles: int) -> SettingChange:
-    value = f"MAX_RESERVE_TIME[{cycles}]"
-    return SettingChange(
-        f"lsb.queues, queue {queue.name}",
-        f"{key[0]} = {value}",
-        queue_with(queue.name, **{key[1]: cycles}),
-        f"queues.{queue.name}.{key[0]}={value}",
+def _reserve(queue: Queue, key: str, numbers: Iterable[int]) -> tuple[SettingChange, ...]:
+    values = {number: f"MAX_RESERVE_TIME[{number}]" for number in numbers}
+    return tuple(
+        line(queue, key, value, whatif=value, **{key.lower(): number})
+        for number, value in values.items()
     )
 
 
 def _expires(params: Params, queue: Queue, cycles: int, enough: int) -> Probe:
-    key = _reserve_key(queue)
+    key = "SLOT_RESERVE" if queue.resource_reserve is None else "RESOURCE_RESERVE"
     lasts = duration_text(cycles * params.mbd_sleep_time)
     cause = (
         f"reservations of queue {queue.name} expire after {cycles} dispatch cycles ({lasts}): "
-        f"{key[0]} = MAX_RESERVE_TIME[{cycles}]"
+        f"{key} = MAX_RESERVE_TIME[{cycles}]"
     )
-    steps = [_reserve(queue, key, number) for number in round_from(cycles, enough)]
-    return Probe("reservation expires", cause, tuple(steps))
+    return Probe("reservation expires", cause, _reserve(queue, key, round_from(cycles, enough)))
 
 
 def _no_reservation(instance: Instance, queue: Queue, need: JobInLine, enough: int) -> Probe:
-    key = ("SLOT_RESERVE", "slot_reserve")
-    if need.memory:
-        key = ("RESOURCE_RESERVE", "resource_reserve")
     others = instance.reserve_cycles is not None
-    whose = f"queue {queue.name} reserves" if others else "no queue reserves"
-    no = "no slots" if others else "slots"
+    whose = f"queue {queue.name} reserves no slots" if others else "no queue reserves slots"
     cause = (
-        f"{whose} {no} for jobs that wait: neither SLOT_RESERVE nor RESOURCE_RESERVE is set in "
+        f"{whose} for jobs that wait: neither SLOT_RESERVE nor RESOURCE_RESERVE is set in "
         f"queue {queue.name}"
     )
-    steps = [_reserve(queue, key, number) for number in round_from(0, enough)]
-    return Probe("no reservation", cause, tuple(steps))
+    key = "RESOURCE_RESERVE" if need.memory else "SLOT_RESERVE"
+    return Probe("no reservation", cause, _reserve(queue, key, round_from(0, enough)))
 
 
 def _memory_not_reserved(queue: Queue, cycles: int, enough: int) -> Probe:
@@ -413,11 +453,8 @@ def _memory_not_reserved(queue: Queue, cycles: int, enough: int) -> Probe:
         f"queue {queue.name} reserves slots but no memory for jobs that wait: SLOT_RESERVE is set "
         "and RESOURCE_RESERVE is not"
     )
-    key = ("RESOURCE_RESERVE", "resource_reserve")
     numbers = (cycles, *round_from(cycles, enough))
-    return Probe(
-        "memory not reserved", cause, tuple(_reserve(queue, key, number) for number in numbers)
-    )
+    return Probe("memory not reserved", cause, _reserve(queue, "RESOURCE_RESERVE", numbers))
 
 
 def _no_backfill(queue: Queue) -> Probe:
@@ -425,50 +462,40 @@ def _no_backfill(queue: Queue) -> Probe:
         f"queue {queue.name} has no BACKFILL: its jobs may not use slots that are reserved for "
         "jobs before them, not even in gaps that are long enough"
     )
-    change = SettingChange(
-        f"lsb.queues, queue {queue.name}",
-        "BACKFILL = Y",
-        queue_with(queue.name, backfill=True),
-        f"queues.{queue.name}.BACKFILL=Y",
-    )
-    return Probe("no backfill", cause, (change,))
+    return Probe("no backfill", cause, (line(queue, "BACKFILL", "Y", whatif="Y", backfill=True),))
 
 
 def looking_ahead_probes(params: Params, rank: int) -> Iterator[Probe]:
     """Yield future allocations for more jobs, up to the rank of the job."""
-    today = params.time_reserve_numjobs
+    today, key = params.time_reserve_numjobs, "LSB_TIME_RESERVE_NUMJOBS"
     if rank <= today:
         return
-    steps = [
-        SettingChange(
-            "lsf.conf",
-            f"LSB_TIME_RESERVE_NUMJOBS = {number}",
-            params_with(time_reserve_numjobs=number),
-            f"LSB_TIME_RESERVE_NUMJOBS={number}",
+    steps = tuple(
+        replace(
+            line(params, key, number, whatif=number, time_reserve_numjobs=number), where="lsf.conf"
         )
         for number in round_from(today, rank, FEW)
-    ]
+    )
     if not steps:
         return
     if today:
         cause = (
             f"only the first {today} jobs in line get a future allocation, and it is number "
-            f"{rank}: LSB_TIME_RESERVE_NUMJOBS = {today}"
+            f"{rank}: {key} = {today}"
         )
-        yield Probe("too few reservations", cause, tuple(steps))
+        yield Probe("too few reservations", cause, steps)
         return
     cause = (
         "greedy reservation takes slots as they come free, without a look at hosts or at when the "
-        "others end: LSB_TIME_RESERVE_NUMJOBS is not set"
+        f"others end: {key} is not set"
     )
-    yield Probe("greedy estimate", cause, tuple(steps))
+    yield Probe("greedy estimate", cause, steps)
 
 
 def _module(params: Params) -> Probe:
-    missing = [
-        name for name in ("schmod_parallel", "schmod_reserve") if name not in (params.modules or ())
-    ]
+    own = params.modules or ()
+    missing = [name for name in ("schmod_parallel", "schmod_reserve") if name not in own]
     cause = f"the scheduler does not load {' and '.join(missing or ['all modules'])}"
-    wanted = (*(params.modules or ()), *missing)
-    change = SettingChange("lsb.modules", f"load {', '.join(missing)}", params_with(modules=wanted))
+    apply = edited(params, modules=(*own, *missing))
+    change = SettingChange("lsb.modules", f"load {', '.join(missing)}", apply)
     return Probe("scheduler module", cause, (change,))

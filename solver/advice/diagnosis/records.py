@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
-from ....model.display import duration_text, some, wall_clock, with_stamps
+from ....model.display import data_of, duration_text, some, wall_clock, with_stamps
 from ....model.escaping import html_table
 from ....model.instance import Instance
 from ....model.job_table import JobTable
@@ -41,13 +41,7 @@ class WaitChange:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a JSON object."""
-        return {
-            "job": self.job,
-            "slots": self.slots,
-            "simulated": self.today,
-            "then": self.then,
-            "change": self.change,
-        }
+        return data_of(self, "job slots simulated=today then change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +71,15 @@ class RemedyCost:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a JSON object."""
-        return {
-            "other_jobs": self.jobs,
-            "mean_wait_change": None if self.lost else self.mean_wait,
-            "slot_hours": self.slot_hours,
-            "wait_longer": [item.to_dict() for item in self.longer],
-            "wait_less": [item.to_dict() for item in self.sooner],
-            "never_start": list(self.lost),
-            "start_only_then": list(self.won),
-            "start_neither_way": self.neither,
-            **(
-                {"begin_anew": list(self.begin_anew), "work_lost": self.work_lost}
-                if self.begin_anew
-                else {}
-            ),
-        }
+        record = data_of(
+            self,
+            "other_jobs=jobs mean_wait_change=mean_wait slot_hours wait_longer=longer",
+        )
+        record["wait_less"] = [item.to_dict() for item in self.sooner]
+        record |= data_of(self, "never_start=lost start_only_then=won start_neither_way=neither")
+        if self.lost:
+            record["mean_wait_change"] = None
+        return record | (data_of(self, "begin_anew work_lost") if self.begin_anew else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +129,8 @@ class Remedy:
         """Return the fields as a JSON object; with an origin also an ISO stamp of the start."""
         likely = {} if self.likely is None else dict(times_of(self.likely))
         record = {
-            "kind": self.kind,
-            "cause": self.cause,
-            "where": self.where,
-            "setting": self.setting,
-            "now": self.now,
-            "lines": [line.to_dict() for line in self.lines],
-            "takes_effect": self.takes_effect,
-            **({"whatif": self.whatif} if self.whatif else {}),
-            "start": self.start,
-            "gain": self.gain,
-            "slot_hours": self.slot_hours,
-            "reaches_earliest": self.reaches,
+            **data_of(self, "kind cause where setting now lines takes_effect whatif? start gain"),
+            **data_of(self, "slot_hours reaches_earliest=reaches"),
             **likely,
             "cost": self.cost.to_dict(),
         }
@@ -212,28 +190,13 @@ class WaitingJob:
     def to_dict(self, origin: str | None) -> dict[str, Any]:
         """Return the fields as a JSON object; with an origin also ISO stamps of the times."""
         likely = {} if self.likely is None else dict(times_of(self.likely))
-        record = {
-            "job": self.job,
-            "slots": self.slots,
-            "user": self.user,
-            "queue": self.queue,
-            "submit": self.submit,
-            "starves": self.starves,
-            "state": self.state,
-            "condition": self.condition,
-            "simulated": self.simulated,
-            "earliest": self.earliest,
-            "proved": self.proved,
-            "free_by": self.free_by,
-            "excess": self.excess,
-            "allocation": dict(self.allocation),
-            "passed_by": list(self.passed_by),
-            "overtaken": list(self.overtaken),
-            "cause": self.cause,
-            **likely,
-            "remedies": [item.to_dict(origin) for item in self.remedies],
-            "too_little": [item.to_dict(origin) for item in self.too_little],
-        }
+        names = (
+            "job slots user queue submit starves state condition simulated earliest proved free_by "
+            "excess allocation"
+        )
+        changes = data_of(self, "remedies too_little", origin)
+        record = data_of(self, names) | {"passed_by": list(self.passed_by)}
+        record |= data_of(self, "overtaken cause") | likely | changes
         return with_stamps(record, origin, ("submit", "simulated", "earliest", *likely))
 
 
@@ -289,23 +252,20 @@ class Diagnosis(JobTable[WaitingJob]):
         """Return the diagnosis as a JSON object; times in seconds from the origin, also as ISO
         stamps.
         """
+        records = [item.to_dict(self.origin) for item in self.jobs]
         return {
-            "now": self.now,
-            "origin": self.origin,
-            "pending": self.pending,
-            "starving": [item.to_dict(self.origin) for item in self.jobs if item.starves],
-            "waiting": [item.to_dict(self.origin) for item in self.jobs if not item.starves],
+            **data_of(self, "now origin pending"),
+            "starving": [record for record in records if record["starves"]],
+            "waiting": [record for record in records if not record["starves"]],
             "impossible": list(self.impossible),
             "never": [{"job": job, "reason": reason} for job, reason in self.never],
             "undated": [
                 {"job": job, "state": state, "reason": reason}
                 for job, state, reason in self.undated
             ],
-            "tried": self.tried,
-            "notes": list(self.notes),
-            "omissions": [item.to_dict() for item in self.omissions],
-            **({"remarks": list(self.remarks), "run_by": self.run_by} if self.forecast else {}),
-            **({"cut": True} if self.cut else {}),
+            **data_of(self, "tried notes omissions"),
+            **(data_of(self, "remarks run_by") if self.forecast else {}),
+            **data_of(self, "cut?"),
         }
 
     def _repr_html_(self) -> str:

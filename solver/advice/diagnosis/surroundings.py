@@ -6,10 +6,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 from ....model.absolute_priority import StatedPriority
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
+from ....model.configuration import Queue
 from ....model.display import HOUR, some
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
@@ -26,13 +27,11 @@ from .probes import (
     Apply,
     Probe,
     SettingChange,
+    all_of,
     hosts_with,
-    item_with,
-    job_as,
     joined,
-    params_with,
-    queue_with,
-    together,
+    line,
+    of_job,
 )
 
 #: Minimum share of the slots at which the running jobs of one user may block other jobs.
@@ -73,38 +72,27 @@ def _hosts(kind: str, hosts: Sequence[Host]) -> Probe:
         f"badmin hopen {' '.join(names)}" if shut else f"bring back {', '.join(names)}",
         hosts_with(names, lambda host: replace(host, status="ok")),
     )
-    of_some = partial(_some_hosts, kind, hosts) if len(hosts) > 1 else None
+    of_some = None
+    if len(hosts) > 1:
+
+        def of_some(places: Sequence[int]) -> Probe:
+            return _hosts(kind, [hosts[place] for place in places])
+
     return Probe(kind, cause, (change,), len(hosts), of_some)
-
-
-def _some_hosts(kind: str, hosts: Sequence[Host], places: Sequence[int]) -> Probe:
-    return _hosts(kind, [hosts[place] for place in places])
 
 
 def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     """Yield changes of the queue: further hosts, and the queue's own requirement."""
     queue = instance.queue(job.queue)
-    if queue.res_req:
-        change = SettingChange(
-            f"lsb.queues, queue {queue.name}",
-            "RES_REQ = (empty: no requirement)",
-            queue_with(queue.name, res_req=""),
-            f"queues.{queue.name}.RES_REQ=",
-            f"RES_REQ = {queue.res_req}",
-        )
-        memory = "rusage" in queue.res_req and "mem" in queue.res_req
-        cause = f"queue {queue.name} asks for {queue.res_req} for each of its jobs (RES_REQ)"
-        yield Probe("memory" if memory else "requirement", cause, (change,))
-    here = queue_hosts(instance.cluster, queue)
-    if len(here) < len(instance.cluster.hosts):
-        change = SettingChange(
-            f"lsb.queues, queue {queue.name}",
-            "HOSTS = all",
-            queue_with(queue.name, hosts=(), excluded_hosts=()),
-        )
-        cause = (
-            f"queue {queue.name} uses {len(here)} of {len(instance.cluster.hosts)} hosts: its HOSTS"
-        )
+    if own := queue.res_req:
+        change = line(queue, "RES_REQ", "(empty: no requirement)", own, "", res_req="")
+        kind = "memory" if "rusage" in own and "mem" in own else "requirement"
+        cause = f"queue {queue.name} asks for {own} for each of its jobs (RES_REQ)"
+        yield Probe(kind, cause, (change,))
+    here, every = queue_hosts(instance.cluster, queue), instance.cluster.hosts
+    if len(here) < len(every):
+        change = line(queue, "HOSTS", "all", hosts=(), excluded_hosts=())
+        cause = f"queue {queue.name} uses {len(here)} of {len(every)} hosts: its HOSTS"
         yield Probe("queue hosts", cause, (change,))
 
 
@@ -123,16 +111,14 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
         queue = instance.queue(policy.master)
         shares = queue.user_shares or ()
         account, own = _account(instance, job, shares)
+        now = _shares_text(shares)
         steps = tuple(
-            SettingChange(
-                f"lsb.queues, queue {queue.name}",
-                f"FAIRSHARE = {_shares_text(changed)}",
-                queue_with(queue.name, user_shares=changed),
-                f"queues.{queue.name}.FAIRSHARE.{account}={number}",
-                f"FAIRSHARE = {_shares_text(shares)}",
+            line(
+                *(queue, "FAIRSHARE", _shares_text(changed), now),
+                f"FAIRSHARE.{account}={number}",
+                user_shares=changed,
             )
-            for number in _larger(own, shares)
-            for changed in [_with_share(shares, account, number)]
+            for number, changed in _larger(account, own, shares)
         )
         total = sum(number for _, number in shares)
         cause = (
@@ -140,37 +126,28 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
             f"{account} has {own} of {total} shares (FAIRSHARE)"
         )
         yield Probe("fairshare", cause, steps)
-        plain = SettingChange(
-            f"lsb.queues, queue {queue.name}",
-            "no FAIRSHARE (first come, first served)",
-            queue_with(queue.name, user_shares=None, fairshare_queues=(), dispatch_order=""),
-            f"queues.{queue.name}.FAIRSHARE=",
-            f"FAIRSHARE = {_shares_text(shares)}",
-        )
-        yield Probe("fairshare", cause, (plain,))
+        words = " (first come, first served)"
+        none = {"user_shares": None, "fairshare_queues": (), "dispatch_order": ""}
+        yield Probe("fairshare", cause, (_without(queue, "FAIRSHARE", words, now, **none),))
     queue = instance.queue(job.queue)
-    if queue.slot_pool:
-        share = queue.slot_share or 0.0
+    if pool := queue.slot_pool:
+        share, key = queue.slot_share or 0.0, "SLOT_SHARE"
         steps = tuple(
-            SettingChange(
-                f"lsb.queues, queue {queue.name}",
-                f"SLOT_SHARE = {number}",
-                queue_with(queue.name, slot_share=float(number)),
-                f"queues.{queue.name}.SLOT_SHARE={number}",
-                f"SLOT_SHARE = {share:g}",
-            )
+            line(queue, key, number, f"{share:g}", number, slot_share=float(number))
             for number in (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
             if number > share
         )
-        cause = f"queue {queue.name} may use its part of slot pool {queue.slot_pool}"
-        yield Probe("slot pool", f"{cause}: SLOT_SHARE = {share:g} percent", steps)
-        change = SettingChange(
-            f"lsb.queues, queue {queue.name}",
-            "no SLOT_POOL",
-            queue_with(queue.name, slot_pool="", slot_share=None, max_slots_in_pool=None),
-            now=f"SLOT_POOL = {queue.slot_pool}",
-        )
-        yield Probe("slot pool", f"{cause}: SLOT_POOL = {queue.slot_pool}", (change,))
+        cause = f"queue {queue.name} may use its part of slot pool {pool}"
+        yield Probe("slot pool", f"{cause}: {key} = {share:g} percent", steps)
+        none = {"slot_pool": "", "slot_share": None, "max_slots_in_pool": None}
+        change = _without(queue, "SLOT_POOL", "", pool, **none)
+        yield Probe("slot pool", f"{cause}: {change.now}", (change,))
+
+
+def _without(queue: Queue, key: str, words: str, now: str, **changes: Any) -> SettingChange:
+    """Return the removal of a line, which ``whatif --set`` knows if it needs words."""
+    change = line(queue, key, "", now, "" if words else None, **changes)
+    return replace(change, setting=f"no {key}{words}")
 
 
 def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) -> tuple[str, int]:
@@ -185,24 +162,18 @@ def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) 
     return job.user, listed.get("default", listed.get("others", 0))
 
 
-def _larger(own: int, shares: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
-    """Return round numbers of shares above the current one, up to at least ten times the
-    largest.
+def _larger(
+    account: str, own: int, shares: tuple[tuple[str, int], ...]
+) -> Iterator[tuple[int, tuple[tuple[str, int], ...]]]:
+    """Yield round numbers of shares of an account above its own, up to at least ten times the
+    largest, each with all shares.
     """
-    most = max((number for _, number in shares), default=1)
-    found = []
-    number = max(own, 1)
+    most, number = max((number for _, number in shares), default=1), max(own, 1)
+    listed = dict(shares)
+    every = listed if account in listed else {account: own, **listed}
     while number < 10 * max(most, 10):
         number = number * 2 if number < 10 else -(-number * 2 // 10) * 10
-        found.append(number)
-    return tuple(found)
-
-
-def _with_share(
-    shares: tuple[tuple[str, int], ...], account: str, number: int
-) -> tuple[tuple[str, int], ...]:
-    kept = tuple((name, number if name == account else own) for name, own in shares)
-    return kept if account in dict(shares) else ((account, number), *kept)
+        yield number, tuple((every | {account: number}).items())
 
 
 def _shares_text(shares: tuple[tuple[str, int], ...]) -> str:
@@ -211,23 +182,18 @@ def _shares_text(shares: tuple[tuple[str, int], ...]) -> str:
 
 def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
     for partition in instance.partitions:
-        account, own = _account(instance, job, partition.user_shares)
-        steps = []
-        for number in _larger(own, partition.user_shares):
-            shares = _with_share(partition.user_shares, account, number)
-            steps.append(
-                SettingChange(
-                    f"lsb.hosts, HostPartition {partition.name}",
-                    f"USER_SHARES = {_shares_text(shares)}",
-                    item_with("partitions", partition.name, partial(replace, user_shares=shares)),
-                    now=f"USER_SHARES = {_shares_text(partition.user_shares)}",
-                )
-            )
+        shares = partition.user_shares
+        account, own = _account(instance, job, shares)
+        now = _shares_text(shares)
+        steps = tuple(
+            line(partition, "USER_SHARES", _shares_text(changed), now, user_shares=changed)
+            for _, changed in _larger(account, own, shares)
+        )
         cause = (
             f"host partition {partition.name} puts jobs of {job.user} behind others: {account} "
             f"has {own} shares"
         )
-        yield Probe("fairshare", cause, tuple(steps))
+        yield Probe("fairshare", cause, steps)
 
 
 def _absolute(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -240,27 +206,12 @@ def _absolute(instance: Instance, job: Job) -> Iterator[Probe]:
     parent = instance.queue(found.queues[0])
     known = (other.aps.value for other in instance.pending if other.aps is not None)
     stated = StatedPriority("system", max([0.0, *known]) + 1)
-    yield Probe(
-        "absolute priority",
-        f"job {job.id} {found}",
-        (
-            SettingChange(
-                f"job {job.id} of user {job.user}",
-                f'bmod -aps "{stated}"',
-                job_as(replace(job, aps=stated)),
-                now="its calculated absolute priority",
-                line=f"-aps {stated}",
-                command=shlex.join(["bmod", "-aps", str(stated), job.id]),
-            ),
-        ),
-    )
-    plain = SettingChange(
-        f"lsb.queues, queue {parent.name}",
-        "no APS_PRIORITY (first come, first served by job priority)",
-        queue_with(parent.name, aps_priority=None, queue_group=()),
-        f"queues.{parent.name}.APS_PRIORITY=",
-        f"APS_PRIORITY = {parent.aps_priority}",
-    )
+    now, option = "its calculated absolute priority", ("-aps", str(stated))
+    aps = of_job(job, replace(job, aps=stated), f'bmod -aps "{stated}"', now, option)
+    yield Probe("absolute priority", f"job {job.id} {found}", (aps,))
+    words = " (first come, first served by job priority)"
+    none = {"aps_priority": None, "queue_group": ()}
+    plain = _without(parent, "APS_PRIORITY", words, str(parent.aps_priority), **none)
     yield Probe("absolute priority", f"job {job.id} {found}", (plain,))
 
 
@@ -273,15 +224,7 @@ def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
     if not numbers:
         return
     names = [other.name for other in others]
-    steps = tuple(
-        SettingChange(
-            f"lsb.queues, queue {queue.name}",
-            f"PRIORITY = {number}",
-            queue_with(queue.name, priority=number),
-            f"queues.{queue.name}.PRIORITY={number}",
-        )
-        for number in dict.fromkeys(numbers)
-    )
+    steps = tuple(line(queue, "PRIORITY", n, whatif=n, priority=n) for n in dict.fromkeys(numbers))
     cause = (
         f"queue {queue.name} has PRIORITY = {queue.priority}, and jobs of {some(names)} go first "
         f"(PRIORITY up to {above[-1]})"
@@ -299,8 +242,8 @@ def longest_limit(instance: Instance) -> int:
     """Return the longest run limit of the jobs in seconds, rounded up to hours; a day if there
     is none.
     """
-    jobs = (*(run.job for run in instance.running), *instance.pending)
-    known = [length for other in jobs if (length := expected_duration(instance, other)) is not None]
+    lengths = (expected_duration(instance, other) for other in instance.present_jobs)
+    known = [length for length in lengths if length is not None]
     return -(-max(known, default=24 * HOUR) // HOUR) * HOUR
 
 
@@ -329,15 +272,9 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
             f"{name} has no RUNLIMIT and {'it has' if len(jobs) == 1 else 'they have'} no -W"
         )
         text = f"{length // HOUR}:00"
-        change = SettingChange(
-            f"lsb.queues, queue {name}",
-            f"RUNLIMIT = {text}",
-            queue_with(name, run_limit=length),
-            f"queues.{name}.RUNLIMIT={text}",
-        )
+        change = line(instance.queue(name), "RUNLIMIT", text, whatif=text, run_limit=length)
         parts.append(Probe("run limit unknown", cause, (change,)))
-    if parts:
-        yield together(parts)
+    yield from all_of(parts)
 
 
 def user_with_most(instance: Instance) -> str:
@@ -367,19 +304,14 @@ def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
         queues = Counter(run.job.queue for run in runs)
         name = queues.most_common(1)[0][0]
         # The limit allows every job of the queue.
-        jobs = (*(run.job for run in instance.running), *instance.pending)
-        largest = max(other.slots for other in jobs if other.queue == name)
+        largest = max(other.slots for other in instance.present_jobs if other.queue == name)
         steps = []
         for share in (0.75, 0.5, 0.25, 0.125):
             most = max(largest, round(total * share))
             back = [run.job.id for run in runs_beyond(runs, name, most)]
             if most < slots and back:
-                limit = SettingChange(
-                    f"lsb.queues, queue {name}",
-                    f"UJOB_LIMIT = {most}",
-                    queue_with(name, user_slots=most),
-                    f"queues.{name}.UJOB_LIMIT={most}",
-                )
+                queue = instance.queue(name)
+                limit = line(queue, "UJOB_LIMIT", most, whatif=most, user_slots=most)
                 again = SettingChange(
                     "command of the administrator",
                     f"brequeue {' '.join(back)}",
@@ -426,12 +358,8 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     if is_compound(job):
         return
     if instance.params.reserve_per_slot and section(job, "rusage") is not None:
-        change = SettingChange(
-            "lsb.params",
-            "RESOURCE_RESERVE_PER_SLOT = N",
-            params_with(reserve_per_slot=False),
-            "RESOURCE_RESERVE_PER_SLOT=N",
-        )
+        key = "RESOURCE_RESERVE_PER_SLOT"
+        change = line(instance.params, key, "N", whatif="N", reserve_per_slot=False)
         cause = (
             f"job {job.id} waits for memory, not for slots: rusage[{section(job, 'rusage')}] "
             f"counts for each of its slots ({job.slots}): RESOURCE_RESERVE_PER_SLOT = Y"
@@ -439,14 +367,8 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         yield Probe("memory per slot", cause, (change,))
     yield from _memory(instance, job)
     if job.gpu:
-        change = SettingChange(
-            f"job {job.id} of user {job.user}",
-            "ask without -gpu",
-            job_as(replace(job, gpu="")),
-            now=f"-gpu {job.gpu}",
-            line="no -gpu",
-            command=shlex.join(["bmod", "-gpun", job.id]),
-        )
+        words, now = "ask without -gpu", f"-gpu {job.gpu}"
+        change = of_job(job, replace(job, gpu=""), words, now, ("-gpun",), "no -gpu")
         cause = f"job {job.id} waits for GPUs, not for slots: -gpu {job.gpu}"
         yield Probe("resource", cause, (change,))
     yield from _shapes(instance, job)
@@ -495,22 +417,8 @@ def _shapes(instance: Instance, job: Job) -> Iterator[Probe]:
         yield Probe(kind, cause, (_asked(job, edited, f"ask {change}"),))
 
 
-def _asked(job: Job, edited: Job, words: str) -> SettingChange:
-    """Return the change of the job's -R to that of `edited`."""
-    return SettingChange(
-        f"job {job.id} of user {job.user}",
-        words,
-        job_as(edited),
-        now=_requirement(job),
-        line=_requirement(edited),
-        command=shlex.join(["bmod", *(_options(edited) or ["-Rn"]), job.id]),
-    )
-
-
-def _requirement(job: Job) -> str:
-    """Return the -R options of a job as in a bsub line."""
-    return shlex.join(_options(job)) or "no -R"
-
-
-def _options(job: Job) -> list[str]:
-    return [word for text in job.res_req for word in ("-R", text)]
+def _asked(job: Job, then: Job, words: str) -> SettingChange:
+    """Return the change of the job's -R to that of `then`."""
+    now, options = ([word for text in j.res_req for word in ("-R", text)] for j in (job, then))
+    shown, changed = (shlex.join(each) or "no -R" for each in (now, options))
+    return of_job(job, then, words, shown, options or ("-Rn",), changed)

@@ -54,7 +54,7 @@ def _without_limits(queue: Queue) -> Queue:
 def without_rules(instance: Instance) -> Instance:
     """Return the instance with unlimited reservations, backfill, open hosts and no limits."""
     length = longest_limit(instance)
-    jobs = (*(run.job for run in instance.running), *instance.pending)
+    jobs = instance.present_jobs
     endless = {job.queue for job in jobs if expected_duration(instance, job) is None}
     plain = without_limits(instance)
     queues = tuple(

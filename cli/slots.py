@@ -1,0 +1,141 @@
+"""``slotwise slots``: what could start right now without delaying any job; free slots over time."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..model.display import WrittenTimes, duration_text
+from ..model.omissions import sentences
+from .declare import command, option, taking
+from .options import FORMAT, Format, Search
+from .process import Exit, cancel_on_signal, left_of
+from .source import Source
+from .tables import Column, ListingRow, csv_text, listing_text, paragraph
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..solver.advice.slots import FreeSlots, Slots, SlotsRow
+
+#: Rows of the default page.
+PAGE = 12
+_COLUMNS = (
+    *(Column("HOSTS"), Column("SLOTS"), Column("FOR AT MOST", marked=True), Column("UNTIL")),
+    Column("LINE TO PASTE", line=1, label="", whole=True),
+)
+_HEIGHTS = "·▁▂▃▄▅▆▇█"
+
+
+@command
+def slots(
+    source: Source,
+    *,
+    queue: str = option("", "Queue of the job; else the default one."),
+    user: str = option("", "Who submits: limits and queues depend on it."),
+    until: str | None = option(
+        None, "Also free slots over time, until then (24h).", metavar="TIME"
+    ),
+    every: bool = option(False, "All rows; else the largest of each kind of hosts.", "--all"),
+    search: Annotated[Search, taking("time_limit")],
+    format: Format = FORMAT,
+) -> None:
+    """What could start right now without delaying any job.
+
+    As bslots of LSF, but a job of each row is simulated: it starts now, and no
+    other job starts or ends later. Exit codes: 0 done, 2 bad input, 3 stopped early.
+    """
+    from ..model.errors import InputError, Problem
+    from ..model.formats.units import parse_duration
+    from ..solver.advice.slots import slots as slots_of
+
+    try:
+        seconds = None if until is None else parse_duration(until)
+    except ValueError as error:
+        raise InputError([Problem(str(error), "--until")]) from None
+    instance = source.read(search.time_limit)
+    with cancel_on_signal() as cancel:
+        found = slots_of(
+            instance,
+            queue=queue,
+            user=user,
+            until=seconds,
+            every=every,
+            time_limit=left_of(search.time_limit),
+            cancel=cancel,
+        )
+    if format == "json":
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif format == "csv":
+        typer.echo(csv_text(_CSV, found.records()), nl=False)
+    else:
+        typer.echo(_text(instance, found, every), nl=False)
+    if found.is_partial:
+        raise typer.Exit(Exit.STOPPED)
+
+
+_CSV = ("kind", "slots", "allocation", "at_most", "line", "delays", "why_not_longer")
+
+
+def _text(instance: Instance, found: Slots, every: bool) -> str:
+    page = found.rows if every else found.rows[:PAGE]
+    ends = [found.now + row.at_most for row in page if row.at_most is not None]
+    clock = WrittenTimes.of(instance, [found.now, *ends, *found.times])
+    text = paragraph(f"for user {found.user} in queue {found.queue}", instance=instance)
+    if page:
+        rows = [_row(clock, row) for row in page]
+        text += listing_text(_COLUMNS, rows, instance=instance)
+    if len(page) < len(found.rows):
+        text += f"{len(found.rows) - len(page)} more rows: --all\n"
+    text += paragraph(_sum(found), instance=instance)
+    for sentence in sentences(found.cautions):
+        text += paragraph(sentence, instance=instance)
+    if found.free_when:
+        text += "\n" + _free_when(clock, found)
+    return text
+
+
+def _row(clock: WrittenTimes, row: SlotsRow) -> ListingRow:
+    until, limit = "", "no limit"
+    if row.at_most is not None:
+        limit = duration_text(row.at_most)
+        by = f"job {row.delays}" if row.delays else row.why_not_longer
+        until = ", ".join(filter(None, (clock.text(clock.instance.now + row.at_most), by)))
+    hosts = len(row.allocation)
+    where = f"{row.slots} on {hosts} host{'s' * (hosts != 1)}"
+    return ListingRow((row.kind, where, limit, until, row.line), "now")
+
+
+def _sum(found: Slots) -> str:
+    free = f"{found.free} slot{'s are' if found.free != 1 else ' is'} free"
+    if found.rows:
+        jobs = f"{found.waiting} waiting job{'s' * (found.waiting != 1)}"
+        more = "; stopped early: more may fit" if found.is_partial else ""
+        return f"{free}; each row alone fits without delaying any of the {jobs}{more}"
+    if found.is_partial:
+        return f"{free}; stopped before a row was found"
+    return f"nothing could start now without delaying a job: {found.nothing} ({free})"
+
+
+def _free_when(clock: WrittenTimes, found: Slots) -> str:
+    """Return the table and picture of free slots, planned starts included."""
+    shown = [0, 2, 4, 8, 12, 24]
+    columns = [Column("FREE SLOTS"), *(Column(clock.text(found.times[i])) for i in shown)]
+    rows = [
+        ListingRow((f"{item.kind} {item.capacity}", *_values(item.free, shown), _strip(item)))
+        for item in found.free_when
+    ]
+    whole = [sum(values) for values in zip(*(i.whole_hosts for i in found.free_when), strict=True)]
+    rows.append(ListingRow(("whole hosts", *_values(whole, shown), "")))
+    table = listing_text((*columns, Column("OVER TIME", whole=True)), rows)
+    return table + "If every job runs to its limit and nothing more is submitted.\n"
+
+
+def _values(values: tuple[int, ...] | list[int], shown: list[int]) -> list[str]:
+    return [str(values[index]) for index in shown]
+
+
+def _strip(item: FreeSlots) -> str:
+    top = len(_HEIGHTS) - 1
+    return "".join(_HEIGHTS[-(-count * top // max(1, item.capacity))] for count in item.free)

@@ -1,0 +1,403 @@
+"""What could start right now without delaying any job, each row checked by the simulated scheduler.
+
+As bslots of LSF and showbf of Maui, which consider reservations only. Here a job of the row is
+submitted and the simulation continues as configured: no waiting job starts or ends later, and no
+running job is suspended.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ...model.display import MINUTE, with_stamps
+from ...model.duration import expected_duration, expected_finish
+from ...model.errors import InputError
+from ...model.escaping import html_table
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.omissions import Omission
+from ..budget import Budget
+from ..outlook.outlook import not_simulated
+from ..scheduler.continuation import ConfiguredRun, run_as_configured
+from .ask import submission_of
+
+#: Limits that are tried are multiples of these seconds, up to the longest one.
+STEP = 5 * MINUTE
+LONGEST = 30 * 24 * 60 * MINUTE
+#: Rows of a kind of hosts, on one host and across hosts, unless all are requested.
+ROWS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsRow:
+    """A largest and longest request that starts now and delays no other job."""
+
+    #: Kind of hosts: a host group, a model, or a number of slots.
+    kind: str
+    #: Slots of the request.
+    slots: int
+    #: Slots by host that it would get.
+    allocation: dict[str, int]
+    #: Seconds that a job may run, None: no limit.
+    at_most: int | None
+    #: Options to paste behind bsub or sbatch; its limit is two dispatch cycles shorter.
+    line: str
+    #: Reason why a longer job does not fit: the first job that it would delay, or a sentence.
+    delays: str = ""
+    why_not_longer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeHosts:
+    """Hosts of equal model, slots and memory."""
+
+    name: str
+    hosts: tuple[str, ...]
+    #: Option of bsub that requests them, "" if all hosts.
+    option: str
+
+
+@dataclass(frozen=True, slots=True)
+class FreeSlots:
+    """Free slots of a kind of hosts at some times, as configured."""
+
+    kind: str
+    capacity: int
+    #: Free slots at each time of `Slots.times`.
+    free: tuple[int, ...]
+    #: Hosts without a job at each time.
+    whole_hosts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Slots:
+    """What could start now, and free slots over time; times in seconds from the origin."""
+
+    rows: tuple[SlotsRow, ...]
+    #: Queue and user that were assumed.
+    queue: str
+    user: str
+    #: Slots that are free now on hosts that take jobs.
+    free: int
+    #: Number of pending jobs, none of which a row delays.
+    waiting: int
+    now: int
+    origin: str | None
+    #: Why a job of one slot and the shortest limit does not fit, "" if a row exists.
+    nothing: str = ""
+    #: Times of `free_when`.
+    times: tuple[int, ...] = ()
+    free_when: tuple[FreeSlots, ...] = ()
+    #: Settings that the simulation omits, of such a job or of a waiting one.
+    cautions: tuple[Omission, ...] = ()
+    #: Whether a limit or Ctrl-C stopped the search early: more requests may fit.
+    is_partial: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Slots {len(self.rows)} rows, {self.free} free>"
+
+    def _repr_html_(self) -> str:
+        cells = [(row.kind, row.slots, row.at_most, row.line) for row in self.rows]
+        return html_table("starts now", ("hosts", "slots", "at most (s)", "line"), cells)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as records, as CSV has them."""
+        return [asdict(row) for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as a JSON object."""
+        found = {**asdict(self), "cautions": [item.to_dict() for item in self.cautions]}
+        return with_stamps(found, self.origin, ("now",))
+
+
+def slots(
+    instance: Instance,
+    *,
+    queue: str = "",
+    user: str = "",
+    until: int | None = None,
+    every: bool = False,
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> Slots:
+    """Return what could start now without delaying any job as configured.
+
+    queue, user: of the job; the default queue, an unnamed user. until: seconds from now for which
+    `free_when` is computed; None: not at all. every: all rows, not the largest few of each kind.
+    Raises InputError for a queue or user that does not exist or is not accepted.
+    """
+    budget = Budget(time_limit, cancel=cancel or threading.Event())
+    base = run_as_configured(instance, budget=budget)
+    search = _SlotSearch(instance, queue, user, budget, base)
+    kinds = host_kinds(instance)
+    rows: list[SlotsRow] = []
+    partial = budget.stopped()
+    job = search.job(kinds[0] if len(kinds) == 1 else AlikeHosts("", (), ""), 1, False, None)
+    nothing = "the limit came first"
+    try:
+        for kind in () if partial else kinds:
+            rows.extend(search.of_kind(kind, LONGEST if every else ROWS))
+        nothing = "" if rows or partial else search.smallest(kinds)
+    except _Stopped:
+        partial = True
+    times: tuple[int, ...] = ()
+    if until is not None:
+        times = tuple(instance.now + until * part // 24 for part in range(25))
+    return Slots(
+        tuple(rows),
+        job.queue,
+        job.user,
+        sum(search.free.values()),
+        len(instance.pending),
+        instance.now,
+        instance.origin,
+        nothing="" if rows else nothing,
+        times=times,
+        free_when=tuple(_free_when(instance, base, kind, times) for kind in kinds if times),
+        cautions=not_simulated(instance, (*instance.pending, job)),
+        is_partial=partial,
+    )
+
+
+def host_kinds(instance: Instance) -> list[AlikeHosts]:
+    """Return the kinds of hosts that take jobs; for Slurm one kind, as no line names nodes."""
+    names = tuple(host.name for host in instance.cluster.hosts if host.takes_jobs)
+    alike: dict[tuple[str, int, float | None], list[str]] = {}
+    for host in instance.cluster.hosts:
+        key = host.model, host.slots, host.amounts.get("mem")
+        alike.setdefault(key, []).append(host.name)
+    if instance.params.of_slurm or len(alike) == 1:
+        return [AlikeHosts("all", names, "")] if names else []
+    groups = {frozenset(group.members): group.name for group in instance.cluster.groups}
+    found = []
+    for (model, count, memory), hosts in alike.items():
+        group = groups.get(frozenset(hosts))
+        taking = tuple(name for name in hosts if name in set(names))
+        size = f"{count} slots" if memory is None else f"{count} slots, {memory:g} MB"
+        name = group or (size if model == "any" else f"{model}, {size}")
+        if taking:
+            found.append(AlikeHosts(name, taking, f'-m "{group or " ".join(taking)}"'))
+    return found
+
+
+class _Stopped(Exception):
+    """The budget is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A request that was tried: the run with its job, or why it does not start now or delays."""
+
+    job: Job | None = None
+    run: ConfiguredRun | None = None
+    delays: str = ""
+    why: str = ""
+
+    @property
+    def fits(self) -> bool:
+        return not self.why
+
+
+@dataclass(slots=True)
+class _SlotSearch:
+    instance: Instance
+    queue: str
+    user: str
+    budget: Budget
+    base: ConfiguredRun
+    free: dict[str, int] = field(default_factory=dict)
+    tried: dict[str, _Trial] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        hosts = self.instance.cluster.hosts
+        self.free = {host.name: host.slots for host in hosts if host.takes_jobs}
+        for run in self.instance.running:
+            for name, count in run.allocation.items():
+                if name in self.free:
+                    self.free[name] = max(0, self.free[name] - count)
+
+    def line(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> str:
+        """Return the options of a request; limit: in seconds."""
+        minutes = None if limit is None else f"{limit // 3600}:{limit // 60 % 60:02}"
+        if self.instance.params.of_slurm:
+            words = ["-p " + self.queue] if self.queue else []
+            words += [f"-n {slots}", "-N 1" * one_host, f"-t {minutes}:00" if minutes else ""]
+            return " ".join(filter(None, ["sbatch", *words]))
+        words = [f"-q {self.queue}"] if self.queue else []
+        words += [f"-n {slots}", '-R "span[hosts=1]"' * (one_host and slots > 1), kind.option]
+        words += [f"-W {minutes}"] if minutes else []
+        return " ".join(filter(None, ["bsub", *words]))
+
+    def job(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> Job:
+        """Return the job of the pasted line; raise InputError if its queue rejects it."""
+        line = self.line(kind, slots, one_host, limit)
+        return submission_of(
+            self.instance, line, None, user=self.user, from_host="", script_name=""
+        ).job
+
+    def trial(self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None) -> _Trial:
+        """Return what follows if the request is submitted now."""
+        line = self.line(kind, slots, one_host, limit)
+        if line not in self.tried:
+            try:
+                job = self.job(kind, slots, one_host, limit)
+            except InputError as error:
+                self.tried[line] = _Trial(why=str(error).splitlines()[0])
+            else:
+                self.tried[line] = self._run(job)
+        return self.tried[line]
+
+    def _run(self, job: Job) -> _Trial:
+        instance, now = self.instance, self.instance.now
+        with_job = replace(instance, pending=(*instance.pending, job))
+        watched = job.id, now
+        run = run_as_configured(with_job, budget=self.budget, until=job.id, unless_later=watched)
+        if self.budget.stopped():
+            raise _Stopped
+        if run.start(job.id) != now:
+            return _Trial(job, why=run.waiting.get(job.id, "") or "it does not start now")
+        run = run_as_configured(with_job, budget=self.budget)
+        if self.budget.stopped():
+            raise _Stopped
+        delayed = min(self._delayed(run), default=None)
+        if delayed is None:
+            return _Trial(job, run)
+        return _Trial(job, delays=delayed[1], why=f"job {delayed[1]} would be delayed")
+
+    def _delayed(self, run: ConfiguredRun) -> Iterator[tuple[int, str]]:
+        """Yield each job that starts or ends later than without the request, or is suspended."""
+        for name, time in run.suspended.items():
+            if time < self.base.suspended.get(name, time + 1):
+                yield time, name
+        for name, before in self.base.starts.items():
+            after = run.starts.get(name)
+            pairs = (
+                (before.start, None if after is None else after.start),
+                (before.finish, None if after is None else after.finish),
+            )
+            if any(old is not None and (new is None or new > old) for old, new in pairs):
+                yield before.start or 0, name
+
+    def of_kind(self, kind: AlikeHosts, most: int) -> Iterator[SlotsRow]:
+        """Yield the largest and longest requests, on one host and across hosts."""
+        free = [self.free[name] for name in kind.hosts]
+        one = list(self._frontier(kind, max(free), True, most))
+        yield from one
+        for row in self._frontier(kind, sum(free), False, most) if sum(free) > max(free) else ():
+            if not any(
+                row.slots <= other.slots and _length(row) <= _length(other) for other in one
+            ):
+                yield row
+
+    def _frontier(
+        self, kind: AlikeHosts, free: int, one_host: bool, most: int
+    ) -> Iterator[SlotsRow]:
+        """Yield rows of more slots and shorter limits each; `most` of them."""
+        slots = 0
+        while slots < free and most:
+            limit = self._longest(kind, slots + 1, one_host)
+            if limit == 0:
+                return
+            tried: int | None = 0
+            while tried != limit:  # a larger job may fit for longer: it uses other hosts
+                tried = limit
+                slots = self._largest(kind, max(slots, 1), free, one_host, limit)
+                limit = self._longest(kind, slots, one_host, limit)
+            row = self._row(kind, slots, one_host, limit)
+            if row is not None:
+                most -= 1
+                yield row
+
+    def _longest(
+        self, kind: AlikeHosts, slots: int, one_host: bool, known: int | None = 0
+    ) -> int | None:
+        """Return the longest limit of a job of these slots; None: no limit, 0: none fits.
+
+        known: a limit that fits.
+        """
+        if known is None:
+            return None
+        unlimited = self.trial(kind, slots, one_host, None)
+        job = unlimited.job
+        if unlimited.fits and job is not None and expected_duration(self.instance, job) is None:
+            return None
+        steps = (LONGEST - known) // STEP
+        return known + STEP * _last(
+            steps, lambda n: self.trial(kind, slots, one_host, known + STEP * n).fits
+        )
+
+    def _largest(
+        self, kind: AlikeHosts, least: int, most: int, one_host: bool, limit: int | None
+    ) -> int:
+        """Return the most slots of a job of this limit."""
+        return least + _last(
+            most - least, lambda n: self.trial(kind, least + n, one_host, limit).fits
+        )
+
+    def _row(
+        self, kind: AlikeHosts, slots: int, one_host: bool, limit: int | None
+    ) -> SlotsRow | None:
+        """Return the row of a request, None if no limit is left that is two cycles shorter."""
+        asked = limit
+        longer = _Trial()
+        if limit is not None:
+            asked = (limit - 2 * self.instance.params.mbd_sleep_time) // STEP * STEP
+            longer = self.trial(kind, slots, one_host, limit + STEP)
+            if asked <= 0:
+                return None
+        trial = self.trial(kind, slots, one_host, asked)
+        if trial.run is None or trial.job is None:
+            return None
+        allocation = dict(trial.run.starts[trial.job.id].allocation)
+        line = self.line(kind, slots, one_host, asked)
+        return SlotsRow(kind.name, slots, allocation, limit, line, longer.delays, longer.why)
+
+    def smallest(self, kinds: list[AlikeHosts]) -> str:
+        """Return why one slot for the shortest limit does not start now anywhere."""
+        for kind in kinds:
+            trial = self.trial(kind, 1, True, STEP)
+            if trial.why:
+                return trial.why
+        return "no host takes jobs"
+
+
+def _length(row: SlotsRow) -> float:
+    return math.inf if row.at_most is None else row.at_most
+
+
+def _last(most: int, fits: Callable[[int], bool]) -> int:
+    """Return a number n from 0 to `most` that fits while n + 1 does not; 0 counts as fitting."""
+    low, high = 0, 1
+    while high <= most and fits(high):
+        low, high = high, 2 * high
+    high = min(high, most + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _free_when(
+    instance: Instance, base: ConfiguredRun, kind: AlikeHosts, times: tuple[int, ...]
+) -> FreeSlots:
+    """Return the free slots of a kind if every job runs to its limit and nothing is submitted."""
+    slots = {host.name: host.slots for host in instance.cluster.hosts if host.name in kind.hosts}
+    spans: list[tuple[int | None, int | None, Mapping[str, int]]] = [
+        (instance.now, expected_finish(instance, run), run.allocation) for run in instance.running
+    ]
+    spans += [(item.start, item.finish, item.allocation) for item in base.starts.values()]
+    free, whole = [], []
+    for time in times:
+        left = dict(slots)
+        for start, end, allocation in spans:
+            if start is not None and start <= time and (end is None or time < end):
+                for name, count in allocation.items():
+                    if name in left:
+                        left[name] = max(0, left[name] - count)
+        free.append(sum(left.values()))
+        whole.append(sum(left[name] == slots[name] for name in left))
+    return FreeSlots(kind.name, sum(slots.values()), tuple(free), tuple(whole))

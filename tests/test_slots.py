@@ -1,0 +1,79 @@
+"""What `slots` says could start now does, and delays nobody; one step more does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+import slotwise as sw
+from queue_parts import queue_document
+from slotwise.model.formats.submit import submission
+from slotwise.solver.scheduler.continuation import simulated_starts
+
+pytestmark = pytest.mark.behaviour("SLO-01")
+
+
+def sound(instance: sw.Instance, before: Mapping[str, int], words: str) -> bool:
+    """Whether a job of the line starts now, and no other one starts later."""
+    try:
+        job = submission(instance, words).job
+    except sw.InputError:
+        return False
+    after = simulated_starts(replace(instance, pending=(*instance.pending, job)), "configured")
+    kept = all(after.get(other, start + 1) <= start for other, start in before.items())
+    return kept and after.get(job.id) == instance.now
+
+
+def check(seed: int) -> int:
+    """Return the number of rows of a random queue, each of which was tried."""
+    instance = sw.loads(json.dumps(queue_document(seed)))
+    before = simulated_starts(instance, "configured")
+    found = sw.slots(instance)
+    for row in found.rows:
+        assert sound(instance, before, row.line), (seed, row)
+        line, limit = row.line, row.at_most
+        if limit is not None:
+            line = line.rpartition(" -W ")[0]
+            hours, longer = (f" -W {m // 60}:{m % 60:02}" for m in (limit // 60, limit // 60 + 5))
+            assert sound(instance, before, line + hours), (seed, row)
+            assert not sound(instance, before, line + longer), (seed, row)
+            line += hours
+        more = line.replace(f"-n {row.slots}", f"-n {row.slots + 1}")
+        assert not sound(instance, before, more), (seed, row)
+    if not found.rows:
+        assert found.nothing
+        assert not sound(instance, before, "bsub -n 1 -W 0:05")
+    return len(found.rows)
+
+
+def test_each_row_starts_now_and_delays_nobody() -> None:
+    """A row that delays a waiting job, and one that a larger or longer request beats."""
+    assert sum(map(check, range(8))) > 3
+
+
+TWO_HOSTS = """
+format: slotwise/1
+hosts: [{name: A, slots: 4}, {name: B, slots: 4}, {name: C, slots: 4, status: closed_Adm}]
+running: [{id: 1, slots: 4, run_limit: 2h, start: 0, allocation: 4*A}]
+pending: [{id: 2, slots: 8, run_limit: 1h}]
+"""
+
+
+@pytest.mark.behaviour("SLO-02")
+def test_what_is_free_when() -> None:
+    """A running or a planned job that is not counted, or a closed host that is."""
+    found = sw.slots(sw.loads(TWO_HOSTS), until=24 * 3600)
+    assert [(row.slots, row.at_most, row.delays) for row in found.rows] == [(4, 7200, "2")]
+    (hosts,) = found.free_when
+    assert hosts.capacity == 8
+    assert hosts.free[:5] == (4, 4, 0, 8, 8)
+    assert hosts.whole_hosts[:5] == (1, 1, 0, 2, 2)
+    assert found.times[2] == 7200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(5))
+def test_the_same_of_five_hundred_queues(part: int) -> None:
+    assert sum(map(check, range(1000 + 100 * part, 1100 + 100 * part))) > 100
