@@ -151,7 +151,7 @@ class JointProbe:
         options: list[tuple[Demand, int]],
         alone: bool,
     ) -> tuple[Answer, list[int]]:
-        """Decide by models: beside the jobs that run at the same time alone, which refutes as
+        """Decide by models: given only the jobs that run at the same time, which refutes as
         well; then, at the first start that is left, with the others on their hosts or free.
         """
         undecided: list[int] = []
@@ -490,9 +490,9 @@ class _Search:
     _profile: Profile | None = None
     #: Share of the remaining time that one model may take.
     share: float = 0.0
-    #: What was spent when the search came to the job that it settles, and when all were settled.
+    #: What was spent when the search came to the job that it settles, and when it had settled all.
     _begun: float = 0.0
-    _ended: float = 0.0
+    _all_settled: float = 0.0
     _equals: dict[Hashable, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -513,7 +513,7 @@ class _Search:
                 told()
             else:
                 self.unplaced.append(demand)
-        self._ended = self.budget.spent()
+        self._all_settled = self.budget.spent()
 
     def _settle(self, demand: Demand) -> bool:
         """Settle the next job; return False if it cannot be placed."""
@@ -625,7 +625,7 @@ class _Search:
         while number < len(self.settled) and not self.budget.exhausted():
             item = self.settled[number]
             self._as_refuted_since(number, item)
-            if item.open and self._ended - item.spent <= self.budget.rest():
+            if item.open and self._all_settled - item.spent <= self.budget.rest():
                 self.share = share / sum(bool(other.open) for other in self.settled[number:])
                 self._decide(number, item, told)
             number += 1
