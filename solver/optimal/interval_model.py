@@ -103,7 +103,7 @@ class TimeGrid:
         return self.time(self.number(time))
 
     def length(self, seconds: int) -> int:
-        """Return the seconds that a job which lasts so long certainly lasts on the grid."""
+        """Return the part of a time that the grid certainly covers, in seconds."""
         return seconds // self.unit * self.unit
 
     def instants(self, first: int, last: int) -> cp_model.Domain:
