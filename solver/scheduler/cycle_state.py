@@ -66,6 +66,8 @@ from .world import World
 #: Number of jobs with a future allocation up to which it costs more to record windows without
 #: enough free slots than it saves.
 FEW_PLANNED = 8
+#: Number of pending jobs up to which it costs more to pass over jobs together than it saves.
+FEW_PENDING = 256
 
 # A cycle that is run once more at the same instant, and makes the reservations it made before.
 #
@@ -538,6 +540,18 @@ class CycleState:
             held.hosts[SLOTS] = held.hosts.get(SLOTS, 0.0) + needed
         view.held = held
         return view
+
+    def max_backfill_slots(self, until: int, rows: BackfillRows) -> float:
+        """Return the slots that a job without a reservation may backfill until `until`, on all
+        hosts together; without advance reservations.
+        """
+        view = self.residual(None)
+        held = rows.held(None, until)
+        if self._any_place:
+            needed = self.planned.slots_needed_before(until, None)
+            held.hosts[SLOTS] = held.hosts.get(SLOTS, 0.0) + needed
+        view.held = held
+        return view.most_slots()
 
     def start_of(
         self, state: JobState, residual: Residual, most: int | None = None

@@ -76,6 +76,7 @@ class ShapeTable:
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
+        self._least_slots: IntArray = np.zeros(0, dtype=np.int64)
         #: Whether some job so far may have alternatives in braces.
         running = (item.job for item in instance.running)
         self.has_alternatives = any_with_alternatives(instance, running)
@@ -145,9 +146,12 @@ class ShapeTable:
 
     def least_slots(self) -> IntArray:
         """Return :attr:`Shape.min_free_slots` by shape number, 0 if not computed yet."""
-        found = np.zeros(self.kinds, dtype=np.int64)
-        found[list(self._least)] = list(self._least.values())
-        return found
+        if len(self._least_slots) < self.kinds or self._least:
+            grown = np.pad(self._least_slots, (0, self.kinds - len(self._least_slots)))
+            grown[list(self._least)] = list(self._least.values())
+            self._least_slots = grown
+            self._least.clear()
+        return self._least_slots
 
     @property
     def kinds(self) -> int:

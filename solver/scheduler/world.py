@@ -168,6 +168,8 @@ class World:
         self.subsets = RunningSubsets()
         #: Jobs that have become pending.
         self.arrivals = ArrivalOrder()
+        #: Numbers of jobs with a begin time, a dependency or another rule of their own.
+        self.own_rules: set[int] = set()
         self.names = [host.name for host in instance.cluster.hosts]
         #: Whether anything has happened since the last cycle.
         self.changed = True
@@ -406,6 +408,15 @@ class World:
         self.arrivals.number(state)
 
     def _queue(self, state: JobState) -> None:
+        job = state.job
+        if (
+            job.begin is not None
+            or job.dependency
+            or state.requeues
+            or state.reserved is not None
+            or last_start(self.instance, job) is not None
+        ):
+            self.own_rules.add(state.number)
         kind = self.requests.kind(state.job, state.limit)
         if state.released is not None and isinstance(self.order, DispatchOrder):
             self.order.priorities.released(state.job, state.released)
