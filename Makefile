@@ -90,7 +90,7 @@ bench: $(STAMP)
 matrix:
 	$(PYTHON) .ci/matrix.py
 
-# Hostile inputs and pairs of commands by number (docs/robustness.md); INPUTS=20000 takes half a minute.
+# Hostile inputs and pairs of commands by number (docs/limits.md); INPUTS=20000 takes half a minute.
 INPUTS ?= 2000000
 PAIRS ?= 2000
 SEED ?= 1

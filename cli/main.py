@@ -124,13 +124,13 @@ def _global(
     ),
     confine: Path | None = option(
         None,
-        "Read and write no file outside this folder, links followed (docs/portals.md).",
+        "Read and write no file outside this folder, links followed (docs/limits.md).",
         metavar="DIR",
         rich_help_panel=LIMITS,
     ),
     strict: bool = option(
         False,
-        "Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it still count.",
+        "Tighter limits, for inputs of strangers (docs/limits.md); --max-… beside it still count.",
         "--strict-limits",
         rich_help_panel=LIMITS,
     ),
