@@ -261,7 +261,7 @@ def _not_yet_submitted(reservation: JobReservation, last: int, now: int) -> bool
     return reservation.start is None and reservation.estimate == last
 
 
-class HopelessJobs:
+class IneffectiveJobs:
     """Jobs whose dispatch attempts change nothing, so that the walk passes over them together.
 
     Such a job needs more slots than are free on all hosts together, can reserve nothing, has its
@@ -271,8 +271,8 @@ class HopelessJobs:
     """
 
     @classmethod
-    def of(cls, cycle: Cycle) -> HopelessJobs | None:
-        """Return the hopeless jobs of a cycle, None if few jobs wait or a rule reads attempts."""
+    def of(cls, cycle: Cycle) -> IneffectiveJobs | None:
+        """Return the jobs of a cycle, None if few jobs wait or a rule reads attempts."""
         state, world, order = cycle.state, cycle.world, cycle.world.order
         applies = (
             len(world.pending) > FEW_PENDING
@@ -298,7 +298,7 @@ class HopelessJobs:
         self._must_try = np.array([*world.own_rules, *state.reservation_timers, *new], dtype=int)
 
     def pass_over(self) -> bool:
-        """Move to the next job that is not hopeless; return whether any was passed over."""
+        """Move to the next job that is not ineffective; return whether any was passed over."""
         return self._order.passes_over(self._mask)
 
     def _mask(self, kinds: IntArray, numbers: IntArray) -> BoolArray:
@@ -313,8 +313,8 @@ class HopelessJobs:
             self._any_free
             or (method.looks_ahead and (state.budget.stopped() or state.may_reserve_more()))
         )
-        hopeless = np.asarray(self._least[kinds] > self._most) & (not reserves)
-        return hopeless & ~np.isin(numbers, self._must_try) if hopeless.any() else hopeless
+        ineffective = np.asarray(self._least[kinds] > self._most) & (not reserves)
+        return ineffective & ~np.isin(numbers, self._must_try) if ineffective.any() else ineffective
 
 
 class Cycle:
@@ -490,9 +490,9 @@ class Cycle:
         """Examine every job from the current one on, as long as an attempt may change anything."""
         order, state = self.world.order, self.state
         state_of = self.world.states.get
-        hopeless = HopelessJobs.of(self)
+        ineffective = IneffectiveJobs.of(self)
         while not state.budget.late():
-            passed = hopeless is not None and hopeless.pass_over()
+            passed = ineffective is not None and ineffective.pass_over()
             offer = None if passed and self._stops() else order.next()
             if offer is None:
                 break

@@ -359,7 +359,7 @@ class BackfillRows:
         """Return what a job that runs until `until` may not use: of the reservations of others,
         those with an earlier estimate or none; in limits over hosts, all.
 
-        state: None for any job without a reservation.
+        state: None if it is any job without a reservation.
         """
         found = Amounts()
         own = -1 if state is None else self._numbers.get(state.number, -1)

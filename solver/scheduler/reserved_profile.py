@@ -734,7 +734,7 @@ class PlannedProfiles:
     def slots_needed_before(self, until: int, own: JobState | None) -> FloatArray:
         """Return the free slots that starts of other jobs need before `until`, [H].
 
-        own: None for any job without a reservation.
+        own: None if it is any job without a reservation.
         """
         now = self._world.now
         future = self._shared_guard().fixed.at(now)
