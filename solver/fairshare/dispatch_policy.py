@@ -26,6 +26,8 @@ from .stages import Offer
 Key = tuple[int, ...]
 #: Number of new jobs that are inserted one by one, and of positions of removed jobs that are kept.
 FEW = 64
+#: Number of pending jobs up to which it costs more to pass over jobs together than it saves.
+FEW_PENDING = 256
 
 
 class FirstCome:

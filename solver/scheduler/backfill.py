@@ -17,14 +17,14 @@ import numpy as np
 
 from ...model.job import Job
 from ..availability.resources import SLOTS, BoolArray, IntArray
-from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..placement.holding import full_allocation
 from ..rules.eligibility import preempting_pairs
 from ..rules.guarantees import has_loans
 from .cycle_reservations import BackfillRows
-from .cycle_state import FEW_PENDING, CycleState
+from .cycle_state import CycleState
 from .job_state import JobState
 from .single_precision import backfill_from, backfill_from_each
 

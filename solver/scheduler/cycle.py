@@ -18,7 +18,7 @@ from ...model.job import Job
 from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
 from ..availability.running_profile import Residual
 from ..budget import Budget
-from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
 from ..fairshare.queue_order import has_slot_pools
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
@@ -27,7 +27,7 @@ from ..rules.guarantees import has_loans
 from .advance_reservations import has_waiting_reservation
 from .backfill import backfill
 from .cycle_reservations import JobReservation
-from .cycle_state import FEW_PENDING, CycleRecord, CycleState
+from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .job_state import RUNNING, JobState
 from .loans import give_loans
@@ -295,7 +295,9 @@ class IneffectiveJobs:
         self._least = world.requests.least_slots()
         new = (job.number for job in world.arrivals.new)
         #: Numbers of jobs whose attempts always count.
-        self._must_try = np.array([*world.own_rules, *state.reservation_timers, *new], dtype=int)
+        self._must_try = np.array(
+            [*world.arrivals.own_rules, *state.reservation_timers, *new], dtype=int
+        )
 
     def pass_over(self) -> bool:
         """Move to the next job that is not ineffective; return whether any was passed over."""

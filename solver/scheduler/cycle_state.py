@@ -66,8 +66,6 @@ from .world import World
 #: Number of jobs with a future allocation up to which it costs more to record windows without
 #: enough free slots than it saves.
 FEW_PLANNED = 8
-#: Number of pending jobs up to which it costs more to pass over jobs together than it saves.
-FEW_PENDING = 256
 
 # A cycle that is run once more at the same instant, and makes the reservations it made before.
 #

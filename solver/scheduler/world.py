@@ -130,6 +130,8 @@ class ArrivalOrder:
         self.count = 0
         #: Jobs that finished since the last cycle.
         self.new: list[JobState] = []
+        #: Numbers of jobs with a begin time, a dependency or another rule of their own.
+        self.own_rules: set[int] = set()
 
     def number(self, state: JobState) -> None:
         """Set the arrival number of a job, so that it is the last pending one."""
@@ -168,8 +170,6 @@ class World:
         self.subsets = RunningSubsets()
         #: Jobs that have become pending.
         self.arrivals = ArrivalOrder()
-        #: Numbers of jobs with a begin time, a dependency or another rule of their own.
-        self.own_rules: set[int] = set()
         self.names = [host.name for host in instance.cluster.hosts]
         #: Whether anything has happened since the last cycle.
         self.changed = True
@@ -416,7 +416,7 @@ class World:
             or state.reserved is not None
             or last_start(self.instance, job) is not None
         ):
-            self.own_rules.add(state.number)
+            self.arrivals.own_rules.add(state.number)
         kind = self.requests.kind(state.job, state.limit)
         if state.released is not None and isinstance(self.order, DispatchOrder):
             self.order.priorities.released(state.job, state.released)
