@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PROGRAM := $(VENV)/.program
 TYPES := .cache/types
 
-.PHONY: demo report quick test test-cost test-all live check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
+.PHONY: demo report quick test test-cost test-all live check lint types imports bench fuzz docs pictures mutants golden earning matrix wheel locked clean
 
 $(PROGRAM): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -90,7 +90,7 @@ bench: $(STAMP)
 matrix:
 	$(PYTHON) .ci/matrix.py
 
-# Hostile inputs and pairs of commands by number (docs/robustness.md); INPUTS=20000 takes half a minute.
+# Hostile inputs and pairs of commands by number (docs/limits.md); INPUTS=20000 takes half a minute.
 INPUTS ?= 2000000
 PAIRS ?= 2000
 SEED ?= 1
@@ -112,6 +112,16 @@ pictures: $(STAMP)
 
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache
+
+# Outputs of tests/golden written anew; the diff is to be looked at.
+golden: $(STAMP)
+	$(BIN)/python -m pytest tests/test_golden.py --record-golden
+	git diff --stat tests/golden
+
+# Which test functions of a folder find what no other finds: make earning TESTS=tests/resreq
+TESTS ?= tests/lsf_state
+earning: $(STAMP)
+	$(BIN)/python docs/earning_tests.py $(TESTS)
 
 # Faults put into the code one at a time, 300 drawn by seed (hours; goes on where it was stopped).
 MUTANTS ?= --count 300 --seed 1

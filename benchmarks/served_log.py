@@ -1,4 +1,4 @@
-"""A month of a log served in fast motion: its score, next to a backtest (docs/dev/score.md).
+"""A month of a log served in fast motion: its score, next to a backtest (docs/dev/forecast.md).
 
 A log is replayed, and a part of it goes into a store poll by poll, with a forecast of each job that
 is asked about. Usage: served_log.py [LOG] [--days N] [--questions N] [--samples N]

@@ -13,6 +13,7 @@ import typer
 
 from ..model.errors import InputError, Problem
 from ..model.escaping import printable
+from .accuracy import accuracy_text, diagram_text, of_groups
 from .declare import argument, command, option, taking, values_of
 from .options import (
     FORMAT,
@@ -28,10 +29,9 @@ from .output import check_apart, check_output, check_path, whole_file, write_rec
 from .pictures import check_library, drawing, picture
 from .process import Cancel, Exit, cancel_on_signal
 from .replay import POLICIES, PoolOptions, read_log, tell_left_out
-from .tables import csv_text, paragraph, text_table
+from .tables import csv_text, paragraph
 
 if TYPE_CHECKING:
-    from ..solver.accuracy.measures import GroupAccuracy
     from ..solver.forecast.backtest import PastLog, Questions
     from ..solver.forecast.logs import RecordedLog
 
@@ -135,14 +135,6 @@ def diagram_bytes(
         axis.set(xlabel="stated chance to have started", ylabel="share that had started")
         axis.legend(frameon=False)
         return picture(figure, form)
-
-
-_TITLES = (
-    *("OF", "ESTIMATOR", "JOBS", "MEAN_WAIT", "ABS_ERROR", "MEDIAN"),
-    *("BY_P10", "BY_P50", "BY_P90", "LOSS_P50", "LOSS_P90"),
-)
-#: Characters of a full line of the diagram.
-_WIDTH = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +271,7 @@ def backtest_output(
             "reliability": [dict(zip(names, row, strict=True)) for row in diagram],
         }
         return json.dumps(sealed(BACKTEST, record), indent=2) + "\n"
-    return "\n".join((_said(head), _table(groups), diagram_text(diagram)))
+    return "\n".join((_said(head), accuracy_text(of_groups(groups)), diagram_text(diagram)))
 
 
 def _said(head: dict[str, Any]) -> str:
@@ -287,8 +279,7 @@ def _said(head: dict[str, Any]) -> str:
     stopped = "stopped early: the first " if head["cut"] else ""
     return paragraph(
         f"{stopped}{head['jobs']} jobs of {head['log']} that waited, each asked about at its "
-        f"submission ({_where(head)}, {head['samples']} futures, seed {head['seed']}); times in "
-        "seconds:"
+        f"submission ({_where(head)}, {head['samples']} futures, seed {head['seed']}):"
     )
 
 
@@ -296,40 +287,6 @@ def _where(head: dict[str, Any]) -> str:
     if "cluster" in head:
         return f"the loop over {head['hosts']} hosts of {head['cluster']}"
     return f"{head['policy']} on {head['procs']} processors"
-
-
-def _table(groups: tuple[GroupAccuracy, ...]) -> str:
-
-    rows = []
-    for group in groups:
-        name = "all jobs" if group.by == "all" else f"{group.by} {group.group}"
-        for item in group.estimators:
-            shares = [item.by_early, item.by_likely, item.by_late]
-            errors = [item.mean_error, item.median_error]
-            losses = [item.loss_likely, item.loss_late]
-            rows.append(
-                [
-                    *(name, item.estimator, item.jobs, f"{group.mean_wait:.0f}"),
-                    *(None if error is None else f"{error:.0f}" for error in errors),
-                    *(None if share is None else f"{share:.3f}" for share in shares),
-                    *(None if loss is None else f"{loss:.0f}" for loss in losses),
-                ]
-            )
-    return text_table(_TITLES, rows, "<<" + ">" * (len(_TITLES) - 2))
-
-
-def diagram_text(rows: list[tuple[float, float, float | None]]) -> str:
-    """Return, for each probability, the share of jobs started by then; a mark shows the target."""
-    lines = ["stated  held   (| where it should be)\n"]
-    for level, share, calibrated in rows:
-        bar = ["█" if place < round(share * _WIDTH) else " " for place in range(_WIDTH)]
-        bar[round(level * _WIDTH) - 1] = "|"
-        after = "" if calibrated is None else f"  calibrated {calibrated:.3f}"
-        lines.append(
-            f"  {level:.1f}  {share:.3f}  {''.join(bar).rstrip():<{_WIDTH}}{after}".rstrip()
-        )
-        lines.append("\n")
-    return "".join(lines)
 
 
 def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:

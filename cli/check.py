@@ -1,4 +1,4 @@
-"""``slotwise check``, ``schema`` and ``examples``: instance files, their form, and shipped ones."""
+"""``slotwise check`` and ``examples``: instance files, and shipped ones."""
 
 from __future__ import annotations
 
@@ -38,13 +38,19 @@ def check(
         None, "Also a file of changes over time, against each of them (docs/changes.md)."
     ),
     *,
-    source: Annotated[Source, taking("live timeout")],
+    source: Annotated[Source, taking("example live timeout")],
+    schema: bool = option(
+        False, "Print the JSON Schema of instance files; with the word changes, of changes files."
+    ),
     format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
-    """Check instance files: one line `ok` a file, or everything that is wrong with it.
+    """Check instance files: one line `ok` for each, or everything that is wrong with it.
 
     Exit codes: 0 all are right, 2 some are not.
     """
+    if schema:
+        typer.echo(json.dumps(_schema([str(file) for file in files or ()]), indent=2))
+        return
     sources = [replace(source, file=file) for file in files or ()] or [source]
     if not sources[0].is_given:
         raise InputError("give instance files, or --cluster for the cluster of this machine")
@@ -110,6 +116,15 @@ class Checked:
         }
 
 
+def _schema(words: list[str]) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of file; raise InputError for another word."""
+    from ..model.formats import changes_schema, json_schema
+
+    if words not in ([], ["changes"]):
+        raise InputError([Problem("takes no file, and no word but changes", "--schema")])
+    return changes_schema() if words else json_schema()
+
+
 def _checked(source: Source, changes: Path | None) -> Checked:
 
     file = source.name
@@ -141,19 +156,6 @@ def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
 
 
 @command
-def schema(
-    of: Literal["instance", "changes"] = argument(
-        "instance", "Instance files, or files of changes over time."
-    ),
-) -> None:
-    """Print the JSON Schema of instance files, or of files of changes."""
-    from ..model.formats import changes_schema, json_schema
-
-    found = json_schema() if of == "instance" else changes_schema()
-    typer.echo(json.dumps(found, indent=2))
-
-
-@command
 def examples(
     name: str | None = argument(
         None, "Print this example's file.", autocompletion=example_names, show_default=False
@@ -182,14 +184,10 @@ class Generated:
     """Properties of a random instance; fields of ``model.generate.generate``."""
 
     hosts: int = option(100, "Hosts of 16 slots and 64 GB.", min=1)
-    per_enclosure: int = option(16, "Hosts in an enclosure.", min=1)
-    racks: int | None = option(None, "Racks. Default: one for four enclosures.", min=1)
     running: int = option(500, "Running jobs.", min=0)
     pending: int = option(50, "Pending jobs.", min=0)
     load: float = option(0.92, "Share of slots in use.", min=0.0, max=1.0)
-    memory: bool = option(True, "Hosts have memory and jobs reserve it.")
     gpus: int = option(0, "GPUs of each host.", min=0)
-    array: int = option(0, "Elements of some pending jobs, which are arrays then.", min=0)
     seed: int = option(0, "The same seed gives the same file.", min=0)
 
 
@@ -198,8 +196,4 @@ def generate(asked: Generated, written: Written) -> None:
     """Make a random instance: hosts in enclosures and racks, running jobs, a mixed queue."""
     from ..model.generate import generate as make
 
-    given = values_of(asked)
-    racks = given.pop("racks")
-    enclosures = -(-asked.hosts // asked.per_enclosure)
-    per_rack = 4 if racks is None else -(-enclosures // racks)
-    written.write(make(**given, per_rack=per_rack))
+    written.write(make(**values_of(asked)))

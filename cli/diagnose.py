@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..model.errors import InputError
 from ..model.escaping import markdown_code, markdown_text
-from .declare import command, option, taking, values_of
+from .declare import command, option, taking
 from .forecast import LikelyOptions
-from .import_snapshot import Listings
 from .options import Search, print_note, progress
 from .process import Exit, cancel_on_signal, left_of
 from .selection import Selection
@@ -24,23 +19,17 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.diagnosis.records import Advised, Diagnosis, Page, Verdict
 
-#: The argument FILE of a diagnosis.
-OF_SITE = (
-    "Instance file, - for standard input; with --bjobs the site's configuration: an "
-    "instance, or a directory of LSF's own files."
-)
 OF_DIAGNOSIS = "Wall seconds of the whole command; then what was found so far."
 
 
 @command
 def diagnose(
-    source: Annotated[Source, taking(file=OF_SITE)],
+    source: Source,
     selection: Annotated[Selection, taking("names")],
     *,
     most: int = option(3, "Jobs for which every change is tried, the worst first.", min=1),
     search: Annotated[Search, taking("time_limit", time_limit=OF_DIAGNOSIS)],
     likely: Annotated[LikelyOptions, taking("history samples seed workers calibration")],
-    listings: Annotated[Listings, taking("bjobs bhosts bqueues bhpart lsid rusage now")],
     details: bool = option(False, "Who passes each job, and who waits longer by each remedy."),
     format: Literal["text", "md", "json"] = option(
         "text", "Format on standard output: text, Markdown for a ticket, JSON."
@@ -58,20 +47,7 @@ def diagnose(
     from ..solver.advice.diagnosis.diagnose import diagnose as diagnose_instance
 
     settings = likely.settings()
-    if listings.any_listing:
-        if source.live:
-            raise InputError("--cluster runs bjobs and its like itself: leave --bjobs … out")
-        instance = listings.instance(_site(source))
-    else:
-        given = values_of(listings, "lsid", "now", "rusage")
-        idle = [f"--{name}" for name, value in given.items() if value is not None]
-        if idle:
-            verb = "means" if len(idle) == 1 else "mean"
-            raise InputError(
-                f"{', '.join(idle)} {verb} something beside listings alone: give --bjobs, "
-                "--bhosts, --bqueues"
-            )
-        instance = source.read(search.time_limit)
+    instance = source.read(search.time_limit)
     past = likely.past(instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = diagnose_instance(
@@ -89,25 +65,6 @@ def diagnose(
     typer.echo(diagnosis_output(instance, found, format, details), nl=False)
     if found.cut or cancel.is_set():
         raise typer.Exit(Exit.STOPPED)
-
-
-def _site(source: Source) -> Path | Instance | None:
-    """Return the site of live listings: from a file, or from a directory of LSF's own files."""
-
-    file = source.file
-    if source.example is not None:
-        raise InputError("--example has jobs of its own: give --bjobs with a site, or alone")
-    if file is None or not os.path.isdir(file):
-        return file
-    from ..model.formats.lsf import site_document
-
-    found = site_document(file, present=datetime.now().astimezone())
-    for note in found.notes:
-        print_note(f"note: {note}")
-    instance, warnings = found.instance()
-    for warning in warnings:
-        print_note(f"warning: {warning}")
-    return instance
 
 
 def diagnosis_output(

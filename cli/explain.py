@@ -54,12 +54,15 @@ def explain(
         None, "Instance file; left out with --example and --cluster.", metavar="FILE"
     ),
     job: str | None = argument(
-        None, "Identifier of a pending job.", metavar="JOB", autocompletion=pending_jobs
+        None,
+        "Identifier of a pending job; without it, all are listed.",
+        metavar="JOB",
+        autocompletion=pending_jobs,
     ),
     *,
     source: Annotated[Source, taking("example live timeout")],
     method: Explained = EXPLAINED,
-    search: Annotated[Search, taking("time_limit effort margin", time_limit=OF_EACH_PLAN)],
+    search: Annotated[Search, taking("time_limit effort", time_limit=OF_EACH_PLAN)],
     configuration: bool | None = option(
         None,
         "Try changes of the configuration too: the scheduler is simulated under each. "
@@ -80,14 +83,14 @@ def explain(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
-    from ..model.errors import InputError
     from ..solver.advice.explain import explain as explain_job
 
     words = [word for word in (instance_file, job) if word is not None]
     source, words = source.behind_file(words, 1)
-    if not words:
-        raise InputError("give a pending job: slotwise explain FILE JOB")
     instance = source.read(search.time_limit)
+    if not words:
+        typer.echo(pending_output(instance, format), nl=False)
+        return
     with cancel_on_signal() as cancel:
         found = explain_job(
             instance,
@@ -95,7 +98,6 @@ def explain(
             method=method,
             time_limit=left_of(search.time_limit),
             effort=search.effort,
-            margin=search.margin,
             configuration=is_small(instance) if configuration is None else configuration,
             cancel=cancel,
         )
@@ -105,6 +107,32 @@ def explain(
         typer.echo(explanation_output(instance, found, format, selection.wide), nl=False)
     if cancel.is_set() or found.cut or found.answer.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def pending_output(instance: Instance, format: str) -> str:
+    """Return the pending jobs in one of the output formats, with a final newline."""
+    import json
+
+    keys = ("job", "user", "queue", "slots", "submit")
+    rows = [
+        dict(zip(keys, (j.id, j.user, j.queue, j.slots, j.submit), strict=True))
+        for j in instance.pending
+    ]
+    if format == "json":
+        return json.dumps({"now": instance.now, "origin": instance.origin, "pending": rows}) + "\n"
+    if format == "csv":
+        return csv_text(keys, rows)
+    clock = WrittenTimes.of(instance, (job.submit for job in instance.pending))
+    lines = [
+        ListingRow((j.id, j.user, j.queue, str(j.slots), clock.text(j.submit)))
+        for j in instance.pending
+    ]
+    columns = (Column("JOB"), Column("USER"), Column("QUEUE"), Column("SLOTS"), Column("SUBMITTED"))
+    if not rows:
+        return "nothing is pending\n"
+    return listing_text(columns, lines, instance=instance) + paragraph(
+        "Next: slotwise explain FILE JOB."
+    )
 
 
 def explanation_output(

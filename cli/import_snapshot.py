@@ -1,4 +1,4 @@
-"""``slotwise import snapshot``: what an LSF cluster did when its commands were run."""
+"""What LSF's commands have printed, as an instance of the time at which they were run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..model.errors import InputError, Problem
 from ..model.omissions import Omission
-from .declare import command, option, values_of
+from .declare import option, values_of
 from .options import RUSAGE_HELP, Rusage, from_stdin, print_note, read_source
-from .output import Written, keep_inputs
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -30,6 +29,7 @@ BALANCE = "balance: "
 #: Notes of one kind that are spelled out.
 MAX_NOTES = 10
 SITE_HELP = "Instance with the site's configuration: resources, users, limits."
+OF_FILES = "The site's configuration: an instance, or the directory of LSF's own files."
 SITE = option(None, SITE_HELP)
 FACTS = (
     *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs", "aps"),
@@ -83,18 +83,13 @@ class Listings:
     folder: Path | None = option(
         None, "Folder with what these commands printed, in files of any name.", "--from"
     )
-    site: Path | None = option(None, SITE_HELP)
+    site: Path | None = option(None, OF_FILES)
     rusage: Rusage | None = option(None, RUSAGE_HELP)
     now: str | None = option(
         None,
         "When the commands ran, ISO 8601 with zone. Default: from the jobs, in UTC.",
         metavar="STAMP",
     )
-
-    @property
-    def any_listing(self) -> bool:
-        """Whether there is a listing of jobs, hosts, queues or partitions."""
-        return bool(self.bjobs or self.bhosts or self.bqueues or self.bhpart)
 
     @property
     def facts(self) -> dict[str, Path]:
@@ -107,6 +102,11 @@ class Listings:
         """Return all named files, without those of the folder."""
         listed = (*self.bjobs, *self.bhosts, *self.bqueues, *self.bhpart)
         return [*listed, *self.facts.values(), *(() if self.lsid is None else (self.lsid,))]
+
+    @property
+    def is_given(self) -> bool:
+        """Whether any file or folder with printed text is named."""
+        return self.folder is not None or bool(self.files)
 
     def instance(self, site: Path | Instance | None) -> Instance:
         """Return the instance of the files; notes and differences go to stderr.
@@ -142,19 +142,6 @@ class Listings:
         moment = None if self.now is None else parse_now(self.now)
         dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
         return make_instance(given, moment or _age(dated), moment, site, self.rusage or "")
-
-
-@command
-def snapshot_files(listings: Listings, written: Written) -> None:
-    """Turn the output of bjobs, bhosts, bqueues and the like into an instance.
-
-    Each file is JSON or text, as the command has printed it; an option may be repeated. Printed
-    priorities are checked against the formula, and what differs is reported.
-
-    Exit codes: 0 done, 2 bad input.
-    """
-    keep_inputs(written.output, listings.files)
-    written.write(listings.instance(listings.site))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +187,7 @@ def make_instance(
     from ..model.sources.lsf_state.facts import read_facts
     from ..solver.fairshare.reports import PrintedShares
 
-    base = read_source(site) if isinstance(site, Path) else site
+    base = _site(site) if isinstance(site, Path) else site
     seen = _seen(printed, reference)
     facts = read_facts(printed.facts, seen.notes if base is None else None)
     if now is None:
@@ -238,6 +225,19 @@ def make_instance(
         print_notes([f"differs: {text}" for text in shares.differences()])
     print_notes(notes)
     return _balanced(instance, made.seen) if printed.bjobs else instance
+
+
+def _site(path: Path) -> Instance:
+    """Return the site of an instance file, or of a directory of LSF's own files."""
+    if not path.is_dir():
+        return read_source(path)
+    from ..model.formats.lsf import site_document
+
+    found = site_document(path, present=datetime.now().astimezone())
+    instance, warnings = found.instance()
+    for note in (*found.notes, *warnings):
+        print_note(f"note: {note}")
+    return instance
 
 
 def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Assembled:

@@ -15,7 +15,8 @@ from typer.main import get_command
 from ..model.errors import InputError, Problem, report
 from .declare import argument, command, option, taking, values_of
 from .import_slurm import slurm_files
-from .import_snapshot import SITE, print_notes, snapshot_files
+from .import_snapshot import SITE, print_notes
+from .live_cluster import snapshot
 from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, read_source
 from .output import Written, keep_inputs
 from .panels import CommandGroup, PanelledCommand
@@ -74,7 +75,9 @@ def lsf(
         None, "Directory with lsf.conf, lsf.cluster.NAME, lsb.queues and the like."
     ),
     *,
-    example: bool = option(False, "The shipped fictitious site instead."),
+    example: str | None = option(
+        None, "A shipped configuration instead: site or tutorial.", metavar="NAME"
+    ),
     reading: ConfigurationReading,
     written: Written,
 ) -> None:
@@ -86,12 +89,12 @@ def lsf(
     """
     from ..model.formats.lsf import site_document
 
-    if (confdir is None) == (not example):
-        raise InputError("give a directory of LSF configuration, or --example")
-    if confdir is None:
+    if confdir is None and example is not None:
         from ..instances import site
 
-        confdir = site()
+        confdir = site(example)
+    elif confdir is None or example is not None:
+        raise InputError("give a directory of LSF configuration, or --example NAME")
     found = site_document(confdir, present=datetime.now().astimezone(), **reading.options())
     for note in found.notes:
         print_note(f"note: {note}")
@@ -550,6 +553,10 @@ class FormatReading(LogReading):
         return ReadOptions(self.hosts, cluster, self.keep_going, self.limit)
 
 
+#: Panel of the help for the formats that studies use.
+STUDIES = "Study and simulate"
+
+
 class FormatGroup(CommandGroup):
     """The commands that are written by hand, and one for every other format of the registry."""
 
@@ -569,10 +576,11 @@ class FormatGroup(CommandGroup):
 app = typer.Typer(
     cls=FormatGroup, help="Turn other formats into instance files.", no_args_is_help=True
 )
-app.command("snapshot", cls=PanelledCommand)(snapshot_files)
+app.command("snapshot", cls=PanelledCommand, hidden=True)(snapshot)  # `slotwise snapshot`
 app.command("slurm", cls=PanelledCommand)(slurm_files)
-for each in (lsf, events, acct, swf):
+for each in (lsf, events, acct):
     app.command(cls=PanelledCommand)(each)
+app.command(cls=PanelledCommand, rich_help_panel=STUDIES)(swf)
 
 
 @app.callback()

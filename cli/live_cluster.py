@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from ..model.errors import InputError, Problem
-from .declare import command, option, taking
+from .declare import command, option
 from .import_snapshot import Listings
-from .output import Written
+from .output import Written, keep_inputs
 from .scheduler import TIMEOUT, Asking, NoAnswer, Scheduler
 
 if TYPE_CHECKING:
@@ -61,19 +61,32 @@ def cluster_now(asking: Asking) -> Instance:
 
 @command
 def snapshot(
-    how: Annotated[Listings, taking("site rusage")],
+    how: Listings,
     *,
-    timeout: float = option(TIMEOUT, "Seconds to wait for each command.", min=1.0),
+    timeout: float | None = option(
+        None, "Seconds to wait for each of the scheduler's commands; default 120.", min=1.0
+    ),
     written: Written,
 ) -> None:
-    """Make an instance of the cluster of this machine, as it is now.
+    """Make an instance of the cluster of this machine, or of what LSF's commands have printed.
 
-    Of LSF it runs bjobs, bhosts, bqueues and, if they are there, bhpart, lsid, bparams, bugroup,
-    bmgroup, busers, lshosts, blimits, bjgroup, brsvs, bsla, bresources -g -l, bhosts -aff,
-    bjobs -aps and bjobs -A; of Slurm squeue, scontrol, sinfo, sdiag, sacctmgr, sshare and sprio.
-    Other commands do the same with --cluster in place of FILE; `slotwise import` takes files of
-    another machine.
+    Without files it asks the scheduler. Of LSF it runs bjobs, bhosts, bqueues and, if they are
+    there, bhpart, lsid, bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup, brsvs, bsla,
+    bresources -g -l, bhosts -aff, bjobs -aps and bjobs -A; of Slurm squeue, scontrol, sinfo, sdiag,
+    sacctmgr, sshare and sprio. Other commands do the same with --cluster in place of FILE.
 
-    Exit codes: 0 done, 2 a command is missing or its output makes no instance.
+    With files it runs nothing. Each is JSON or text, as the command has printed it; an option may
+    be repeated. Printed priorities are checked against the formula, and differences are reported.
+    `slotwise import slurm` reads the files of Slurm's commands.
+
+    Exit codes: 0 done, 2 bad input, a command is missing, or its output makes no instance.
     """
-    written.write(cluster_now(Asking(timeout, how.site, how.rusage or "")))
+    if how.is_given:
+        if timeout is not None:
+            raise InputError([Problem("limits commands, and the files are printed", "--timeout")])
+        keep_inputs(written.output, how.files)
+        written.write(how.instance(how.site))
+        return
+    if how.now is not None:
+        raise InputError([Problem("is of printed files: give --from or --bjobs", "--now")])
+    written.write(cluster_now(Asking(timeout or TIMEOUT, how.site, how.rusage or "")))

@@ -20,7 +20,7 @@ from ..model.escaping import printable, raw_csv
 from ..model.input_limits import STRICT, InputLimits, limited
 from .ask import ask
 from .backtest import backtest
-from .check import check, examples, generate, schema
+from .check import check, examples, generate
 from .declare import command, option, taking, values_of
 from .diagnose import diagnose
 from .explain import explain
@@ -40,7 +40,6 @@ from .slots import slots
 from .solve import compare, solve
 from .sweep import sweep
 from .top.command import top
-from .verify import verify
 from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
@@ -59,9 +58,9 @@ app = typer.Typer(
 #: The commands as the help shows them, by what people come for; more: how one is read.
 COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
     "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
-    "Your cluster": (snapshot, show, top, slots, serve, score, verify),
-    "Study and simulate": (whatif, simulate, replay, sweep, backtest),
-    "Files": (check, examples, generate, schema, resreq),
+    "Your cluster": (snapshot, show, top, slots, serve, score),
+    "Study and simulate": (whatif, simulate, replay, sweep, backtest, generate),
+    "Files": (check, examples, resreq),
 }
 #: The argument may begin with a minus: unknown options are arguments, and -h is not the help.
 _MINUS_FIRST: Final = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
@@ -125,13 +124,13 @@ def _global(
     ),
     confine: Path | None = option(
         None,
-        "Read and write no file outside this folder, links followed (docs/portals.md).",
+        "Read and write no file outside this folder, links followed (docs/limits.md).",
         metavar="DIR",
         rich_help_panel=LIMITS,
     ),
     strict: bool = option(
         False,
-        "Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it still count.",
+        "Tighter limits, for inputs of strangers (docs/limits.md); --max-… beside it still count.",
         "--strict-limits",
         rich_help_panel=LIMITS,
     ),

@@ -22,9 +22,7 @@ LIMITS: Final = "Limits on input"
 #: that means something else in a command stands as COMMAND.OPTION.
 PANELS: Final[dict[str, str]] = {
     "Input": (
-        "example instance cluster hosts events changes against log procs "
-        "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid "
-        "diagnose.now slurm.from slurm.now"
+        "example instance cluster hosts events changes against log procs slurm.from slurm.now"
     ),
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
@@ -60,6 +58,11 @@ RENAMED: Final = {
     ("backtest", "--sample"): "--questions",
     ("compare", "--processes"): "--workers",
     ("report", "--processes"): "--workers",
+}
+#: Commands of earlier versions, and the words that stand for them.
+MOVED: Final = {
+    "schema": "check --schema",
+    "verify": "score --snapshot FILE --log LOG",
 }
 #: Options of `slotwise` itself that only its --help-all lists.
 _RARE: Final = frozenset({"install_completion", "show_completion"})
@@ -205,6 +208,8 @@ def commands_of(group: Any, ctx: Any, before: str = "") -> Iterator[tuple[str, A
     """Yield the commands of a group and of its groups, by the names behind slotwise."""
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)
+        if getattr(command, "hidden", False):
+            continue
         yield f"{before}{name}", command
         if hasattr(command, "list_commands"):
             yield from commands_of(command, ctx, f"{before}{name} ")
@@ -308,6 +313,8 @@ class CommandGroup(TyperGroup):
 
     def _unknown(self, ctx: Any, name: str) -> InputError:
         group = _called(ctx)
+        if not group and name in MOVED:
+            return InputError(f"`slotwise {name}` is `slotwise {MOVED[name]}` now")
         own = self.list_commands(ctx)
         elsewhere = [
             whole

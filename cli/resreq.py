@@ -70,7 +70,7 @@ def resreq(
     dialect: str = option("", "The language of LSF 7 or 10.1; else the instance's, or 10.1."),
     against: Path | None = option(None, "Instance file: which of its hosts match, in which order."),
     *,
-    source: Annotated[Source, taking("live timeout", live=OF_HOSTS)],
+    source: Annotated[Source, taking("example live timeout", live=OF_HOSTS)],
     submitted_from: str | None = option(
         None, "Submission host, for type==local.", "--from-host", "--from"
     ),

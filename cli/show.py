@@ -255,7 +255,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import guarantees, hosts, job_groups, limits, queues, reservations, shares, users
+    from .views import guarantees, hosts, job_groups, limits, queues, reservations, slurm, users
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -273,7 +273,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "brsvs": reservations.brsvs,
         "bugroup": users.bugroup,
         "busers": users.busers,
-        "sshare": shares.sshare,
+        "sshare": slurm.sshare,
     }[view]
     return render(moment, asked, format)
 

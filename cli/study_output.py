@@ -41,25 +41,22 @@ WORDS = {
 }
 SHARES = frozenset({"utilisation", "estimates_met"})
 COUNTS = frozenset({"backfilled", "pending"})
-#: Groups that are named in the table of variants, each way.
-_NAMED = 2
+#: Groups that are named in the table of variants, each way, and that are listed below it.
+_NAMED, MAX_GROUPS = 2, 3
 
 
-def render_whatif(found: WhatIf, format: str, most: int, today: Instance) -> str:
-    """Return the whole output; most: groups that are listed of each variant and way.
-
-    today: the cluster, in the words of whose scheduler the text is.
-    """
+def render_whatif(found: WhatIf, format: str, today: Instance) -> str:
+    """Return the whole output; today: the cluster, in the words of whose scheduler the text is."""
     from ..solver.studies.whatif import COLUMNS
 
     if format == "json":
         return json.dumps(found.to_dict(), indent=2) + "\n"
     if format == "csv":
         return csv_rows(COLUMNS, (list(row.values()) for row in found.to_records()))
-    return _text(found, most, today)
+    return _text(found, today)
 
 
-def _text(found: WhatIf, most: int, today: Instance) -> str:
+def _text(found: WhatIf, today: Instance) -> str:
     parts = []
     if found.calibration:
         parts.append("Recorded waits (REC) beside today's simulated ones (SIM), seconds:\n")
@@ -72,7 +69,7 @@ def _text(found: WhatIf, most: int, today: Instance) -> str:
     changes = [
         ListingRow((variant.name, *row))
         for variant in found
-        for row in changes_of(variant, first, most)
+        for row in changes_of(variant, first, MAX_GROUPS)
     ]
     if changes:
         titles = ("VARIANT", "WHAT", "JOBS", "TODAY", "THEN", "CHANGE", "95 % INTERVAL")

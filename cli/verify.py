@@ -1,19 +1,17 @@
-"""``slotwise verify``: the estimates of one snapshot against what happened."""
+"""``slotwise score --snapshot``: the estimates of one snapshot against what happened."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, duration_text
-from .declare import argument, command, option, taking
+from .accuracy import accuracy_text
 from .forecast import LikelyOptions
-from .options import FORMAT, Format, print_note, read_source
-from .process import Cancel, Exit, cancel_on_signal, left_of
+from .options import Format, print_note, read_source
+from .process import Cancel, cancel_on_signal, left_of
 from .selection import PlanSelection, Shown
 from .tables import Column, ListingRow, State, csv_text, paragraph
 
@@ -31,38 +29,22 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
-    """Options of the comparison."""
-
-    possible: bool = option(False, "Also the possible starts, by an optimal plan.")
-    time_limit: float | None = option(
-        None, "Wall seconds of the whole command; of the optimal plan 30 without it.", min=0.0
-    )
-    keep_going: bool = option(False, "Report malformed records and read the rest.")
-
-
-@command
-def verify(
-    file: Path = argument(
-        ...,
-        "Instance of the time before: YAML or JSON, as `snapshot` writes it.",
-        show_default=False,
-    ),
-    log: Path = argument(
-        ..., "What followed: lsb.events, lsb.acct, sacct -P or SWF.", show_default=False
-    ),
+def verified(
+    file: Path,
+    log: Path,
     *,
-    how: VerifyOptions,
+    possible: bool,
+    keep_going: bool,
+    time_limit: float | None,
     likely: LikelyOptions,
-    selection: Annotated[PlanSelection, taking("names top sort")],
-    format: Format = FORMAT,
-) -> None:
-    """Were the estimates of one snapshot right, and if not, why?
+    selection: PlanSelection,
+    format: Format,
+) -> tuple[str, bool]:
+    """Return the output of the comparison, and whether it stopped early.
 
     Each pending job's estimates are compared with its start in the log. The snapshot is then
     simulated with the run times and submissions of the log, which divides each difference into its
-    reasons. Exit codes: 0 done, 2 bad input, 3 stopped early, 130 before there was an answer.
+    reasons.
     """
     from ..model.errors import report
     from ..solver.forecast.logged_runs import logged_runs
@@ -71,23 +53,21 @@ def verify(
     selection.check(instance)
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            followed = logged_runs(log, keep_going=how.keep_going)
-            settings, past = likely.settings(), likely.past(instance)
+            followed = logged_runs(log, keep_going=keep_going)
+            forecasting = likely.settings(), likely.past(instance)
         for line in report(followed.problems):
             print_note(f"warning: {line}")
-        found = _verified(instance, followed, log, how, (settings, past), cancel)
+        found = _verified(instance, followed, log, (possible, time_limit), forecasting, cancel)
     for remark in found.remarks:
         print_note(remark)
-    typer.echo(verify_output(instance, found, selection, format), nl=False)
-    if found.is_partial:
-        raise typer.Exit(Exit.STOPPED)
+    return verify_output(instance, found, selection, format), found.is_partial
 
 
 def _verified(
     instance: Instance,
     followed: Any,
     log: Path,
-    how: VerifyOptions,
+    how: tuple[bool, float | None],
     forecasting: tuple[Any, Any],
     cancel: Cancel,
 ) -> Verification:
@@ -98,10 +78,10 @@ def _verified(
     from ..solver.outlook.outlook import outlook, outlook_of, with_slurm_estimates
     from ..solver.scheduler.continuation import run_as_configured
 
-    settings, past = forecasting
-    limit = left_of(how.time_limit)
+    (settings, past), (possible, time_limit) = forecasting, how
+    limit = left_of(time_limit)
     budget = Budget(limit, cancel=cancel)
-    if how.possible:
+    if possible:
         answers = outlook(instance, time_limit=limit, estimates=True, cancel=cancel)
     else:
         configured = run_as_configured(instance, budget=budget)
@@ -143,7 +123,10 @@ def verify_output(
         *(Column("LATE BY"), Column("WHY", line=1, label="")),
     )
     text = selection.text(instance, columns, rows, clock)
-    return text + paragraph(f"{_summary(found)} {clock.note}".strip())
+    text += paragraph(f"{_missing(found)} {clock.note}".strip())
+    measured = [(_TITLES[name].lower(), item) for name, item in found.accuracies().items()]
+    accuracies = [("all jobs", replace(item, estimator=name)) for name, item in measured]
+    return f"{text}\n{accuracy_text(accuracies)}" if accuracies else text
 
 
 def _row(item: VerifiedJob, names: list[str], clock: WrittenTimes) -> Shown:
@@ -162,20 +145,6 @@ def _signed(seconds: int) -> str:
     return f"{'+' if seconds > 0 else ''}{duration_text(seconds)}"
 
 
-def _summary(found: Verification) -> str:
-    """Return the accuracy of each estimate, and the number of jobs without a start."""
-
-    lines = []
-    for name, measured in found.accuracies().items():
-        if measured.mean_error is None or measured.median_error is None:
-            continue
-        mean, median = round(measured.mean_error), round(measured.median_error)
-        jobs = f"{measured.jobs} job{'s' * (measured.jobs != 1)}"
-        lines.append(
-            f"{_TITLES[name]} is wrong by {duration_text(mean)} on average and "
-            f"{duration_text(median)} in the median ({jobs})"
-        )
+def _missing(found: Verification) -> str:
     missing = sum(item.started is None for item in found.jobs)
-    if missing:
-        lines.append(f"{missing} of {len(found.jobs)} jobs have no start in the log")
-    return "; ".join(lines) + "." if lines else ""
+    return f"{missing} of {len(found.jobs)} jobs have no start in the log." if missing else ""

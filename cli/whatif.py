@@ -182,7 +182,6 @@ def whatif(
     loop: Annotated[LoopOptions, taking("events changes cycle until keep_going default_limit")],
     *,
     seed: int = option(0, "Of the resampling.", min=0),
-    who: int = option(3, "Groups listed that wait longer, and less.", min=0),
     workers: int | None = option(None, WORKERS_HELP, min=1),
     pages: StudyOutput,
 ) -> None:
@@ -223,7 +222,7 @@ def whatif(
 
         with whole_file(pages.output) as file:
             file.write(whatif_page(found, source.name).encode())
-    typer.echo(render_whatif(found, pages.format, who, runs[0][1].instance), nl=False)
+    typer.echo(render_whatif(found, pages.format, runs[0][1].instance), nl=False)
     if not found.complete:
         print_note(f"stopped with {len(found)} of {len(runs)} variants finished")
         raise typer.Exit(Exit.STOPPED)

@@ -37,10 +37,32 @@ exclude_patterns = ["_build"]
 man_pages = [
     ("reference/commands", "slotwise", "when will each pending job start, and where", author, 1)
 ]
+#: Pages of the last version that are parts of other pages now; their addresses lead there.
+MOVED = {
+    "diagnose-causes": "diagnose.html#how-the-cause-is-found",
+    "easy-conservative": "replay.html#easy-against-conservative-backfilling",
+    "fairshare-order": "fairshare.html#the-order-of-the-jobs",
+    "forecast-hosts": "forecast.html#over-hosts",
+    "import-logs": "import.html#an-instant-of-a-log",
+    "import-state": "import.html#the-state-snapshot",
+    "instances-jobs": "instances.html#jobs",
+    "library-calls": "library.html#stop-a-long-call",
+    "loop-cycle": "loop.html#phases-of-a-cycle",
+    "optimal": "how-it-works.html#the-lexicographic-objective",
+    "portals": "limits.html#files-of-strangers-behind-a-portal",
+    "replay-details": "replay.html#how-logs-are-read",
+    "replay-measures": "replay.html#measures",
+    "report-contents": "report.html#the-first-screen",
+    "resreq-levels": "resreq.html#compound-requirements",
+    "robustness": "limits.html#checkpoints",
+    "verify": "score.html#one-snapshot",
+    "views-reasons": "views.html#why-jobs-wait",
+}
 
 
 def setup(app: Sphinx) -> None:
     """Formulas as MathML, which browsers draw without any script, online or not."""
+    app.connect("build-finished", _lead_on)
     app.add_html_math_renderer("mathml", (_inline, None), (_displayed, None))
 
 
@@ -52,3 +74,11 @@ def _inline(writer: nodes.NodeVisitor, node: nodes.Element) -> None:
 def _displayed(writer: nodes.NodeVisitor, node: nodes.Element) -> None:
     writer.body.append(str(tex2mathml(node.astext(), as_block=True)))
     raise nodes.SkipNode
+
+
+def _lead_on(app: Sphinx, error: Exception | None) -> None:
+    """Write a page at each old address that leads to the new one."""
+    if error is None and app.builder.format == "html":
+        for old, new in MOVED.items():
+            leads = f'<meta http-equiv="refresh" content="0; url={new}"><a href="{new}">moved</a>'
+            (Path(app.outdir) / f"{old}.html").write_text(leads, "utf-8")

@@ -18,7 +18,6 @@ import yaml
 
 DOCS = Path(__file__).resolve().parent
 TABLE = DOCS / "compatibility.md"
-DISAGREEMENTS = DOCS / "dev" / "volclava-disagreements.md"
 
 INTRODUCTION = """\
 # What Slotwise does as LSF does
@@ -71,9 +70,8 @@ def table(counts: Mapping[str, int]) -> str:
         raise SystemExit(f"marks of tests that no row has: {', '.join(unknown)}")
     proved = sum(1 for name in known if counts.get(name))
     parts = [INTRODUCTION, MADE, f"{proved} of {len(known)} rows are proved by tests.\n"]
-    if DISAGREEMENTS.exists():
-        link = f"[{DISAGREEMENTS.name}](dev/{DISAGREEMENTS.name})"
-        parts.append(f"Where a real scheduler of the family decides otherwise: {link}.\n")
+    link = "[volclava 2.2](dev/live-recordings.md#where-slotwise-and-volclava-22-disagree)"
+    parts.append(f"Where a real scheduler of the family decides otherwise: {link}.\n")
     for letters, heading in groups().items():
         lines = [f"## {letters} · {heading}", "", "| row | behaviour | proved by | what differs |"]
         lines.append("|---|---|---|---|")

@@ -101,7 +101,7 @@ def digests() -> Mapping[str, str]:
     from slotwise.cli.report.data import as_records, report_of_comparison, report_of_plan
     from slotwise.cli.report.page import SCRIPTS, STYLES, asset
     from slotwise.cli.report.screen import screen_html
-    from slotwise.cli.serve.pages import ASSETS, page_bytes
+    from slotwise.cli.serve.api import ASSETS, page_bytes
 
     instance = sw.load(sw.example("joint-wins"))
     comparison = sw.compare(instance, methods=True, effort=2.0)
@@ -129,7 +129,7 @@ def digests() -> Mapping[str, str]:
 
 
 def _asset_text(name: str) -> str:
-    from slotwise.cli.serve.pages import asset_bytes
+    from slotwise.cli.serve.api import asset_bytes
 
     return asset_bytes(name).decode()
 

@@ -125,7 +125,7 @@ def _taken(value: dict[str, Any]) -> str:
 #: Pages of the library by topic: title, and the modules whose names they have.
 TOPICS = {
     "diagnosis": ("Diagnosis", ("solver.advice.diagnosis",)),
-    "planning": ("Plans and answers", ("library", "solver.advice", "model.plan", "solver.planner")),
+    "planning": ("Plans and answers", ("library", "solver.advice", "model.plan")),
     "instances": ("Instances and files", ("instances", "model.formats", "model.instance")),
     "cluster": (
         "Cluster, users and limits",
@@ -136,7 +136,10 @@ TOPICS = {
         ("model.job", "model.configuration", "model.configuration"),
     ),
     "changes": ("Changes over time", ("model.changes",)),
-    "simulation": ("Simulation and studies", ("solver.scheduler", "solver.studies")),
+    "simulation": (
+        "Simulation and studies",
+        ("solver.scheduler", "solver.studies", "solver.planner"),
+    ),
     "forecasts": ("Forecasts", ("solver.forecast",)),
     "errors": ("Errors, progress and the judge", ("",)),
 }

@@ -35,11 +35,9 @@ def description(name: str) -> str:
     return " ".join(str(data["description"]).split())
 
 
-def site() -> Path:
-    """Return the LSF configuration directory of a complete fictitious site."""
-    return _FOLDER / "site"
-
-
-def tutorial() -> Path:
-    """Return the folder of the administrator's tutorial: LSF's configuration and listings."""
-    return _FOLDER / "tutorial"
+def site(name: str = "site") -> Path:
+    """Return the LSF configuration directory of a shipped site; raise UnknownNameError."""
+    folders = {"site": _FOLDER / "site", "tutorial": _FOLDER / "tutorial" / "conf"}
+    if name not in folders:
+        raise UnknownNameError.among("configuration", name, folders)
+    return folders[name]

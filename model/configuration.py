@@ -210,6 +210,44 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
+class Consumer:
+    """A kind of what Limit sections count: users, queues and so on."""
+
+    #: Field of :class:`Limit`; in capitals the key of the section.
+    field: str
+    #: Name of one of them, for people.
+    noun: str
+    #: Its word in LSF's pending reasons.
+    reason: str
+    #: Field of a job; hosts have none.
+    of_job: str = ""
+    #: Whether tables have its column only if a limit asks for it.
+    is_rare: bool = False
+
+    @property
+    def per_field(self) -> str:
+        """Return the key for a limit of each member, in lower case."""
+        return f"per_{self.field.removesuffix('s')}"
+
+    def scope(self, limit: Limit) -> Scope | None:
+        """Return the members that a limit covers; None: all together."""
+        found: Scope | None = getattr(limit, self.field)
+        return found
+
+
+CONSUMERS = (
+    Consumer("users", "user", "USER", "user"),
+    Consumer("queues", "queue", "QUEUE", "queue"),
+    Consumer("hosts", "host", "HOST"),
+    Consumer("projects", "project", "PROJECT", "project"),
+    Consumer("apps", "application", "APP", "application", is_rare=True),
+    Consumer("lic_projects", "licence project", "LICENSE_PROJECT", "license_project", is_rare=True),
+)
+#: Those that a job names.
+OF_JOBS = tuple(item for item in CONSUMERS if item.of_job)
+
+
+@dataclass(frozen=True, slots=True)
 class ReservationUsage:
     """Unit that rusage of a user-defined numeric resource counts: job, host or slot."""
 

@@ -17,7 +17,7 @@ from ..model.pending import NOW, Moment, Pending, Reason, Seconds, sentence
 from ..model.plan import PlannedJob
 from ..model.reserved_periods import KNOWN_WEEKS, recurring
 from ..model.windows import open_periods
-from .availability.demand import Availability, Demand, TermCapacity, TermDemand
+from .availability.demand import Availability, Demand, TermCapacity, TermDemand, closed_by
 from .availability.profile import (
     SLACK,
     UNBOUND,
@@ -554,11 +554,9 @@ def reason_and_shortage(
         return sentence(held_back_by(demand)) if held_back else "", ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
-    if not profile.open_for(demand, instant):
-        reserved = None if demand.calendar is None else demand.calendar.reserved
-        if reserved is not None and not reserved.is_active(instant):
-            return sentence(not_active(reserved.name)), ""
-        return "a dispatch or run window", ""
+    if gate := closed_by(demand, instant):
+        closed = sentence(not_active(demand.job.reservation))
+        return (closed if gate == "reservation" else "a dispatch or run window"), ""
     begins = begins or (
         lambda time: [(item.job, item.allocation) for item in planned if item.start == time]
     )

@@ -197,7 +197,7 @@ def _gate() -> Iterator[None]:
 
     A worker ignores Ctrl-C, but not at its very begin, when it would print a traceback. A
     process of multiprocessing inherits the environment of this process, which is changed meanwhile;
-    in a command it was changed at the start (docs/dev/robustness.md).
+    in a command it was changed at the start (docs/dev/test-cost.md).
     """
     with _ENVIRONMENT, _interrupts_put_off():
         yield

@@ -67,6 +67,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write the seconds of the processor that each test took, the dearest first",
     )
+    parser.addoption(
+        "--record-golden",
+        action="store_true",
+        help="write the outputs of tests/golden anew: look at the diff",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

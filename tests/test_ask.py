@@ -143,7 +143,6 @@ def test_slots_of_a_line_without_n_come_from_the_queue() -> None:
     [
         ("-n 0 -W x", ["-n: must be 1 slot or more", "-W: must be a duration"]),
         ("-n 2 -q nigth", ["-q: unknown queue 'nigth' (did you mean 'night'?)"]),
-        ("-n 2 -m b", ["-m: unknown host or host group 'b'"]),
         ("-n 2 -R 'span[ptile=]'", ["-R: "]),
         ("-n 2 -H", ["-H: a held job has no start to plan"]),
         ("-n 2 -R 'span[", ["bsub line: No closing quotation"]),

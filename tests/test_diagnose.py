@@ -152,8 +152,9 @@ def test_one_step_and_every_format(mill: sw.Instance) -> None:
     assert direct.exit_code == 0
     assert direct.stdout.startswith("1 of 7 waiting jobs starves: job 110.\n")
     for site in ("site.yaml", "conf"):
-        done = CliRunner().invoke(app, ["diagnose", site, *LISTINGS])
-        assert (done.exit_code, done.stdout) == (0, direct.stdout)
+        words = ["snapshot", "--site", site, *LISTINGS, "-o", "made.yaml"]
+        assert CliRunner().invoke(app, words).exit_code == 0
+        assert CliRunner().invoke(app, ["diagnose", "made.yaml"]).stdout == direct.stdout
     page = CliRunner().invoke(app, ["diagnose", "now.yaml", "--format", "md"]).stdout
     assert "**1 of 7 waiting jobs starves: job 110.**" in page
     line = "SLOT_RESERVE = MAX_RESERVE_TIME[5] → SLOT_RESERVE = MAX_RESERVE_TIME[120]"

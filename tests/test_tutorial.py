@@ -5,18 +5,37 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from all_commands import all_commands
 from forked import slotwise
-from slotwise import load
+from slotwise import example, load
+from slotwise.cli.main import app
 from slotwise.model.formats.changes import loads_changes
+from typer.main import get_command
+from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "tutorial-administrator.md").read_text(encoding="utf-8")
 #: Each command with what is shown below it.
 BLOCKS = re.findall(r"```console\n\$ (slotwise .*)\n((?:.*\n)*?)```", PAGE)
+#: Jobs that have ended, for a forecast.
+LOG = ROOT / "tests" / "data" / "acct" / "lsb.acct.small-cluster"
+#: The words before and behind --example NAME that a command needs.
+WORDS: dict[tuple[str, ...], tuple[list[str], list[str]]] = {
+    ("ask",): ([], ["bsub -n 2 -W 1:00"]),
+    ("resreq",): (["select[mem>1]"], []),
+    ("show",): (["bjobs"], []),
+    ("top",): (["--once"], []),
+    ("serve",): (["--port", "0", "--for", "1s"], []),
+    ("whatif",): (["--vary", "reservation=none,greedy"], []),
+    ("report",): (["-o", "page.html"], []),
+    ("simulate",): (["--until", "2h"], []),
+    ("forecast",): (["--samples", "5", "--history", str(LOG)], []),
+}
 
 
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -45,6 +64,31 @@ def test_the_commands_print_what_is_shown(folder: Path) -> None:
     assert (len(made.running), len(made.pending)) == (8, 7)
     big = next(job for job in made.pending if job.id == "110")
     assert (big.slots, made.now - big.submit) == (12, 90 * 60)
+
+
+def test_the_example_is_what_the_commands_make(folder: Path) -> None:
+    """The shipped file and the folder that it comes from would drift apart."""
+    shipped = replace(load(example("tutorial")), description="", name="mill")
+    assert shipped == load(folder / "now.yaml")
+
+
+@pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)
+def test_every_command_with_a_cluster_takes_the_example(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A command that has --example refuses it, or one that reads an instance has no --example."""
+    monkeypatch.chdir(tmp_path)
+    named = get_command(app)
+    for word in command:
+        named = named.get_command(None, word)  # type: ignore[attr-defined]
+    options = {name for parameter in named.params for name in parameter.opts}
+    reads_a_cluster = "--timeout" in options and command[-1] != "snapshot"
+    assert ("--example" in options) >= reads_a_cluster
+    if "--example" not in options:
+        return
+    before, behind = WORDS.get(command, ([], []))
+    done = CliRunner().invoke(app, [*command, *before, "--example", "tutorial", *behind])
+    assert done.exit_code == 0, (done.output, done.exception)
 
 
 @pytest.mark.parametrize("line", re.findall(r"\| `(slotwise [^`]*now\.yaml[^`]*)` \|", PAGE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from base64 import b64encode
 from importlib import resources
 from pathlib import Path
@@ -16,11 +17,51 @@ from ...model.errors import unreadable
 from ...model.escaping import html_text, printable
 from ...model.formats.reading import beginning, file_bytes
 from ...model.formats.source_text import plain_data
+from ...model.instance import Instance
+from ...model.slurm_words import family_text, unit_words
 from .about import About
 from .data import Report, as_records
-from .family import data_in_words, html_in_words, script_in_words
 from .folds import folds_html
 from .screen import moment_html, screen_html
+
+#: Text between two tags, and text in an attribute that is read aloud or shown.
+_SHOWN = re.compile(r"(?<=>)[^<>]+|\b(?:title|aria-label|placeholder)=\"[^\"]*\"")
+#: Words for units in the page's own scripts.
+_IN_SCRIPT = re.compile(r"\"(slot|host|Slots|Hosts)\"|· (queue) (?=\$)")
+
+
+def html_in_words(instance: Instance, html: str) -> str:
+    """Return HTML with its texts in the words of the instance's scheduler; tags stay."""
+    if not instance.params.of_slurm:
+        return html
+    return _SHOWN.sub(lambda found: family_text(instance, found[0]), f">{html}")[1:]
+
+
+def script_in_words(instance: Instance, script: str) -> str:
+    """Return a script of the page with the units' words of the instance's scheduler."""
+    if not instance.params.of_slurm:
+        return script
+    words = unit_words(instance)
+    words |= {"Slots": f"{words['slot']}s", "Hosts": f"{words['host'].capitalize()}s"}
+
+    def replaced(found: re.Match[str]) -> str:
+        return f"· {words['queue']} " if found[2] else f'"{words[found[1]]}"'
+
+    return _IN_SCRIPT.sub(replaced, script)
+
+
+def data_in_words(instance: Instance, data: Any) -> Any:
+    """Return data with its texts in the words of the instance's scheduler; keys stay."""
+    if not instance.params.of_slurm:
+        return data
+    if isinstance(data, str):
+        return family_text(instance, data)
+    if isinstance(data, dict):
+        return {key: data_in_words(instance, value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [data_in_words(instance, item) for item in data]
+    return data
+
 
 #: In the order in which they have to run.
 LIBRARIES = ("vendor/jquery.slim.min.js", "vendor/dataTables.min.js")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ...model.display import clock_text, iso_time
+from ...model.display import DAY, clock_text, iso_time
 from ...model.duration import expected_finish
 from ...model.job import NO_RUN_LIMIT
 from ...solver.advice.likely import times_of
+from ...solver.advice.slots import free_when, hours
 from ..outlook_text import short_reason
 from .access import Viewer
 from .board import BoardRow, BoardState, PlannedRow
@@ -20,6 +21,7 @@ from .polls import zero_of
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
+    from ...model.job import Job
     from ...model.omissions import Omission
 
 #: Maximum number of rows of one answer, and of hosts of one job.
@@ -51,8 +53,9 @@ class JobsAnswer:
     """The pending jobs."""
 
     state: StateTime
-    #: Hosts, slots, running and pending jobs of the cluster.
-    cluster: Mapping[str, int]
+    #: Hosts, slots, running and pending jobs of the cluster, its queues, its hosts not in use, and
+    #: the slots in use over the next 24 hours.
+    cluster: Mapping[str, Any]
     jobs: list[dict[str, Any]]
     #: Rules that starts do not take into account, each with its jobs.
     cautions: list[dict[str, Any]]
@@ -115,7 +118,7 @@ def jobs_record(
     names = {row.job.id for row in seen}
     return {
         "state": head,
-        "cluster": {} if instance is None else cluster_record(instance),
+        "cluster": {} if instance is None else cluster_record(state, instance, seen),
         "jobs": rows,
         "cautions": cautions_record(state, names),
         "warnings": warnings_of(state, viewer),
@@ -133,13 +136,60 @@ def warnings_of(state: BoardState, viewer: Viewer) -> list[str]:
     return found
 
 
-def cluster_record(instance: Instance) -> dict[str, int]:
-    """Return the size of a cluster."""
+def cluster_record(
+    state: BoardState, instance: Instance, seen: Sequence[BoardRow]
+) -> dict[str, Any]:
+    """Return the size of a cluster, its queues, hosts not in use, and slots over time.
+
+    seen: rows that the viewer may see.
+    """
+    hosts = instance.cluster.hosts
     return {
-        "hosts": len(instance.cluster.hosts),
-        "slots": sum(host.slots for host in instance.cluster.hosts),
+        "hosts": len(hosts),
+        "slots": sum(host.slots for host in hosts),
         "running": len(instance.running),
         "pending": len(instance.pending),
+        "queues": list(_queues_record(instance, seen)),
+        "not_in_use": [
+            {"host": host.name, "status": host.status, "slots": host.slots}
+            for host in hosts
+            if not host.takes_jobs
+        ][:MAX_HOSTS],
+        **_over_time(state),
+    }
+
+
+def _queues_record(instance: Instance, seen: Sequence[BoardRow]) -> Iterator[dict[str, Any]]:
+    """Yield each queue that has jobs: slots, and the job that has waited longest."""
+    for queue in instance.queues:
+        waiting = [job for job in instance.pending if job.queue == queue.name]
+        running = sum(run.slots for run in instance.running if run.job.queue == queue.name)
+        first = min((r.job for r in seen if r.job.queue == queue.name), key=_submit, default=None)
+        if waiting or running:
+            yield {
+                "queue": queue.name,
+                "running_slots": running,
+                "waiting_jobs": len(waiting),
+                "waiting_slots": sum(job.slots for job in waiting),
+                "longest": None if first is None else first.id,
+                "waited": None if first is None else instance.now - first.submit,
+            }
+
+
+def _submit(job: Job) -> int:
+    return job.submit
+
+
+def _over_time(state: BoardState) -> dict[str, Any]:
+    """Return the slots of each kind of hosts over 24 hours, of the last planned state."""
+    if state.planned is None or state.latest is None:
+        return {}
+    instance = state.planned.instance
+    times = hours(instance.now, DAY)
+    found = free_when(instance, state.latest.configured.values(), times)
+    return {
+        **_times({"from": times[0], "until": times[-1]}, instance),
+        "kinds": [asdict(item) for item in found[:MAX_HOSTS]],
     }
 
 
@@ -169,6 +219,7 @@ def row_record(row: BoardRow, instance: Instance) -> dict[str, Any]:
     found |= _times(shifted(times, planned.zero - zero_of(instance)), instance)
     found |= {
         "proved": predicted.proved,
+        "earlier_by": predicted.earlier_by,
         "no_earlier": planned.listed.possible_text if predicted.is_ahead else "",
         "waits_for": short_reason(planned.listed.waits_for),
         "reason": planned.listed.waits_for,

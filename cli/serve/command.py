@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -13,11 +14,40 @@ from ...model.errors import InputError, Problem, SlotwiseError
 from ..declare import command, option
 from ..options import interval_of, print_note, seconds_of
 from ..source import Source
+from .board import BoardState
 
 if TYPE_CHECKING:
     from .access import Access
     from .polls import StateSource
     from .service import Service
+
+
+#: Kinds of problems: the field of a state that has the message, and the words before it.
+KINDS: Final = (
+    ("problem", "the cluster cannot be read"),
+    ("unplanned", "a state was not planned, or not kept"),
+    ("not_forecast", "no likely starts"),
+)
+
+
+@dataclass(slots=True)
+class Journal:
+    """A listener of the board: each problem once, and when the cluster can be read again."""
+
+    #: Prints one line.
+    tell: Callable[[str], None]
+    _known: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, state: BoardState) -> None:
+        """Print what has changed with a state."""
+        for name, words in KINDS:
+            problem: str = getattr(state, name)
+            is_over = name == "problem" and not problem
+            if problem == self._known.get(name, "") or not (problem or is_over):
+                continue
+            self._known[name] = problem
+            self.tell("the cluster is read again" if is_over else f"{words}: {problem}")
+
 
 #: Modules of the extra, each with its distribution.
 _NEEDED = ("fastapi", "uvicorn", "sqlalchemy")
@@ -81,8 +111,8 @@ def serve(
 ) -> None:
     """A live board of pending jobs for browsers, a page a job, and an API.
 
-    FILE may be a folder of snapshots; the newest readable one counts. An example, or "tutorial",
-    is a simulated cluster that lives on. Ends by Ctrl-C or SIGTERM.
+    FILE may be a folder of snapshots; the newest readable one counts. An example is a simulated
+    cluster that lives on. Ends by Ctrl-C or SIGTERM.
 
     The address is printed on standard output.
 
@@ -152,12 +182,9 @@ def made(
     """
     from ...solver.outlook.outlook import StepLimits
     from .board import Board
-    from .breaker import Breaker
-    from .journal import Journal
     from .keeping import StoreKeeper
-    from .likely import LogForecasts
-    from .planning import PlannerThread
-    from .poller import Poller
+    from .planning import LogForecasts, PlannerThread
+    from .poller import Breaker, Poller
     from .service import Service
     from .store import Store
 

@@ -11,19 +11,14 @@ from typing import TYPE_CHECKING
 from ...model.display import HOUR, MINUTE
 from ...model.duration import expected_duration
 from ...model.errors import Problem
-from ...model.formats.units import parse_stamp
 from ...model.job import Job
-from ..options import collected_notes, read_source
+from ..options import read_source
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
 
 #: Simulated seconds of one second.
 SPEED = 60.0
-#: Name of the cluster of the administrator's tutorial, which is a folder of listings.
-TUTORIAL = "tutorial"
-#: Time at which the listings of the tutorial's cluster were printed.
-_TUTORIAL_NOW = "2026-03-02T09:00:00+01:00"
 #: Largest time by which one read advances the cluster, in simulated seconds.
 MAX_STEP = 6 * HOUR
 #: Share of the run limit that a job really runs, minimum and maximum.
@@ -138,21 +133,4 @@ def living_cluster(name: str, speed: float = SPEED) -> LivingCluster:
     """Return the cluster of an example; raise UnknownNameError for another name."""
     from ...instances import example
 
-    if name == TUTORIAL:
-        return LivingCluster(TUTORIAL, _tutorial(), speed)
     return LivingCluster(name, read_source(example(name)), speed)
-
-
-def _tutorial() -> Instance:
-    """Return the cluster of the administrator's tutorial, read from what LSF's commands print."""
-    from ...instances import tutorial
-    from ...model.formats.lsf import site_document
-    from ..import_snapshot import Listings
-
-    folder = tutorial()
-    listings = Listings(
-        bjobs=(folder / "jobs.json",), bhosts=(folder / "hosts.json",), now=_TUTORIAL_NOW
-    )
-    with collected_notes([]):
-        site, _ = site_document(folder / "conf", present=parse_stamp(_TUTORIAL_NOW)).instance()
-        return replace(listings.instance(site), name="mill (simulated)")

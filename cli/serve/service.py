@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import DAY
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ...model.instance import Instance
     from .keeping import StoreKeeper
 
-#: Explanations that are kept for further requests.
+#: Answers that are kept for further requests.
 MAX_KEPT = 200
 #: Characters of the bsub line, and of the job script, of a question.
 MAX_LINE, MAX_SCRIPT = 4_096, 65_536
@@ -57,7 +58,7 @@ class Service:
     requests: RequestCounters = field(default_factory=RequestCounters)
     #: Seconds since 1970.
     clock: Callable[[], float] = time.time
-    _explained: OrderedDict[tuple[int, str], Any] = field(default_factory=OrderedDict)
+    _answered: OrderedDict[tuple[Any, ...], Any] = field(default_factory=OrderedDict)
 
     @property
     def every(self) -> float:
@@ -89,19 +90,31 @@ class Service:
 
         number: of the poll that read the instance.
         """
-        key = number, job
-        known = self._explained.get(key)
-        if known is not None:
+        made = partial(explanation_record, instance, job)
+        return self._kept((number, "explain", job), made, client)
+
+    def slots(
+        self, instance: Instance, number: int, queue: str, user: str, client: str
+    ) -> Future[Any]:
+        """Find what could start now; options as of explain."""
+        made = partial(slots_record, instance, queue, user)
+        return self._kept((number, "slots", queue, user), made, client)
+
+    def _kept(
+        self, key: tuple[Any, ...], make: Callable[[threading.Event], Any], client: str
+    ) -> Future[Any]:
+        """Return an answer by its key, known or to be made."""
+        if key in self._answered:
             done: Future[Any] = Future()
-            done.set_result(known)
+            done.set_result(self._answered[key])
             return done
 
         def call(cancel: threading.Event) -> Any:
-            found = explanation_record(instance, job, cancel)
+            found = make(cancel)
             if not cancel.is_set():
-                self._explained[key] = found
-                while len(self._explained) > MAX_KEPT:
-                    self._explained.popitem(last=False)
+                self._answered[key] = found
+                while len(self._answered) > MAX_KEPT:
+                    self._answered.popitem(last=False)
             return found
 
         return self.questions.ask(call, client)
@@ -110,23 +123,6 @@ class Service:
         """Find when a job would start; raise TooManyQuestions if too many wait."""
         user = viewer.user or asked.user
         return self.questions.ask(lambda cancel: ask_record(instance, asked, user, cancel), client)
-
-    def slots(self, instance: Instance, queue: str, user: str, client: str) -> Future[Any]:
-        """Find what could start now; raise TooManyQuestions if too many wait."""
-
-        def call(cancel: threading.Event) -> Any:
-            from ...solver.advice.slots import slots
-
-            return slots(
-                instance,
-                queue=queue,
-                user=user,
-                until=DAY,
-                time_limit=TIME_LIMIT,
-                cancel=cancel,
-            ).to_dict()
-
-        return self.questions.ask(call, client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +183,16 @@ def ask_record(
             cancel=cancel,
         )
     return {"answer": found.to_dict(), "lines": answer_sentences(instance, found)}
+
+
+def slots_record(
+    instance: Instance, queue: str, user: str, cancel: threading.Event
+) -> dict[str, Any]:
+    """Return what could start now without delaying any job."""
+    from ...solver.advice.slots import slots
+
+    options: dict[str, Any] = {"queue": queue, "user": user, "until": DAY}
+    return slots(instance, time_limit=TIME_LIMIT, cancel=cancel, **options).to_dict()
 
 
 def explanation_record(instance: Instance, job: str, cancel: threading.Event) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ...model.configuration import Limit, Scope
+from ...model.configuration import CONSUMERS, Limit, Scope
 from ..tables import csv_rows, json_records, text_table
 
 if TYPE_CHECKING:
@@ -39,11 +39,6 @@ def shared_resources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str
     if format == "csv":
         return csv_rows([column.lower() for column in columns], rows)
     return text_table(columns, rows, "<>><") if rows else "No shared resource is configured.\n"
-
-
-CONSUMERS = ("USERS", "QUEUES", "HOSTS", "PROJECTS")
-#: Further columns, each if some limit asks for it, with the field of the limit.
-OPTIONAL = {"APPS": "apps", "LIC_PROJECTS": "lic_projects"}
 
 
 #: Resources of Limit sections that no site defines.
@@ -126,16 +121,19 @@ def _usage_table(instance: Instance, uses: list[LimitUse], resources: tuple[str,
 
 
 def _scopes(limit: Limit) -> list[tuple[str, Scope | None]]:
-    scopes = (limit.users, limit.queues, limit.hosts, limit.projects)
-    further = ((name, getattr(limit, field)) for name, field in OPTIONAL.items())
-    asked = [(name, scope) for name, scope in further if scope is not None]
-    return [*zip(CONSUMERS, scopes, strict=True), *asked]
+    return [
+        (item.field.upper(), scope)
+        for item in CONSUMERS
+        if (scope := item.scope(limit)) is not None or not item.is_rare
+    ]
 
 
 def _columns(uses: Sequence[LimitUse]) -> tuple[str, ...]:
     """Return the columns of consumers that some limit distinguishes."""
     distinguished = {kind for use in uses for kind in use.consumers}
-    return (*CONSUMERS, *(name for name, field in OPTIONAL.items() if field in distinguished))
+    return tuple(
+        item.field.upper() for item in CONSUMERS if not item.is_rare or item.field in distinguished
+    )
 
 
 def scope_names(scope: Scope | None) -> tuple[str, ...]:

@@ -190,7 +190,7 @@ def bsub_line(
 
     script: text of the job script after ``<``, or of the line's command; the options of bsub win
     over those of the script. parse_script: bsub reads a script that is its command
-    (LSB_BSUB_PARSE_SCRIPT). dateless: times of day without an origin are omitted (``unheeded``),
+    (LSB_BSUB_PARSE_SCRIPT). dateless: times of day without an origin are omitted,
     not refused.
     """
     clock = clock or Clock()

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..configuration import (
+    CONSUMERS,
     HostPartition,
     Limit,
     Params,
@@ -171,14 +172,14 @@ def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
             findings.append(Finding(place, f"limits {name} twice: {name.upper()} says it already"))
         amounts[name] = amount
     scopes = {}
-    for kind in ("user", "queue", "host", "project", "app", "lic_project"):
-        together, each = getattr(entry, f"{kind}s"), getattr(entry, f"per_{kind}")
+    for item in CONSUMERS:
+        together, each = getattr(entry, item.field), getattr(entry, item.per_field)
         if together is not None and each is not None:
-            key = f"PER_{kind.upper()}"
+            key = item.per_field.upper()
             findings.append(
-                Finding(("limits", index, key), f"give {kind.upper()}S or {key}, not both")
+                Finding(("limits", index, key), f"give {item.field.upper()} or {key}, not both")
             )
-        scopes[f"{kind}s"] = together if each is None else each
+        scopes[item.field] = together if each is None else each
     return Limit(entry.name, amounts, entry.slots_per_processor, percentages=of_hosts, **scopes)
 
 

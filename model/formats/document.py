@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from ..cluster import Host, ResourceDefinition
-from ..configuration import Params, Queue, User
+from ..configuration import CONSUMERS, Params, Queue, User
 from ..instance import BorrowedSlots, HeldHosts, PoolUsage, SaidByLsf, ShareUsage
 from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Change
@@ -248,8 +248,8 @@ class PartitionEntry(Section):
     user_shares: f.Shares = Field(alias="USER_SHARES")
 
 
-class LimitEntry(Section):
-    """A Limit section (lsb.resources)."""
+class LimitKeys(Section):
+    """The keys of Limit sections other than consumers."""
 
     lsf_names: ClassVar[dict[str, str]] = {"NAME": "name"}
     name: f.NewName
@@ -260,18 +260,22 @@ class LimitEntry(Section):
     swp: f.LimitSize | None = Field(None, alias="SWP")
     tmp: f.LimitSize | None = Field(None, alias="TMP")
     resource: f.ResourceAmounts | None = Field(None, alias="RESOURCE")
-    users: f.AllScope | None = Field(None, alias="USERS")
-    per_user: f.PerScope | None = Field(None, alias="PER_USER")
-    queues: f.AllScope | None = Field(None, alias="QUEUES")
-    per_queue: f.PerScope | None = Field(None, alias="PER_QUEUE")
-    hosts: f.AllScope | None = Field(None, alias="HOSTS")
-    per_host: f.PerScope | None = Field(None, alias="PER_HOST")
-    projects: f.AllScope | None = Field(None, alias="PROJECTS")
-    per_project: f.PerScope | None = Field(None, alias="PER_PROJECT")
-    apps: f.AllScope | None = Field(None, alias="APPS")
-    per_app: f.PerScope | None = Field(None, alias="PER_APP")
-    lic_projects: f.AllScope | None = Field(None, alias="LIC_PROJECTS")
-    per_lic_project: f.PerScope | None = Field(None, alias="PER_LIC_PROJECT")
+
+
+if TYPE_CHECKING:
+    LimitEntry: TypeAlias = LimitKeys
+else:
+    LimitEntry = create_model(
+        "LimitEntry",
+        __base__=LimitKeys,
+        __doc__="A Limit section (lsb.resources).",
+        __module__=__name__,
+        **{
+            key: (kind | None, Field(None, alias=key.upper()))
+            for item in CONSUMERS
+            for key, kind in ((item.field, f.AllScope), (item.per_field, f.PerScope))
+        },
+    )
 
 
 class ReservationEntry(Section):

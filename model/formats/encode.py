@@ -16,7 +16,15 @@ from ..cluster import (
     Host,
     SharedResource,
 )
-from ..configuration import Limit, Params, Queue, Scope, UserGroup, usual_queue, with_default_queue
+from ..configuration import (
+    CONSUMERS,
+    Limit,
+    Params,
+    Queue,
+    UserGroup,
+    usual_queue,
+    with_default_queue,
+)
 from ..errors import InputError
 from ..input_limits import limits
 from ..instance import (
@@ -231,11 +239,11 @@ def _limit(limit: Limit, params: Params) -> Plain:
     counted = {name: amounts.pop(name, None) for name in ("slots", "jobs")}
     sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
     entry: Plain = {"name": limit.name}
-    for kind in ("user", "queue", "host", "project", "app", "lic_project"):
-        scope: Scope | None = getattr(limit, f"{kind}s")
-        if scope is not None:
-            key = f"PER_{kind.upper()}" if scope.each else f"{kind.upper()}S"
-            entry[key] = " ".join([*scope.names, *(f"~{name}" for name in scope.excluded)])
+    for item in CONSUMERS:
+        if (scope := item.scope(limit)) is not None:
+            key = item.per_field if scope.each else item.field
+            words = [*scope.names, *(f"~{name}" for name in scope.excluded)]
+            entry[key.upper()] = " ".join(words)
     entry |= {name.upper(): _number(value) for name, value in counted.items()}
     entry["SLOTS_PER_PROCESSOR"] = _number(limit.slots_per_processor)
     # Sizes get a unit if LSF_UNIT_FOR_LIMITS changes the meaning of bare numbers.

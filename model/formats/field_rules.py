@@ -28,6 +28,7 @@ from ..cluster import (
     SharedResource,
 )
 from ..configuration import (
+    CONSUMERS,
     HostPartition,
     Limit,
     Params,
@@ -336,10 +337,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     Limit: (
         _Special(("amounts",), _limited),
         _Special(("percentages",), _percentages),
-        *(
-            _Special((name,), _scope)
-            for name in ("users", "queues", "hosts", "projects", "apps", "lic_projects")
-        ),
+        *(_Special((item.field,), _scope) for item in CONSUMERS),
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
     AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),

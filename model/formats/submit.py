@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from ..cluster import NamedHosts
 from ..errors import InputError, Problem
 from ..instance import Instance
-from ..job import ArraySpec, Job, elements, too_large
+from ..job import OTHERS, ArraySpec, Job, elements, too_large
 from ..reserved_periods import rejection
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
@@ -89,6 +90,7 @@ def submission(
         wrong[f"-J: {too_large(array.last, instance.params.max_job_array_size)}"] = None
     fields |= {"user": user or UNNAMED, "from_host": from_host}
     job = Job(id=_next_id(instance), submit=instance.now, **fields)
+    job = _without_undescribed(instance, job)
     scale = LimitScale(instance.cluster, instance.queues)
     job, unscaled = scale.settled(job, partial(scale.hosts_of, job))
     refused = [f"{_OPTIONS[field]}: {message}" for field, message in unscaled]
@@ -119,10 +121,30 @@ def _submitted_now(instance: Instance, job: Job) -> Job:
     job = in_default_queue(job, instance.params, instance.queues)
     if job.id in _taken(instance):
         job = replace(job, id=_next_id(instance))
-    job = replace(job, submit=instance.now)
+    job = _without_undescribed(instance, replace(job, submit=instance.now))
     if refused := list(refusals(instance, job)):
         raise InputError(Problem(text, path="job") for text in refused)
     return job
+
+
+def _without_undescribed(instance: Instance, job: Job) -> Job:
+    """Return the job without the names of -app, -G and -m if no input describes any such names.
+
+    The options are named as ignored. If a name of -m is unknown, the job may use any host.
+    """
+    known = NamedHosts(instance.cluster)
+    hosts = [item.name for item in job.hosts if item.name != OTHERS and item.name not in known]
+    names = {
+        "application": "" if instance.applications else job.application,
+        "group": "" if instance.groups else job.group,
+        "hosts": "" if instance.cluster.groups else " ".join(hosts),
+    }
+    undescribed = {field: name for field, name in names.items() if name}
+    texts = [
+        f"{_OPTIONS[field]} {name}, which no input describes" for field, name in undescribed.items()
+    ]
+    empty = {field: type(getattr(job, field))() for field in undescribed}
+    return replace(job, **empty, unheeded=(*job.unheeded, *texts))
 
 
 def _in_a_queue(

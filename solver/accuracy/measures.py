@@ -6,14 +6,27 @@ Times are waits: seconds from the instant of the estimate, infinite if it gives 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...model.display import HOUR, MINUTE
 from ...model.workload import Ints
+
+
+class Columns:
+    """Arrays of one length, the rows of which can be picked."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
+
+    def pick(self, rows: object) -> Self:
+        """Return only these rows: a mask, row numbers, or a slice."""
+        names = [item.name for item in fields(self)]  # type: ignore[arg-type]
+        return type(self)(**{name: getattr(self, name)[rows] for name in names})
+
 
 Floats = NDArray[np.float64]
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from ...model.display import DAY, HOUR, MINUTE, WEEK
 from ...model.workload import Ints
 from ..replay.measures import size_classes, size_text
-from .columns import Columns
 from .measures import (
     EARLY,
     LATE,
     LEVELS,
     Accuracy,
+    Columns,
     Floats,
     GroupAccuracy,
     accuracy,

@@ -29,7 +29,7 @@ from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
-from ..availability.demand import Demand
+from ..availability.demand import Demand, closed_by
 from ..availability.profile import Profile
 from ..availability.usage import FOREVER
 from ..budget import OutOfTime
@@ -422,12 +422,9 @@ def _finding(
     view: PlanView, demand: Demand, time: int, looked_at: bool, method: str
 ) -> BlockedInstant:
     base = view.problem.base
-    if demand.latest is not None and time > demand.latest:
-        return BlockedInstant(time, False, OVER)
-    if not base.open_for(demand, time):
-        reserved = None if demand.calendar is None else demand.calendar.reserved
-        closed = reserved is not None and not reserved.is_active(time)
-        return BlockedInstant(time, False, not_active(demand.job.reservation) if closed else CLOSED)
+    if (gate := closed_by(demand, time)) is not None:
+        by = {"deadline": OVER, "window": CLOSED, "reservation": not_active(demand.job.reservation)}
+        return BlockedInstant(time, False, by[gate])
     planned = can_start(base, demand, time)
     if planned and method != "optimal" and can_start(view.profile, demand, time):
         between_ends = not looked_at and method == "time-based"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from ...model.escaping import html_table
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
+from ...model.plan import PlannedJob
 from ..budget import Budget
 from ..outlook.outlook import not_simulated
 from ..scheduler.continuation import ConfiguredRun, run_as_configured
@@ -71,6 +73,8 @@ class FreeSlots:
     free: tuple[int, ...]
     #: Hosts without a job at each time.
     whole_hosts: tuple[int, ...]
+    #: Slots of jobs that run now at each time.
+    running: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -144,9 +148,7 @@ def slots(
         nothing = "" if rows or partial else search.smallest(kinds)
     except _Stopped:
         partial = True
-    times: tuple[int, ...] = ()
-    if until is not None:
-        times = tuple(instance.now + until * part // 24 for part in range(25))
+    times = () if until is None else hours(instance.now, until)
     return Slots(
         tuple(rows),
         job.queue,
@@ -157,7 +159,7 @@ def slots(
         instance.origin,
         nothing="" if rows else nothing,
         times=times,
-        free_when=tuple(_free_when(instance, base, kind, times) for kind in kinds if times),
+        free_when=free_when(instance, base.starts.values(), times) if times else (),
         cautions=not_simulated(instance, (*instance.pending, job)),
         is_partial=partial,
     )
@@ -381,23 +383,38 @@ def _last(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _free_when(
-    instance: Instance, base: ConfiguredRun, kind: AlikeHosts, times: tuple[int, ...]
-) -> FreeSlots:
-    """Return the free slots of a kind if every job runs to its limit and nothing is submitted."""
-    slots = {host.name: host.slots for host in instance.cluster.hosts if host.name in kind.hosts}
-    spans: list[tuple[int | None, int | None, Mapping[str, int]]] = [
-        (instance.now, expected_finish(instance, run), run.allocation) for run in instance.running
+def hours(now: int, until: int) -> tuple[int, ...]:
+    """Return 25 times, from now to `until` seconds later."""
+    return tuple(now + until * part // 24 for part in range(25))
+
+
+def free_when(
+    instance: Instance, starts: Iterable[PlannedJob], times: tuple[int, ...]
+) -> tuple[FreeSlots, ...]:
+    """Return the free slots of each kind if every job runs to its limit and no job is submitted."""
+    now = [
+        (run.allocation, instance.now, expected_finish(instance, run)) for run in instance.running
     ]
-    spans += [(item.start, item.finish, item.allocation) for item in base.starts.values()]
-    free, whole = [], []
-    for time in times:
-        left = dict(slots)
-        for start, end, allocation in spans:
-            if start is not None and start <= time and (end is None or time < end):
-                for name, count in allocation.items():
-                    if name in left:
-                        left[name] = max(0, left[name] - count)
-        free.append(sum(left.values()))
-        whole.append(sum(left[name] == slots[name] for name in left))
-    return FreeSlots(kind.name, sum(slots.values()), tuple(free), tuple(whole))
+    later = [(item.allocation, item.start, item.finish) for item in starts]
+    slots = {host.name: host.slots for host in instance.cluster.hosts}
+    in_use = [(_in_use(now, time), _in_use(later, time)) for time in times]
+    found = []
+    for kind in host_kinds(instance):
+        running = [sum(map(used.__getitem__, kind.hosts)) for used, _ in in_use]
+        left = [[max(0, slots[h] - a[h] - b[h]) for h in kind.hosts] for a, b in in_use]
+        whole = [sum(a[h] + b[h] == 0 for h in kind.hosts) for a, b in in_use]
+        free = tuple(map(sum, left))
+        capacity = sum(map(slots.__getitem__, kind.hosts))
+        found.append(FreeSlots(kind.name, capacity, free, tuple(whole), tuple(running)))
+    return tuple(found)
+
+
+def _in_use(
+    spans: Iterable[tuple[Mapping[str, int], int | None, int | None]], time: int
+) -> Counter[str]:
+    """Return the slots by host of allocations at a time."""
+    used: Counter[str] = Counter()
+    for allocation, start, end in spans:
+        if start is not None and start <= time and (end is None or time < end):
+            used.update(allocation)
+    return used

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from types import NoneType
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_o
 from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
 
 #: Time windows, which repeat every week (seconds).
+
+
+Gate = Literal["deadline", "reservation", "window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -553,6 +556,18 @@ class FreeResources(Protocol):
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Return the free amount of a pool at `time`."""
+
+
+def closed_by(demand: Demand, time: int) -> Gate | None:
+    """Return what keeps a job from a start at this second: its termination time (-t), its advance
+    reservation, or a window; None if nothing does.
+    """
+    if demand.latest is not None and time > demand.latest:
+        return "deadline"
+    if demand.calendar is None or demand.calendar.allows(time, demand.duration_from(time)):
+        return None
+    reserved = demand.calendar.reserved
+    return "window" if reserved is None or reserved.is_active(time) else "reservation"
 
 
 class Availability(FreeResources, Protocol):

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from ...model.instance import Instance
-from .demand import Accepted, Availability, Demand, GroupCap, TermCapacity, TermDemand
+from .demand import Accepted, Availability, Demand, GroupCap, TermCapacity, TermDemand, closed_by
 from .resources import (
     SLOTS,
     Allocation,
@@ -489,9 +489,7 @@ class Profile:
 
     def open_for(self, demand: Demand, time: int) -> bool:
         """Return whether -t and the windows of the job allow a start at `time`."""
-        if demand.latest is not None and time > demand.latest:
-            return False
-        return demand.calendar is None or demand.calendar.allows(time, demand.duration_from(time))
+        return closed_by(demand, time) is None
 
     def with_openings(self, demand: Demand, times: list[int]) -> list[int]:
         """Return candidate times together with the instants at which a window of the job or a

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, distinct, units_of_hosts
-from ...model.configuration import Limit, Queue, Scope, User
+from ...model.configuration import CONSUMERS, OF_JOBS, Limit, Queue, Scope, User
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
 from ...model.job import Job, job_groups_of, running_limits
@@ -181,16 +181,8 @@ class LimitRow:
     index: int
     #: Whether the limit applies to each host.
     on_hosts: bool
-    #: User that it counts, "" if the section counts all users together.
-    user: str = ""
-    #: Queue that it counts, "" if the section counts all queues together.
-    queue: str = ""
-    #: Project that it counts, "" if the section counts all projects together.
-    project: str = ""
-    #: Application profile that it counts, "" if the section counts all together.
-    app: str = ""
-    #: Licence project that it counts, "" if the section counts all together.
-    license_project: str = ""
+    #: What it counts alone, by field of :class:`.Limit`; not what it counts all together.
+    whose: Mapping[str, str]
 
 
 #: Units of an amount in LSF 10.1, mem=50/task.
@@ -253,7 +245,8 @@ class ResourceTable:
     #: Limits of guaranteed pools, None if there are none.
     guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
-    _distinguished: tuple[bool, bool, bool] = (False, False, False)
+    #: Fields of jobs by which limits tell jobs apart.
+    _distinguished: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
@@ -261,18 +254,21 @@ class ResourceTable:
         if any(host.user_slots is not None for host in hosts):
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)
-        limits_of = self.instance.limits
         if self.instance.guaranteed_pools:
             self.guarantees = GuaranteeRows(self.instance, settled=self.settled)
-        self._distinguished = (
-            bool(self.instance.users)
+        distinguished = {
+            item.of_job
+            for item in OF_JOBS
+            if any(item.scope(limit) is not None for limit in self.instance.limits)
+        }
+        if (
+            self.instance.users
             or self._user_slots is not None
             or any(queue.user_slots is not None for queue in self.instance.queues)
-            or any(limit.users is not None for limit in limits_of)
-            or any(item.users for item in self.instance.advance_reservations),
-            any(limit.projects is not None for limit in limits_of),
-            any(limit.lic_projects is not None for limit in limits_of),
-        )
+            or any(item.users for item in self.instance.advance_reservations)
+        ):
+            distinguished.add("user")
+        self._distinguished = tuple(sorted(distinguished))
         running = [item.job for item in self.instance.running]
         self._arrays.update(running_limits((*self.instance.pending, *running)))
         elements = [job for job in running if job.id.endswith("]")]
@@ -502,15 +498,11 @@ class ResourceTable:
         return True
 
     def whose(self, job: Job) -> tuple[Hashable, ...]:
-        """Return the identity of a job for limits: user, projects, array, service class, loans.
-
-        "" for each that no limit distinguishes.
+        """Return the identity of a job for limits: user, queue, projects and application if limits
+        distinguish them, array, service class, loans.
         """
-        by_user, by_project, by_license_project = self._distinguished
         return (
-            job.user if by_user else "",
-            job.project if by_project else "",
-            job.license_project if by_license_project else "",
+            *(getattr(job, name) for name in self._distinguished),
             self.limited_array(job) or "",
             *(() if self.guarantees is None else self.guarantees.whose(job)),
         )
@@ -684,9 +676,12 @@ class ResourceTable:
         else:
             index = self._add_pool(name, amount, mask, label, short, resource)
             self._pool_index[name] = [index]
-        scopes = _scopes_of(limit, job)
-        whose = [value if scope is not None and scope.each else "" for scope, value in scopes]
-        self.limit_rows.append(LimitRow(limit, resource, index, each, *whose))
+        whose = {
+            item.field: getattr(job, item.of_job)
+            for item in OF_JOBS
+            if (scope := item.scope(limit)) is not None and scope.each
+        }
+        self.limit_rows.append(LimitRow(limit, resource, index, each, whose))
         return index
 
     def _of_hosts(self, resource: str, amount: float) -> FloatArray:
@@ -768,9 +763,10 @@ class ResourceTable:
         None if none, "" if all jobs share one.
         """
         parts: list[str] = []
-        for scope, value in _scopes_of(limit, job):
-            if scope is None:
+        for item in OF_JOBS:
+            if (scope := item.scope(limit)) is None:
                 continue
+            value = getattr(job, item.of_job)
             if not self._covers(scope, value):
                 return None
             if scope.each:
@@ -847,28 +843,11 @@ def _loan_limit(row: GuaranteeRow) -> LoanLimit:
     return LoanLimit(row.pool.countable, row.retained, row.idle, sum(rest), kept)
 
 
-def _scopes_of(limit: Limit, job: Job) -> Iterator[tuple[Scope | None, str]]:
-    """Yield the scopes of a Limit section other than hosts, each with the job's own value."""
-    yield limit.users, job.user
-    yield limit.queues, job.queue
-    yield limit.projects, job.project
-    yield limit.apps, job.application
-    yield limit.lic_projects, job.license_project
-
-
 def _short_of(limit: Limit, resource: str) -> Pending:
     """Return the pending reason of a Limit section, by its first consumer."""
-    scopes = (
-        (limit.users, Pending.LIMIT_USER, Pending.JOBS_USER),
-        (limit.queues, Pending.LIMIT_QUEUE, Pending.JOBS_QUEUE),
-        (limit.projects, Pending.LIMIT_PROJECT, Pending.JOBS_PROJECT),
-        (limit.apps, Pending.LIMIT_APP, Pending.JOBS_APP),
-        (limit.lic_projects, Pending.LIMIT_LICENSE_PROJECT, Pending.JOBS_LICENSE_PROJECT),
-        (limit.hosts, Pending.LIMIT_HOST, Pending.JOBS_HOST),
-        (True, Pending.LIMIT_CLUSTER, Pending.JOBS_CLUSTER),
-    )
-    amount, jobs = next((amount, jobs) for scope, amount, jobs in scopes if scope)
-    return jobs if resource == "jobs" else amount
+    consumers = (*OF_JOBS, *(item for item in CONSUMERS if not item.of_job))
+    first = next((item.reason for item in consumers if item.scope(limit)), "CLUSTER")
+    return Pending[f"{'JOBS' if resource == 'jobs' else 'LIMIT'}_{first}"]
 
 
 def _builtin_first(name: str) -> tuple[int, str]:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...model.configuration import OF_JOBS
 from ...model.display import HOUR
 from ...model.instance import Instance
 from ...model.job import Job
@@ -104,8 +105,7 @@ def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
     hosts, params = instance.cluster.hosts, instance.params
     processors = {host.name: params.processors_of(host) for host in hosts}
     for limit in instance.limits:
-        others = (limit.users, limit.queues, limit.projects, limit.apps, limit.lic_projects)
-        if limit.hosts is None or any(others):
+        if limit.hosts is None or any(item.scope(limit) for item in OF_JOBS):
             continue
         excluded = tuple(f"~{name}" for name in limit.hosts.excluded)
         names = expand_hosts(instance.cluster, (*limit.hosts.names, *excluded))

@@ -12,7 +12,7 @@ from ...model.display import DAY, HOUR, some
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.workload import Ints
-from ..accuracy.columns import Columns
+from ..accuracy.measures import Columns
 from ..scheduler.job_state import ShapeTable
 from .history import History
 from .jobs import NO_LIMIT, AskedJobs, PastJobs, ints, keys_of, spread

@@ -10,13 +10,13 @@ import numpy as np
 
 from ...model.errors import InputError
 from ...model.workload import Ints, Workload
-from ..accuracy.columns import Columns
 from ..accuracy.measures import (
     EARLY,
     LATE,
     LEVELS,
     LIKELY,
     Accuracy,
+    Columns,
     GroupAccuracy,
     accuracy,
     reliability_rows,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.workload import Ints
-from ..accuracy.columns import Columns
+from ..accuracy.measures import Columns
 
 # Random numbers per job and sample, independent of the order of calls. A number is a hash of seed,
 # stream, key and sample (SplitMix64: Steele, Lea, Flood 2014). It is equal on all machines, with

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...model.cluster import Cluster
+from ...model.configuration import OF_JOBS
 from ...model.display import some
 from ...model.errors import InputError
 from ...model.gpu_request import GPUS_NAMED
@@ -349,12 +350,9 @@ def _held_of(
             name == job.user or (name in groups and groups.contains_user(name, job.user))
             for name in users
         )
-        named = (
-            *(("queues", job.queue), ("projects", job.project), ("apps", job.application)),
-            ("lic_projects", job.license_project),
-        )
-        for kind, value in named:
-            mine &= value in row.consumers.get(kind, (value,))
+        for item in OF_JOBS[1:]:
+            value = getattr(job, item.of_job)
+            mine &= value in row.consumers.get(item.field, (value,))
         if not mine:
             continue
         slots = sum(n for host, n in job.allocation.items() if not hosts or host in hosts)

@@ -1,6 +1,6 @@
 """Measures of a replay: waits, slowdowns, utilisation and fairness, of all jobs and of groups.
 
-Each measure is defined here, with its source; docs/replay-measures.md explains them.
+Each measure is defined here, with its source; docs/replay.md explains them.
 """
 
 from __future__ import annotations

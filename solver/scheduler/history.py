@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...model.cluster import BUILTIN_INDICES, INCREASING_INDICES, Host
-from ...model.configuration import Scope
+from ...model.configuration import CONSUMERS, Scope
 from ...model.display import duration_text
 from ...model.errors import InputError
 from ...model.instance import Instance
@@ -275,15 +275,10 @@ def _limits(session: Session) -> Iterator[LimitUse]:
     for row in world.table.limit_rows:
         limit = row.limit
         named = {
-            "users": _listed(limit.users, row.user),
-            "queues": _listed(limit.queues, row.queue),
-            "hosts": _listed(limit.hosts, ""),
-            "projects": _listed(limit.projects, row.project),
+            item.field: _listed(scope, row.whose.get(item.field, ""))
+            for item in CONSUMERS
+            if (scope := item.scope(limit)) is not None or not item.is_rare
         }
-        if limit.apps is not None:
-            named["apps"] = _listed(limit.apps, row.app)
-        if limit.lic_projects is not None:
-            named["lic_projects"] = _listed(limit.lic_projects, row.license_project)
         if not row.on_hosts:
             pool = world.table.pools[row.index]
             used = pool.capacity - world.free_now.pool(row.index)

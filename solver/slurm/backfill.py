@@ -1,6 +1,6 @@
 """The plan of method "slurm": what one cycle of Slurm's backfill says of every pending job.
 
-Rules and their sources: docs/dev/slurm-backfill.md.
+Rules and their sources: docs/dev/slurm.md.
 """
 
 from __future__ import annotations
@@ -8,19 +8,21 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
 
+from ...model.configuration import Queue
 from ...model.display import clock_text, duration_text, some
 from ...model.duration import expected_finish
 from ...model.gpu_request import PHYSICAL
 from ...model.instance import AdvanceReservation, Instance
-from ...model.job import Job
+from ...model.job import HostRequest, Job
 from ...model.pending import Pending
 from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
+from ...model.slurm_partitions import partitions_of
 from ...model.slurm_version import (
     ARRAY_LIMIT_IN_CYCLE,
     BOUNDED_BY_RECORDS,
@@ -34,10 +36,70 @@ from ..budget import Budget
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start
 from ..problem import PlanningProblem
-from .attempts import Attempt, attempts, with_all_nodes
 from .choose_nodes import GpusSeen, JobShape, choose_nodes
 from .node_map import NodeMap
 from .settings import BackfillSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A job in one of its partitions."""
+
+    demand: Demand
+    #: Nodes of the partition, [H]; None if the job waits in no other.
+    nodes: BoolArray | None = None
+
+
+def with_all_nodes(instance: Instance) -> Instance:
+    """Return the instance with the nodes of all partitions in each queue that stands for several.
+
+    A cycle itself keeps a job on the nodes of one partition.
+    """
+    return replace(
+        instance, queues=tuple(_with_all_nodes(instance, queue) for queue in instance.queues)
+    )
+
+
+def _with_all_nodes(instance: Instance, queue: Queue) -> Queue:
+    names = partitions_of(instance, queue.name)
+    if len(names) == 1:
+        return queue
+    members = [instance.queue(name) for name in names]
+    hosts: tuple[HostRequest, ...] = ()
+    if all(member.hosts for member in members):
+        hosts = tuple(dict.fromkeys(host for member in members for host in member.hosts))
+    return replace(queue, hosts=hosts, res_req=members[0].res_req)
+
+
+def attempts(problem: PlanningProblem, demands: Sequence[Demand]) -> list[Attempt]:
+    """Return the attempts of a cycle: by the tier of the partition, then priority and place."""
+    instance = problem.instance
+    partitions = {demand.job.id: partitions_of(instance, demand.job.queue) for demand in demands}
+    if all(len(names) == 1 for names in partitions.values()):
+        return [Attempt(demand) for demand in demands]
+    index = problem.resolver.host_index()
+    place = {job.id: number for number, job in enumerate(instance.pending)}
+    tiers = {queue.name: queue.priority for queue in instance.queues}
+    default = instance.params.default_priority
+    found: list[tuple[tuple[int, int, int], Attempt]] = []
+    for demand in demands:
+        job, names = demand.job, partitions[demand.job.id]
+        priority = default if job.priority is None else job.priority
+        for name in names:
+            nodes = _nodes_of(instance, name, index) if len(names) > 1 else None
+            key = (-tiers.get(name, 0), -priority, place[job.id])
+            found.append((key, Attempt(demand, nodes)))
+    return [attempt for _, attempt in sorted(found, key=lambda item: item[0])]
+
+
+def _nodes_of(instance: Instance, partition: str, index: Mapping[str, int]) -> BoolArray:
+    """Return the nodes of a partition, [H]."""
+    hosts: Iterable[HostRequest] = instance.queue(partition).hosts
+    names = [host.name for host in hosts]
+    nodes = np.full(len(index), not names)
+    nodes[[index[name] for name in names]] = True
+    return nodes
+
 
 #: Seconds that Slurm plans with where a job has no limit: a year.
 YEAR = 365 * 86400

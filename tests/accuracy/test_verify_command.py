@@ -1,4 +1,4 @@
-"""``slotwise verify``: text, JSON and CSV of one snapshot and its log."""
+"""``slotwise score --snapshot``: text, JSON and CSV of one snapshot and its log."""
 
 import csv
 import io
@@ -41,8 +41,8 @@ def files(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "before.yaml"), str(tmp_path / "lsb.events")]
 
 
-def run(*words: str) -> Result:
-    found = CliRunner().invoke(app, ["verify", *words])
+def run(before: str, log: str, *words: str) -> Result:
+    found = CliRunner().invoke(app, ["score", "--snapshot", before, "--log", log, *words])
     assert found.exit_code == 0, found.output
     return found
 
@@ -51,7 +51,7 @@ def test_text_names_the_reason_of_each_row(files: list[str]):
     text = " ".join(run(*files).stdout.split())
     assert "earlier: job 1 finished early by 59m" in text
     assert "3 4 17:13:20 still pending at the end of the log" in text
-    assert "AS CONFIGURED is wrong by 58m 20s on average" in text
+    assert "all jobs as configured 1 58m 20s 58m 20s 58m 20s 58m 20s late 0% 100%" in text
     assert "1 of 2 jobs have no start in the log. Times are of 2026-09-21." in text
 
 

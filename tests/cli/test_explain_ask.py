@@ -49,6 +49,18 @@ def test_explain_as_json() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["tutorial", "headline", "slurm-live", "site"])
+def test_explain_without_a_job_lists_the_pending_jobs(name: str) -> None:
+    """A job is missing from the list, or a format has other jobs than the table."""
+    ids = [job.id for job in sw.load(sw.example(name)).pending]
+    table = output("explain", "--example", name).splitlines()[2:]
+    assert [line.split()[0] for line in table[: len(ids)]] == ids
+    record = json.loads(output("explain", "--example", name, "--format", "json"))
+    assert [job["job"] for job in record["pending"]] == ids
+    rows = csv.DictReader(io.StringIO(output("explain", "--example", name, "--format", "csv")))
+    assert [row["job"] for row in rows] == ids
+
+
 def test_explain_as_csv() -> None:
     text = output("explain", "--example", "headline", "job5", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -124,7 +136,6 @@ def test_a_line_may_be_given_as_its_words(words: tuple[str, ...]) -> None:
     ("arguments", "message"),
     [
         (["explain", "--example", "headline", "job7"], "there is no pending job 'job7'"),
-        (["explain", "--example", "headline"], "give a pending job"),
         (["explain", "nosuch.yaml", "1"], "No such file"),
         (["ask", "--example", "headline"], "give a bsub line"),
         (

@@ -115,11 +115,11 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
     [
         (
             ("compare", "--example", "headline", "--bjobs", "x"),
-            "compare has no option --bjobs; diagnose, import snapshot have it",
+            "compare has no option --bjobs; snapshot has it",
         ),
         (
             ("import", "lsf", "--site", "x"),
-            "import lsf has no option --site; snapshot, import snapshot, import events",
+            "import lsf has no option --site; snapshot, import events",
         ),
         (("import", "slurm", "--form", "x"), "import slurm has no option --form (did you mean"),
         (
@@ -144,6 +144,11 @@ def test_a_misspelt_option_gets_the_nearest() -> None:
             "import has no command 'slrum' (did you mean 'slurm'?) (`slotwise im",
         ),
         (("import", "compare"), "import has no command 'compare': `slotwise compare` (`slotwise"),
+        (("schema", "x", "-h"), "`slotwise schema` is `slotwise check --schema` now"),
+        (
+            ("verify", "a", "b"),
+            "`slotwise verify` is `slotwise score --snapshot FILE --log LOG` now",
+        ),
         (("slurm", "x"), "there is no command 'slurm': `slotwise import slurm` (`slotwise --help`"),
         (("--debug", "x\x1b[31m"), "there is no command 'x"),
     ],
@@ -214,7 +219,7 @@ def test_no_option_that_must_be_given_is_hidden() -> None:
 
 def test_paragraphs_fill_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of a command's words ends where the next word finds no room."""
-    for command in ("verify", "diagnose", "backtest", "solve"):
+    for command in ("score", "diagnose", "backtest", "solve"):
         lines = help_of(command, monkeypatch=monkeypatch)
         words = [line.strip() for line in lines[: next(n for n, x in enumerate(lines) if "╭" in x)]]
         for line, following in pairwise(words[3:]):

@@ -290,7 +290,6 @@ COMMANDS = {
     "show": ["show", "bhosts", "--example", "headline"],
     "check": ["check", HEADLINE],
     "examples": ["examples"],
-    "schema": ["schema"],
     "simulate": ["simulate", HEADLINE],
     "generate": ["generate", "--hosts", "2", "--running", "1"],
     "resreq": ["resreq", "mem>100"],
@@ -319,7 +318,8 @@ COMMANDS = {
     "forecast": ["forecast", HEADLINE, "--history", "LOG", "--samples", "4"],
     "backtest": ["backtest", "LOG", "--questions", "4", "--samples", "4"],
     "score": ["score", "STORE"],
-    "verify": ["verify", "BEFORE", "AFTER"],
+    "score --snapshot": ["score", "--snapshot", "BEFORE", "--log", "AFTER"],
+    "check --schema": ["check", "--schema"],
     "help": ["--help"],
     "version": ["--version"],
 }
@@ -352,7 +352,9 @@ def full_device(folder: Path) -> Path:
 
 
 def test_every_command_has_a_run() -> None:
-    assert {" ".join(words) for words in all_commands()} == {*COMMANDS} - {"help", "version"}
+    assert {" ".join(words) for words in all_commands()} == {
+        words for words in COMMANDS if words not in ("help", "version") and "--" not in words
+    }
 
 
 Line = Callable[[str], list[str]]

@@ -1,4 +1,4 @@
-"""docs/views.md: its commands run, and it names every view; docs/views-reasons.md every reason."""
+"""docs/views.md: its commands run, and it names every view and every reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TEXT = (DOCS / "views.md").read_text("utf-8")
-REASONS = (DOCS / "views-reasons.md").read_text("utf-8")
 COMMANDS = re.findall(r"^\$ slotwise (.*)$", TEXT, flags=re.MULTILINE)
 
 
@@ -33,7 +32,7 @@ def test_it_names_every_view_and_what_each_takes() -> None:
 
 def test_it_names_every_reason() -> None:
     """Kin of Limit sections and per-CPU limits are told by their first words."""
-    told = re.sub(r"\s+", " ", REASONS)
+    told = re.sub(r"\s+", " ", TEXT)
     for kind in Pending:
         words = kind.words.format("slots" if kind.name.startswith("LIMIT") else "mem")
         short = (kind.words.split(" limit defined ")[0], kind.words.split("per-CPU")[0])

@@ -56,8 +56,11 @@ LISTINGS: dict[str, list[list[str]]] = {
     "sweep": [["sweep", "STUDY", "--workers", "1", "--into", "CELLS"]],
     "forecast": [["forecast", QUEUE, "--history", "LOG", "--samples", "4", "--by", "1d"]],
     "backtest": [["backtest", "LOG", "--questions", "4", "--samples", "4"]],
-    "score": [["score", "STORE"], ["score", "STORE", "--by", "horizon"]],
-    "verify": [["verify", "BEFORE", "AFTER"]],
+    "score": [
+        ["score", "STORE"],
+        ["score", "STORE", "--by", "horizon"],
+        ["score", "--snapshot", "BEFORE", "--log", "AFTER"],
+    ],
     "slots": [["slots", "--example", "joint-wins", "--until", "24h"]],
     "check": [["check", HEADLINE]],
     "examples": [["examples"]],
@@ -70,7 +73,7 @@ LISTINGS: dict[str, list[list[str]]] = {
     ],
 }
 #: Commands that write a file, a page or a document, and print no listing.
-NO_LISTING = {"report", "top", "serve", "schema", "generate", "snapshot"} | {
+NO_LISTING = {"report", "top", "serve", "generate", "snapshot"} | {
     f"import {kind}" for kind in ("snapshot", "lsf", "events", "acct", "swf", "pool", "slurm")
 }
 #: Of these every line has its own length whatever the terminal's: LSF's tables, records, numbers.

@@ -226,7 +226,7 @@ def test_simulate_writes_the_series(tmp_path):
 
 @pytest.mark.behaviour("FSH-06")
 def test_the_cycle_log_says_why_as_the_guide_prints_it(tmp_path):
-    guide = (Path(__file__).parents[2] / "docs" / "fairshare-order.md").read_text().splitlines()
+    guide = (Path(__file__).parents[2] / "docs" / "fairshare.md").read_text().splitlines()
     file = tmp_path / "log.jsonl"
     for name, job in (("fairshare-groups", "job5"), ("fairshare-pool", "r1")):
         command = ["simulate", "--example", name, "--cycle-log", str(file)]

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import pytest
-from slotwise import InputError, Instance, loads
+from slotwise import InputError, Instance, ask, loads
 from slotwise.model.formats.bsub import parse_bsub, read_bsub
 from slotwise.model.formats.submit import submitted_job
 
 INSTANCE = """format: slotwise/1
 hosts: [{name: a, slots: 4}]
 user_groups: [{name: g, members: ann}]
+host_groups: {all_a: a}
+applications: [{name: fluent}]
 queues: [{name: q, RUNLIMIT: 60}]
 """
 
 
-def instance(groups: bool = True) -> Instance:
-    text = INSTANCE if groups else INSTANCE.replace("user_groups", "host_partitions: []\n#")
-    return loads(text)
+def instance() -> Instance:
+    return loads(INSTANCE)
 
 
-def told(line: str, *, groups: bool = True, user: str = "ann") -> list[str]:
+def told(line: str, *, user: str = "ann") -> list[str]:
     with pytest.raises(InputError) as caught:
-        submitted_job(instance(groups), line, user=user)
+        submitted_job(instance(), line, user=user)
     return [problem.message for problem in caught.value.problems]
 
 
@@ -52,11 +53,29 @@ def test_the_group_of_a_job_must_have_its_user_in_any_queue() -> None:
     assert told("-G nosuch") == ["-G: unknown user group 'nosuch'"]
     assert told("-G gg") == ["-G: unknown user group 'gg' (did you mean 'g'?)"]
     assert told("-G g", user="bob") == ["-G: user bob is not a member of group g that -G names"]
-    no_groups = "-G: unknown user group 'g': user_groups defines none"
-    assert told("-G g", groups=False) == [no_groups]
     for section in ("pending", "future"):
         with pytest.raises(InputError, match="user bob is not a member of group g"):
             loads(INSTANCE + f"{section}: [{{id: p, user: bob, group: g}}]\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        ("-G h", "-G h"),
+        ("-app tool", "-app tool"),
+        ("-m big", "-m big"),
+        ("-m 'a big+1'", "-m big"),
+        ("-m big -G h -app tool", "-app tool"),
+    ],
+)
+def test_names_of_which_nothing_is_described_are_taken_and_named(option: str, named: str) -> None:
+    """A snapshot without groups or profiles refuses what the cluster takes, or promises a start."""
+    bare = loads("format: slotwise/1\nhosts: [{name: a, slots: 4}]\n")
+    answer = ask(bare, f"bsub -n 2 -W 1:00 {option} ./a.out")
+    assert any(item.what.startswith(f"{named}, which") for item in answer.omissions)
+    assert (answer.line.start, answer.line.proved) == (0, False)
+    with pytest.raises(InputError, match="unknown"):
+        ask(instance(), f"bsub -n 2 -W 1:00 {option} ./a.out")
 
 
 @pytest.mark.parametrize(

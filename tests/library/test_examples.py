@@ -183,7 +183,7 @@ def test_a_real_search_ends_when_its_client_hangs_up(portal: ModuleType) -> None
     assert asyncio.run(talk()) in (200, 499)  # 200: the machine was quicker than the client
 
 
-PAGE = (ROOT / "docs" / "easy-conservative.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "replay.md").read_text(encoding="utf-8")
 
 
 def study(*logs: str) -> list[str]:

@@ -106,7 +106,7 @@ def test_one_action_is_one_commit_everywhere() -> None:
 
 
 def test_the_versions_that_pages_name_are_the_projects() -> None:
-    """A release changes them too (docs/dev/releasing.md)."""
+    """A release changes them too (docs/dev/house.md)."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == PROJECT["version"]
     assert citation["license"] == PROJECT["license"]

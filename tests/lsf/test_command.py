@@ -13,7 +13,8 @@ from lsf.lab import CLUSTER, queue, write
 from slotwise import load
 from slotwise import loads as load_text
 
-_DOC = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
+_PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
+_DOC = _PAGE.partition("## The configuration: import lsf")[2].partition("\n## ")[0]
 _COMMANDS = [
     line.removeprefix("$ slotwise ").partition("  # ")[0]
     for block in re.findall(r"```console\n(.*?)```", _DOC, re.DOTALL)
@@ -55,7 +56,7 @@ def test_report_and_warnings_go_to_stderr_the_instance_to_stdout(tmp_path: Path)
             "conf/lsb.hosts: is a file, not a directory: give the directory that contains ",
         ),
         (["empty"], "empty: holds no LSF configuration: none of lsf.conf, lsf.cluster.NAME, "),
-        (["--example"], "has several clusters: harbour, quay: choose one with --cluster"),
+        (["--example", "site"], "has several clusters: harbour, quay: choose one with --cluster"),
         (["conf", "--cluster", "d"], "conf: has no lsf.cluster.d"),
         (["conf", "--at", "noon"], "--at: 'noon' is no ISO 8601 time such as "),
         (["conf", "--ncpus", "hostA=x"], "--ncpus: must be N or HOST=N with N of 1 or more"),

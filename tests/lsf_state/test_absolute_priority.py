@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from slotwise import Instance, dump, loads
-from slotwise.cli.import_snapshot import Listings, Printed, make_instance
-from slotwise.cli.main import app
-from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
+from slotwise.cli.import_snapshot import Printed, make_instance
+from slotwise.model.absolute_priority import StatedPriority
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
-from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("APS-01")
 
 NOW = datetime(2026, 11, 27, 0, 34, tzinfo=UTC)
-FORMULA = (
-    "WEIGHT[[WORK, 1] [JPRIORITY, 1] [QPRIORITY, 10]] LIMIT[[WORK, 900]] GRACE_PERIOD[[MEM, 3h]]"
-)
 BLOCK = """APS_PRIORITY:
                 WEIGHT FACTORS     LIMIT FACTORS      GRACE PERIOD
 FAIRSHARE                     -                -                 -
@@ -85,18 +79,6 @@ def made(bjobs: str, *facts: str, queues: str = QUEUES) -> Instance:
     return make_instance(printed, NOW, NOW, None)
 
 
-def test_long_forms_tell_the_formula_its_queues_and_what_was_set() -> None:
-    found = made(jobs(", Admin factor value <-2.5>", "", ", System Absolute Priority <10>"))
-    assert found.queue("normal").aps_priority == AbsolutePriority.parse(FORMULA)
-    assert found.queue("normal").queue_group == ("short",)
-    assert found.queue("short").aps_priority is None
-    assert [job.aps for job in found.pending] == [
-        *(StatedPriority("admin", -2.5), None, StatedPriority("system", 10.0)),
-    ]
-    assert not any("Absolute" in text for job in found.pending for text in job.unheeded)
-    assert not [item for item in found.omissions if "bsolute" in item.what]
-
-
 def test_bjobs_aps_tells_system_priorities_and_is_compared_with_the_formula(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -144,20 +126,3 @@ def test_without_a_formula_jobs_go_in_the_printed_order(
         queues=queue("normal", 30, ""),
     )
     assert "".join(job.id for job in priority_order(found)) == order
-
-
-def test_the_command_takes_the_table_from_an_option_and_from_a_folder(tmp_path: Path) -> None:
-    texts = {"j": jobs("", "", ""), "h": HOSTS, "q": QUEUES, "a": APS}
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    by_folder = ["--from", str(tmp_path)]
-    by_option = [
-        *("--bjobs", str(tmp_path / "j"), "--bhosts", str(tmp_path / "h")),
-        *("--bqueues", str(tmp_path / "q"), "--aps", str(tmp_path / "a")),
-    ]
-    for words in (by_folder, by_option):
-        done = CliRunner().invoke(app, ["import", "snapshot", *words, "--now", NOW.isoformat()])
-        assert done.exit_code == 0, done.output
-        assert "aps: system=10" in done.stdout
-        assert loads(done.stdout).pending[2].aps == StatedPriority("system", 10.0)
-    assert Listings(aps=tmp_path / "a").facts

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 from sampling import some
-from slotwise import InputError
 from slotwise.model.sources.lsf_state import values
-from slotwise.model.sources.lsf_state.assemble import moment_of
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.sources.lsf_state.values import PrintedTimes, Remarks, Text, read_text
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Remarks, Text
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"
 REFERENCE = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)
@@ -26,25 +24,6 @@ def _jobs(*records: dict[str, str], notes: Remarks | None = None) -> list[SeenJo
 
 def _epoch(*fields: int) -> int:
     return int(datetime(*fields, tzinfo=UTC).timestamp())  # type: ignore[arg-type,misc]
-
-
-@pytest.mark.behaviour("CFG-04")
-def test_a_real_record_of_a_job_on_two_hosts() -> None:
-    (job,) = read_bjobs(read_text(DATA / "bjobs-running-two-hosts.json", "bjobs"), CALENDAR)
-    assert (job.id, job.status, job.user, job.queue) == ("321", "RUN", "ubuntu", "interactive")
-    assert job.allocation == {"nodes-1.example.com": 16, "nodes-2.example.com": 16}
-    assert job.submit == _epoch(2026, 4, 12, 18, 10, 0)
-    assert job.start == _epoch(2026, 4, 12, 18, 10, 55)
-    assert (job.run_time, job.res_req) == (34, "")  # only LSF's own select and order
-    assert job.from_limit
-    assert moment_of([job], REFERENCE) == _epoch(2026, 4, 12, 18, 11, 29)
-
-
-def test_a_real_record_without_years() -> None:
-    (job,) = read_bjobs(read_text(DATA / "bjobs-done.json", "bjobs"), CALENDAR)
-    assert (job.status, job.run_limit, job.cpu_time) == ("DONE", 600, 1)
-    assert job.submit == _epoch(2025, 12, 28, 19, 56)
-    assert job.allocation == {"tbi-cn019": 2}
 
 
 def test_years_weekdays_and_zones() -> None:
@@ -89,40 +68,6 @@ def test_hosts_in_each_of_their_forms() -> None:
         values.allocation("0*a")
 
 
-def test_everything_that_cannot_be_read_is_told_and_takes_only_itself() -> None:
-    notes = Remarks()
-    jobs = _jobs(
-        {"JOBID": "1", "STAT": "RUN", "SUBMIT_TIME": "soon"},
-        {"STAT": "PEND"},
-        {"JOBID": "3", "STAT": "GONE"},
-        {"JOBID": "5", "STAT": "RUN", "ALLOC_SLOT": "a:a", "NALLOC_SLOT": "3"},
-        notes=notes,
-    )
-    assert [job.id for job in jobs] == ["1", "unnamed-2", "3", "5"]
-    waiting = next(text for text in notes if "waiting" in text)
-    assert [text for text in notes if text != waiting] == [
-        "jobs.json: job 1: SUBMIT_TIME: 'soon' is no time such as Apr 12 18:10:00 2026: not known",
-        "jobs.json: job unnamed-2: JOBID '' is no id of a job: not known",
-        "jobs.json: job 3: STAT 'GONE' is no state of a job: give -o stat: not known",
-        "jobs.json: job 5: NALLOC_SLOT says 3 slots, ALLOC_SLOT names 2: the number of its slots: "
-        "not known",
-    ]
-    told = [(item.jobs, item.hosts) for item in notes.omissions if item.what not in waiting]
-    assert told == [(None, ()), (("unnamed-2",), ()), (None, ()), (None, ("a",))]
-
-
-def test_jobs_that_are_listed_twice_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^jobs\.json: job 4: is listed twice$"):
-        _jobs({"JOBID": "4", "STAT": "PEND"}, {"JOBID": "4", "STAT": "PEND"})
-
-
-def test_elements_of_arrays_and_numbers_that_are_no_texts() -> None:
-    content = '{"COMMAND": "bjobs", "JOBS": 2, "RECORDS": [{"JOBID": 7, "JOBINDEX": 3, '
-    content += '"STAT": "PEND", "NREQ_SLOT": 4}, {"JOBID": "7[4]", "STAT": "PEND"}]}'
-    jobs = read_bjobs(Text(content, "x"), CALENDAR)
-    assert [(job.id, job.slots) for job in jobs] == [("7[3]", 4), ("7[4]", None)]
-
-
 #: The documents' own job (seed 000, example 1), wrapped at column 80 as bjobs -l does.
 PENDING = """\
 Job <11898>, User <user2>, Project <default>, Status <PEND>, Queue <challenge>,
@@ -151,22 +96,6 @@ Fri Apr 22 10:05:00: Started 3 Task(s) on Host(s) <2*hostA> <hostB>, Allocated 3
                       Slot(s) on Host(s) <2*hostA> <hostB>, Execution Home </x>;
 Fri Apr 22 15:00:00: Resource usage collected. The CPU time used is 42.5 seconds.
 """
-
-
-@pytest.mark.behaviour("CFG-04")
-def test_wrapped_text() -> None:
-    calendar = PrintedTimes(datetime(2005, 4, 22, 15, 19, tzinfo=UTC))
-    waiting, running = read_bjobs(Text(PENDING, "jobs.txt"), calendar)
-    assert (waiting.id, waiting.status, waiting.slots) == ("11898", "PEND", 6)
-    assert (waiting.res_req, waiting.run_limit, waiting.priority) == ("span[ptile=2]", 50400, 50)
-    assert waiting.submit == _epoch(2005, 4, 22, 15, 18, 50)
-    assert waiting.allocation == {}
-    assert (running.user, running.group, running.application) == ("ann", "g", "app1")
-    assert (running.slots, running.max_slots, running.exclusive) == (2, 8, True)
-    assert (running.res_req, running.hosts) == ("rusage[mem=100]", "hostA+2 hg1")
-    assert running.allocation == {"hostA": 2, "hostB": 1}
-    assert (running.start, running.cpu_time) == (_epoch(2005, 4, 22, 10, 5), 42.5)
-    assert running.line == 18
 
 
 def _wrapped(line: str, indent: int, width: int) -> list[str]:
@@ -272,119 +201,10 @@ def test_what_was_wrapped_is_what_was_printed_whole(
     assert [job.allocation.get("node0003.site.org", 0) for job in whole][-1] == (jobs.stop == 2)
 
 
-def test_parts_that_nobody_reads_are_named() -> None:
-    text = (
-        "Job <1>, Job Name <a, Foo <b>>, User <u>, Status <PEND>, Queue <q>, Network <gold>, "
-        "Command <x, Bar <y>>\n"
-        "Fri May 10 17:21:26: Submitted from host <h>, CWD <$HOME>, Output File <o>, 2 Task(s), "
-        "Requested GPU <num=1:mode=shared>, Dependency Condition <done(1) && ended(2)>, "
-        "Re-runnable, Notify when job ends, Requested Resources <select[a > 1] rusage[mem=1]>;\n"
-    )
-    (job,) = read_bjobs(Text(text, "x"), CALENDAR)
-    assert job.unread == ("Network",)
-    assert (job.name, job.dependency) == ("a, Foo <b>", "done(1) && ended(2)")
-    assert job.gpu == "num=1:mode=shared"
-    assert (job.slots, job.res_req) == (2, "select[a > 1] rusage[mem=1]")
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME",
-        "JOBID USER STAT QUEUE FROM_HOST JOB_NAME SUBMIT_TIME",
-        "JOBID      STAT  QUEUE",
-    ],
-)
-def test_a_table_of_bjobs_is_refused_with_the_form_to_use(first: str) -> None:
-    content = first + "\n79727   hml     PEND  long       head   -   exe2       Nov 24 10:05\n"
-    with pytest.raises(
-        InputError, match=r"is a table of bjobs.*give bjobs -u all -l, -UF or -json"
-    ):
-        read_bjobs(Text(content, "f"), CALENDAR)
-
-
-def test_columns_that_are_not_there_are_named() -> None:
-    notes = Remarks()
-    records = '{"COMMAND":"bjobs","RECORDS":[{"JOBID":"1","STAT":"%s","USER":"u","QUEUE":"q"}]}'
-    read_bjobs(Text(records % "PEND", "x"), CALENDAR, notes)
-    assert notes == [
-        "x: has no column nreq_slot, combined_resreq, runtimelimit, submit_time, job_priority, "
-        "specified_start_time, ask_hosts, dependency: it is not known what 1 waiting job asks for "
-        "by that (give them to bjobs -o)"
-    ]
-    read_bjobs(Text(records % "DONE", "x"), CALENDAR, notes)
-    assert len(notes) == 1
-
-
-def test_the_older_words_for_a_start() -> None:
-    text = (
-        "Job <2533>, User <user1>, Project <default>, Status <RUN>, Queue <normal>, Command <x>\n"
-        "Fri May 10 17:21:26: Submitted from host <hostA>, CWD <$HOME>, Requested Resources "
-        "<type==any>;\n"
-        "Fri May 10 17:21:31: %s, Execution Home </home/user1>;\n"
-    )
-    for words, hosts in (
-        ("Started on <hostB>", {"hostB": 1}),
-        ("Started on 3 Hosts/Processors <a> <a> <b>", {"a": 2, "b": 1}),
-        ("[1] started on <hostC>", {"hostC": 1}),
-        ("Dispatched 2 Task(s) on Host(s) <a> <b>", {"a": 1, "b": 1}),
-    ):
-        (job,) = read_bjobs(Text(text % words, "x"), CALENDAR)
-        assert job.allocation == hosts, words
-        assert job.res_req == "type==any"
-
-
-def test_a_combined_requirement_over_several_lines() -> None:
-    text = (
-        "Job <1>, User <u>, Project <p>, Status <PEND>, Queue <q>, Command <x>\n"
-        "Fri May 10 17:21:26: Submitted from host <h>, CWD <$HOME>%s;\n\n"
-        " RESOURCE REQUIREMENT DETAILS:\n"
-        " Combined: select[(type == local) && (mem > 100)] order[r15s:pg] rusage[mem=100.0\n"
-        "                     0] span[hosts=1]\n"
-        " Effective: -\n"
-    )
-    text = text.replace("                     0]", "           0]")
-    (job,) = read_bjobs(Text(text % "", "x"), CALENDAR)
-    assert job.res_req == "select[(type == local) && (mem > 100)] rusage[mem=100.00] span[hosts=1]"
-    (job,) = read_bjobs(Text(text % ", Requested Resources <span[ptile=2]>", "x"), CALENDAR)
-    assert job.res_req == "span[ptile=2]"
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ('{"COMMAND": "bjobs", "JOBS": 1}', "has no list RECORDS"),
-        ('{"COMMAND": "bjobs", "RECORDS": [', "not JSON"),
-        ('{"COMMAND": "bjobs", "RECORDS": [4]}', "must be an object"),
-        ('{"COMMAND": "bhosts", "RECORDS": []}', "is output of bhosts, not output of bjobs"),
-        ("hello\n", "is not output of bjobs"),
-        ("Job <1>, User <u>, Queue <q>\n", "has no Status"),
-        (
-            '{"COMMAND":"bjobs","RECORDS":[{"JOBID":"9","ERROR":"Job <9> is not found"}]}',
-            "not found",
-        ),
-    ],
-)
-def test_one_clear_message(content: str, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        read_bjobs(Text(content, "f"), CALENDAR)
-    assert len(caught.value.problems) == 1
-
-
-def test_nothing_to_list_is_no_error() -> None:
-    assert read_bjobs(Text("No unfinished job found\n", "x"), CALENDAR) == []
-    assert read_bjobs(Text("", "x"), CALENDAR) == []
-
-
 def test_a_past_time_without_a_year_is_of_the_last_one_though_the_next_is_nearer() -> None:
     december = PrintedTimes(datetime(2026, 12, 1, tzinfo=UTC))
     assert december.past("Jan 10 08:00:00") == _epoch(2026, 1, 10, 8)
     assert december.coming("Jan 10 08:00:00") == _epoch(2027, 1, 10, 8)
-
-
-def test_run_limits_of_less_than_a_minute() -> None:
-    (job,) = _jobs({"JOBID": "1", "STAT": "PEND", "RUNTIMELIMIT": "0.5"})
-    assert job.run_limit == 30
 
 
 #: Of `bjobs -l` of volclava 2.2, recorded by tests/live, with bsub -sp 56 and a limit of 100.

@@ -24,19 +24,11 @@ LONG_QUEUE = (
     " 30    0  Open:Active       -    -    -    -     1     1     0     0     0    0\n"
     "USERS: all\nHOSTS:  all\n"
 )
-QUEUES = "QUEUE_NAME PRIO STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SUSP\n"
 JOB = (
     "Job <{}>, User <ann>, Project <p>, Status <PEND>, Queue <q>, Command <x>\n"
     "Mon Mar 16 09:20:00 2026: Submitted from host <login>, CWD <$HOME>, 2 Task(s){};\n\n"
     " RUNLIMIT\n 30.0 min\n"
 )
-JSON = (
-    '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{"JOBID":"8","STAT":"PEND","USER":"ann","QUEUE":"q",'
-    '"NREQ_SLOT":"1","COMBINED_RESREQ":"","RUNTIMELIMIT":"30.0","SUBMIT_TIME":"Mar 16 09:30",'
-    '"JOB_PRIORITY":"","SPECIFIED_START_TIME":"","ASK_HOSTS":"","DEPENDENCY":""}]}'
-)
-TABLE = "JOBID USER STAT QUEUE FROM_HOST EXEC_HOST JOB_NAME SUBMIT_TIME\n"
-ROW = "{} ann PEND q login - x Mar 16 09:31\n"
 FILES = {
     "bjobs.txt": JOB.format(7, ""),
     "bhosts.txt": HOSTS.format("n1 ok - 4 0 0 0 0 0\n"),
@@ -55,35 +47,6 @@ def _imported(folder: Path, files: dict[str, str], *options: str) -> tuple[Insta
         raise result.exception
     assert result.exit_code == 0, result.output
     return load(out), result.stderr
-
-
-@pytest.mark.behaviour("CFG-04")
-@pytest.mark.parametrize(
-    ("files", "hosts", "queues", "jobs", "says"),
-    [
-        ({"h": LONG_HOST.format("n2")}, "n2 n1", "q", "7", "only bhosts.txt lists n1"),
-        ({"h": LONG_HOST.format("n1")}, "n1", "q", "7", ""),
-        (
-            {"q": QUEUES + "r 20 Open:Active - - - - 0 0 0 0\n"},
-            *("n1", "q r", "7"),
-            "only q lists r",
-        ),
-        ({"j": JSON}, "n1", "q", "7 8", "only bjobs.txt lists 7"),
-        ({"t": TABLE + ROW.format(7)}, "n1", "q", "7", ""),
-        ({"t": TABLE + ROW.format(9)}, "n1", "q", "7", "only t lists job 9, in a form that has no"),
-    ],
-)
-def test_a_shorter_form_adds_what_it_alone_names(
-    files: dict[str, str], hosts: str, queues: str, jobs: str, says: str, tmp_path: Path
-) -> None:
-    made, said = _imported(tmp_path, files)
-    assert [host.name for host in made.cluster.hosts] == hosts.split()
-    assert sorted(queue.name for queue in made.queues) == queues.split()
-    assert sorted(job.id for job in made.pending) == jobs.split()
-    assert says in said
-    assert (" lists " in said) == bool(says)
-    lost = [item for item in made.omissions if "omitted" in item.what]
-    assert bool(lost) == ("no requirements" in said or "in a form" in said)
 
 
 @pytest.mark.behaviour("CFG-04")
@@ -113,24 +76,6 @@ def test_an_unread_file_that_may_be_a_listing_leaves_nothing_proved(
     told = [item for item in made.omissions if "is not read" in item.what]
     assert [item.what.startswith(f"{name} is not read: ") for item in told] == [True] * counts
     assert all(item.jobs is None and not item.narrowed for item in told)
-
-
-def test_shorter_forms_with_nothing_more_are_named_in_one_sentence(tmp_path: Path) -> None:
-    text = TABLE + ROW.format(7)
-    _, said = _imported(tmp_path, {"bjobs_w": text, "h": LONG_HOST.format("n1"), "t": text + "\n"})
-    assert said.count("a shorter form of a listing") == 1
-    assert "ignored bjobs_w, t, bhosts.txt: a shorter form" in said
-
-
-@pytest.mark.behaviour("CFG-04")
-def test_a_site_answers_what_files_of_the_configuration_would(tmp_path: Path) -> None:
-    site = tmp_path / "site" / "site.yaml"
-    site.parent.mkdir()
-    site.write_text("format: slotwise/1\nhosts: [{name: n1, slots: 4}]\nqueues: [{name: q}]\n")
-    files = {"lsb.queues": "Begin Queue\nQUEUE_NAME = q\nEnd Queue\n"}
-    made, said = _imported(tmp_path, files, "--site", str(site))
-    assert "ignored lsb.queues: " in said
-    assert not any("is not read" in item.what for item in made.omissions)
 
 
 @pytest.mark.behaviour("CFG-04")

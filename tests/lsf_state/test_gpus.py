@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from slotwise import Gpus, Instance
 from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.sources.lsf_state.gpus import allocated, of_block, read_gpus
+from slotwise.model.sources.lsf_state.gpus import of_block
 from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 
@@ -23,25 +23,6 @@ GPUS = """HOST_NAME          GPU_ID                MODEL   MUSED     MRSV NJOBS 
 q01                     0  TeslaV100_PCIE_32GB   14.5G       0M     1     1     0     0
                         1  TeslaV100_PCIE_32GB   24.5G       0M     1     1     0     0
 q02                     0             TeslaK80    273M       0M     0     0     0     0
-"""
-LONG = """HOST: q01
-NGPUS NGPUS_SHARED_AVAIL NGPUS_EXCLUSIVE_AVAIL
-2     0                  0
-
-STATIC ATTRIBUTES
-GPU_ID MODEL               MTOTAL FACTOR SOCKET VENDOR MIG
-0      TeslaV100_PCIE_32GB 31.5G  7.0    8      Nvidia N
-1      TeslaV100_PCIE_32GB 31.5G  7.0    8      Nvidia N
-
-DYNAMIC ATTRIBUTES
-GPU_ID MODE              MUSED MRSV TEMP ECC UT  MUT PSTATE STATUS ERROR
-0      EXCLUSIVE_PROCESS 32.9G 0M   52C  0   79% 15% 0      ok     -
-1      EXCLUSIVE_PROCESS 32.9G 0M   52C  0   79% 15% 0      ok     -
-
-GPU JOB INFORMATION
-GPU_ID JEXCL RUNJOBIDS SUSPJOBIDS RSVJOBIDS
-0      Y     21        -          -
-1      -     -         -          -
 """
 #: What bjobs -l prints of a job with GPUs, the host cut short as there.
 BLOCK = """ EXTERNAL MESSAGES:
@@ -90,47 +71,6 @@ def gpus(found: Instance) -> dict[str, Gpus | None]:
     return {host.name: host.gpus for host in found.cluster.hosts}
 
 
-@pytest.mark.behaviour("GPU-01")
-def test_lists_of_gpus_are_read() -> None:
-    found = {item.host: item for item in read_gpus(Text(GPUS, "x"))}
-    assert [found["q01"].count, found["q01"].model] == [2, "TeslaV100_PCIE_32GB"]
-    assert [found["q01"].used, found["q02"].used] == [{"0", "1"}, set()]
-    (long,) = read_gpus(Text(LONG, "x"))
-    assert (long.host, long.count, long.mem, long.used) == ("q01", 2, 31.5 * 1024, {"0"})
-
-
-@pytest.mark.behaviour("GPU-01", "CFG-04")
-def test_hosts_have_the_gpus_that_a_list_describes() -> None:
-    held = instance(running("21", GPU_NUM="2", GPU_ALLOC="q01:0,1"), hosts=(HOSTS, GPUS))
-    assert gpus(held) == {"q01": Gpus(2, "TeslaV100_PCIE_32GB"), "q02": Gpus(1, "TeslaK80")}
-    assert held.running[0].job.gpu == "num=2/host"
-    assert not [item for item in held.omissions if "GPU" in item.what]
-
-
-@pytest.mark.behaviour("GPU-01", "CFG-04")
-def test_bhosts_counts_gpus_as_load_or_in_columns() -> None:
-    block = """HOST  q01
-STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW
-ok              60.00     -     48      8      8      0      0      0      -
-
- CURRENT LOAD USED FOR SCHEDULING:
-                r15s   r1m  r15m    ut    pg    io   ls    it   tmp   swp   mem  slots
- Total           0.0   0.0   0.0    0%   0.0     3    4     0   28G  3.9G 22.5G     40
- Reserved        0.0   0.0   0.0    0%   0.0     0    0     0    0M    0M    0M      -
-
-               ngpus_physical gpu_shared_avg_ut
- Total                    1.0                0%
- Reserved                 3.0                0%
-
-"""
-    found = instance(running("21", GPU_NUM="3"), hosts=(block,))
-    assert gpus(found) == {"q01": Gpus(4)}
-    assert found.running[0].job.gpu == "num=3"
-    record = {"HOST_NAME": "q01", "STATUS": "ok", "MAX": "48", "NGPUS": "4", "NGPUS_ALLOC": "3"}
-    text = json.dumps({"COMMAND": "bhosts", "HOSTS": 1, "RECORDS": [record]})
-    assert gpus(instance(running("21", GPU_NUM="3"), hosts=(text,))) == {"q01": Gpus(4)}
-
-
 @pytest.mark.behaviour("GPU-01", "GPU-03", "CFG-04")
 def test_hosts_have_the_gpus_that_running_jobs_hold() -> None:
     waits = record("22", "PEND", GPU_NUM="4", RUNTIMELIMIT="60.0")
@@ -141,17 +81,6 @@ def test_hosts_have_the_gpus_that_running_jobs_hold() -> None:
     assert planned.start == 3600  # when 21 reaches its limit
     assert not planned.proved
     assert any("how many GPUs hosts have" in item.what for item in found.omissions)
-
-
-@pytest.mark.behaviour("GPU-01", "CFG-04")
-def test_gpus_that_nothing_describes_are_left_out_and_named() -> None:
-    asked = "select[(ngpus>0) && (ncpus>5)] rusage[ngpus_physical=4.00] span[hosts=1]"
-    waits = record("22", "PEND", GPU_NUM="4", COMBINED_RESREQ=asked)
-    found = instance(running("21"), waits)
-    assert found.pending[0].gpu == ""
-    assert found.pending[0].res_req == ("select[ncpus>5] span[hosts=1]",)
-    named = [item for item in found.omissions if "GPUs that jobs ask for" in item.what]
-    assert [item.jobs for item in named] == [("22",)]
 
 
 @pytest.mark.behaviour("GPU-01", "GPU-03", "CFG-04")
@@ -168,40 +97,8 @@ def test_gpus_in_use_that_no_job_has_are_held_by_the_last_to_end() -> None:
 
 
 @pytest.mark.behaviour("GPU-01", "CFG-04")
-def test_gpus_over_several_hosts_are_counted_by_host() -> None:
-    text = Text((DATA / "bjobs-running-two-hosts.json").read_text("utf-8"), "x")
-    found = make_instance(Printed((text,), (Text(HOSTS, "h"),)), NOW, NOW, None)
-    (run,) = found.running
-    assert run.job.gpu.startswith("num=2/host")
-    spread = running("21", GPU_NUM="5") | {"EXEC_HOST": "4*q01:4*q02"}
-    assert instance(spread).running[0].job.gpu == "num=3/host"
-
-
-@pytest.mark.behaviour("GPU-01", "CFG-04")
 def test_the_long_form_of_bjobs_tells_gpus() -> None:
     asked, held = of_block(BLOCK.splitlines())
     right = "num=2:mode=exclusive_process:mps=no:j_exclusive=yes:gvendor=nvidia:gmem=2G"
     assert (asked, held) == (right, {"kilenc": 2})
     assert of_block(TABLE.splitlines())[1] == {"nodes-1.example": 2, "nodes-2.example": 1}
-
-
-@pytest.mark.behaviour("GPU-01", "CFG-04")
-@pytest.mark.parametrize(
-    ("text", "right"),
-    [
-        ("q01:0,1,2,3", {"q01": 4}),
-        ("a-1.x.y:0,1,0,1;b:0", {"a-1.x.y": 2, "b": 1}),
-        ("h1:gpus=0,1;h2:gpus=3", {"h1": 2, "h2": 1}),
-        ("-", {}),
-    ],
-)
-def test_allocations_of_gpus(text: str, right: dict[str, int]) -> None:
-    assert allocated(text) == right
-
-
-@pytest.mark.behaviour("GPU-01", "CFG-04")
-def test_a_gpu_requirement_that_cannot_be_read_is_left_out_and_named() -> None:
-    waits = record("22", "PEND", GPU_NUM="4", GPU_MODE="turbo")
-    found = instance(running("21", GPU_NUM="4"), waits)
-    assert found.pending[0].gpu == ""
-    assert any("mode must be" in item.what for item in found.omissions)

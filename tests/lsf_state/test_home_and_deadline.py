@@ -9,7 +9,6 @@ import pytest
 from event_lines import job_new as _new
 from slotwise import Job, loads
 from slotwise.cli.main import app
-from slotwise.model.sources.acct import read_acct
 from typer.testing import CliRunner
 
 SITE = (
@@ -17,7 +16,6 @@ SITE = (
     "hosts: [{name: h1, slots: 4, type: X86}, {name: h2, slots: 4, type: PPC}]\n"
     "queues: [{name: q}]\n"
 )
-ACCT = Path(__file__).parents[1] / "data" / "acct" / "lsb.acct.small-cluster"
 
 
 def _imported(path: Path, command: str, *words: str) -> Job:
@@ -68,17 +66,3 @@ def test_events_tell_host_termination_time_and_bmod(tmp_path: Path) -> None:
     bmod = '"JOB_MODIFY2" "10.108" 141 "1" 0 0 0 1501 "ann" 120 18 0 {} {} 0 0 {} -1 "/"'
     for begin, end, wanted in ((0, 0, (200, 900)), (0, 700, (200, 700)), (-2, -2, (None, None))):
         assert seen(bmod.format(begin, end, no_limits))[1:] == wanted
-
-
-def test_accounting_tells_both(tmp_path: Path) -> None:
-    lines = ACCT.read_text().splitlines()
-    line = next(line for line in lines if line.startswith('"JOB_FINISH"'))
-    words = line.split(" ")
-    assert words[9] == "0"
-    words[9] = "1999999999"
-    file = tmp_path / "lsb.acct"
-    file.write_text(" ".join(words) + "\n")
-    (job,) = read_acct(file).jobs
-    (plain,) = (other for other in read_acct(ACCT).jobs if other.id == job.id)
-    assert (job.deadline, plain.deadline) == (1999999999, 0)
-    assert job.from_host == plain.from_host != ""

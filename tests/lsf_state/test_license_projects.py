@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 import slotwise as sw
-from slotwise import Scope
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.model.sources.acct import read_acct
-from slotwise.model.sources.log_lines import BadRecords
-from slotwise.model.sources.lsf_state.log_records import Submitted, read_events
 from slotwise.model.sources.lsf_state.values import Text
 
-DATA = Path(__file__).parents[1] / "data"
 SECTION = "Begin Limit\nNAME = lp\nPER_LIC_PROJECT = all ~free\nJOBS = 1\nEnd Limit\n"
-ROWS = """\
-INTERNAL RESOURCE LIMITS:
-
-      NAME            USERS            QUEUES           LIC_PROJECTS    JOBS
-        lp               -                -                a            1/1
-        lp               -                -                b            0/1
-"""
 JOBS = """
 Job <7>, User <ann>, Project <default>, License Project <a>, Status <PEND>, Queue <normal>
 Fri Nov 27 00:31:00: Submitted from host <hostA>, CWD </>, 2 Processors Requested;
@@ -47,18 +34,6 @@ def made(*facts: str, bjobs: str = JOBS) -> sw.Instance:
     return make_instance(printed, NOW, NOW, None)
 
 
-def test_sections_and_rows_of_blimits_are_read() -> None:
-    each = Scope(("all",), True, ("free",))
-    assert [item.lic_projects for item in made(SECTION).limits] == [each]
-    assert [item.lic_projects for item in made(ROWS).limits] == [Scope(("a", "b"), True)]
-    none = JOBS.replace("License Project <a>, ", "")
-    (item,) = [item for item in made(ROWS, bjobs=none).omissions if "limit lp binds" in item.what]
-    assert item.jobs == ("7",)
-    of_a = made(ROWS)
-    assert of_a.pending[0].license_project == "a"
-    assert not [item for item in of_a.omissions if "limit lp binds" in item.what]
-
-
 @pytest.mark.parametrize("column", [{}, {"LICENSE_PROJECT": ""}, {"LICENSE_PROJECT": "a"}])
 def test_jobs_without_a_column_of_it_may_be_under_any_limit_of_it(column: dict[str, str]) -> None:
     record = {"JOBID": "7", "STAT": "PEND", "USER": "ann", "QUEUE": "normal", "NREQ_SLOT": "1"}
@@ -73,25 +48,6 @@ def test_jobs_without_a_column_of_it_may_be_under_any_limit_of_it(column: dict[s
 def test_it_is_an_option_of_bsub_and_of_a_script() -> None:
     assert parse_bsub("bsub -Lp lp1 -n 1 x")["license_project"] == "lp1"
     assert parse_bsub("#!/bin/sh\n#BSUB -Lp lp1\n./a\n")["license_project"] == "lp1"
-
-
-def test_logs_have_it(tmp_path: Path) -> None:
-    """Before options3 of a submission; before the application of a finished job."""
-    new = (DATA / "lsf" / "lsb.events").read_text(encoding="utf-8").splitlines()[4]
-    assert new.count('7184 0 "" "" "" -1 -1 -1 4194304 ""') == 1
-    log = tmp_path / "lsb.events"
-    changed = new.replace("-1 -1 -1 4194304", '-1 -1 "lp" -1 4194304')
-    old = new.replace('-1 -1 -1 4194304 ""', '"" -1 "sla" -1 "lp" 0 "app"')
-    log.write_text(f"{changed}\n{old}\n", encoding="utf-8")
-    jobs = [item.job for item in read_events(log, BadRecords(), {}) if isinstance(item, Submitted)]
-    assert jobs[1].license_project == "lp"
-    assert jobs[1].application == "app"
-    line = (DATA / "acct" / "lsb.acct.small-cluster").read_text(encoding="utf-8").splitlines()[0]
-    assert line.count('"" -1 "" "" "" "" -1') == 1
-    done = tmp_path / "lsb.acct"
-    done.write_text(line.replace('"" -1 "" "" "" "" -1', '"" -1 "" "lp" "app" "" -1') + "\n")
-    (job,) = read_acct(done).jobs
-    assert (job.license_project, job.application) == ("lp", "app")
 
 
 def test_a_service_class_attaches_by_it() -> None:

@@ -68,25 +68,6 @@ def test_a_real_log_is_read_whole_and_agrees_with_its_accounting() -> None:
         assert ran[id].allocation == finished[id].hosts, id
 
 
-@pytest.mark.parametrize("at", [1643910040, 1643911100, 1643911500, 1643911763, 1643912000])
-def test_a_moment_is_the_same_from_events_and_from_accounting(at: int) -> None:
-    found = {}
-    for name, file in (("events", EVENTS), ("acct", ACCT)):
-        code, text, said = _run("import", name, file, "--at", at)
-        assert code == 0, said
-        instance = loads(text)
-        found[name] = instance
-        assert instance.now == 0
-    ended = {job.id for job in read_acct(ACCT).jobs}
-    events, acct = found["events"], found["acct"]
-    assert {(r.job.id, r.start, r.slots) for r in events.running if r.job.id in ended} == {
-        (r.job.id, r.start, r.slots) for r in acct.running
-    }
-    assert {job.id for job in events.pending if job.id in ended} == {j.id for j in acct.pending}
-    if at == 1643911763:
-        assert {r.job.id: r.slots for r in events.running} == {"157": 1, "158": 2}
-
-
 def test_what_a_submission_says() -> None:
     moment = _moment(
         _new(7, 100, options=0x42 | 0x4000000, slots=4, most=8, res_req="span[ptile=2]", limit=3600,
@@ -172,14 +153,6 @@ def test_a_modification_has_the_fields_that_its_options_name(
         assert getattr(job, name) == (value if name in is_now else getattr(before, name))
 
 
-def test_a_requeued_job_waits_again() -> None:
-    lines = (_new(1, 100), _start(1, 110, "a"), _status(1, 120, 1), _start(1, 140, "b"))
-    (waits,) = _moment(*lines, at=130).jobs
-    assert (waits.status, waits.start, waits.allocation) == ("PEND", None, {})
-    (runs,) = _moment(*lines, at=150).jobs
-    assert (runs.status, runs.start, runs.allocation) == ("RUN", 140, {"b": 1})
-
-
 def test_a_log_that_was_switched_repeats_its_jobs() -> None:
     lines = (_new(1, 100), _start(1, 110, "a"), _new(1, 100), _start(1, 110, "a"))
     moment = _moment(*lines)
@@ -209,36 +182,6 @@ def test_a_bad_record_is_told_with_its_line(line: str, says: str) -> None:
     assert says in problem.message
 
 
-def test_a_cell_of_a_record_that_cannot_be_read_takes_only_itself(tmp_path: Path) -> None:
-    """Whom it touches: the job that waits, or those that may use the hosts of one that runs."""
-    good = [_new(1, 100), _start(1, 110, "a"), _new(2, 120), _new(3, 125), _status(1, 130, 4)]
-    bad = list(good)
-    bad[2] = _cell(_new(2, 120), 8)
-    bad[1] = _cell(_start(1, 110, "a"), 2)
-    bad[4] = _cell(_status(1, 130, 4), 7)
-    log = tmp_path / "lsb.events"
-    out = tmp_path / "o.yaml"
-    log.write_text("\n".join(bad) + "\n")
-    code, _, said = _run("import", "events", log, "-o", out)
-    assert code == 0
-    made = load(out)
-    assert ([job.id for job in made.pending], [run.job.id for run in made.running]) == (
-        ["2", "3"],
-        ["1"],
-    )
-    touching = [item for item in made.omissions if item.where]
-    told = {item.where.rpartition(":")[2]: (item.jobs, item.hosts) for item in touching}
-    assert told == {"2": (None, ("a",)), "3": (("2",), ()), "5": (None, ("a",))}
-    assert said.count("'soon'") == 3
-
-
-def _cell(record: str, field: int) -> str:
-    """A record with one field (from 0) that cannot be read."""
-    words = record.split(" ")
-    words[field] = "soon"
-    return " ".join(words)
-
-
 def test_many_bad_records_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "lsb.events"
     file.write_text(EVENTS.read_text() + '"JOB_NEW" "10.108" x\n' * 400)
@@ -260,44 +203,6 @@ def test_a_report_spells_out_50_problems() -> None:
     many = report([Problem(f"p{n}") for n in range(52)])
     assert many[-1] == "and 2 more problems (52 in all)"
     assert len(str(InputError(Problem("x") for _ in range(665))).splitlines()) == 51
-
-
-def test_several_files_a_stamp_and_a_time_from_the_begin(tmp_path: Path) -> None:
-    lines = EVENTS.read_text().splitlines(keepends=True)
-    (tmp_path / "lsb.events.1").write_text("".join(lines[:300]))
-    with gzip.open(tmp_path / "lsb.events.gz", "wt") as file:
-        file.write("".join(lines[300:]))
-    whole = _run("import", "events", EVENTS, "--at", "2022-02-03T18:09:23Z")
-    parts = _run(
-        *("import", "events", tmp_path / "lsb.events.1", tmp_path / "lsb.events.gz"),
-        *("--at", "1643911763"),
-    )
-    assert whole[:2] == parts[:2]
-    seconds = 1643911763 - 1643753712
-    assert _run("import", "events", EVENTS, "--at", f"{seconds}s")[1] == whole[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("events", EVENTS, "--at", "5"), "lies before the log"),
-        (("acct", ACCT, "--at", "2022-02-03T18:09:23"), "has no time zone"),
-        (("acct", ACCT, "--at", "2030-01-01T00:00:00Z"), "lies outside the log"),
-        (("acct", ACCT, "--at", "9000d"), "lies outside the log"),
-        (("acct", ACCT, "--at", "5"), "lies outside the log"),
-        (("events", EVENTS, "--at", "soon"), "must be a duration"),
-        (("events", ACCT), "is LSF's accounting log (lsb.acct), not LSF's event log"),
-        (("acct", EVENTS), "is LSF's event log (lsb.events), not LSF's accounting log"),
-        (("swf", EVENTS), "is LSF's event log (lsb.events), not a log in the Standard Workload"),
-        (("swf", SWF, "--policy", "easy", "--hosts", "101"), "must be 1 to 100"),
-        (("events", "/nowhere"), "cannot be read"),
-    ],
-)
-def test_what_cannot_be_cut_out(arguments: tuple[object, ...], says: str) -> None:
-    code, _, said = _run("import", *arguments)
-    assert code == 2
-    assert says in said
-    assert len(said.splitlines()) == 1
 
 
 def test_a_moment_of_an_swf_log_as_a_policy_has_it(tmp_path: Path) -> None:
@@ -334,20 +239,6 @@ def test_a_moment_of_an_swf_log_as_a_policy_has_it(tmp_path: Path) -> None:
     assert len(instance.cluster.hosts) == 7
 
 
-def test_an_swf_log_without_waits_needs_a_policy(tmp_path: Path) -> None:
-    file = tmp_path / "a.swf"
-    row = "{} {} {} 100 4 -1 -1 4 200 -1 1 3 1 1 1 1 -1 -1\n"
-    file.write_text("; MaxProcs: 8\n" + row.format(1, 0, 5) + row.format(2, 10, -1))
-    code, _, said = _run("import", "swf", file)
-    assert code == 2
-    assert "1 of 2 jobs have no recorded wait" in said
-    file.write_text("; MaxProcs: 8\n" + row.format(1, 0, 5) + row.format(2, 10, 60))
-    code, text, _ = _run("import", "swf", file, "--at", "20")
-    instance = loads(text)
-    assert [(r.job.id, r.start, r.job.user) for r in instance.running] == [("1", 5, "user3")]
-    assert [(job.id, job.submit) for job in instance.pending] == [("2", 10)]
-
-
 SITE = """
 format: slotwise/1
 origin: 2022-02-03T18:00:00+00:00
@@ -358,16 +249,6 @@ queues:
   - {{name: sender, FAIRSHARE: "USER_SHARES[[default,1]]"}}
 """
 ZERO = 1643911200
-
-
-@pytest.mark.parametrize("at", ["2001-01-01T00:00:00Z", "2030-01-01T00:00:00Z", "4000000000"])
-def test_usage_is_of_a_moment_within_the_log(tmp_path: Path, at: str) -> None:
-    site, out = tmp_path / "site.yaml", tmp_path / "out.yaml"
-    site.write_text(SITE.format(now=7200, hours=0))
-    for words in (["--usage-for", site], ["--site", site]):
-        code, _, said = _run("import", "acct", ACCT, *words, "--at", at, "-o", out)
-        assert (code, out.exists()) == (2, False)
-        assert "--at" in said
 
 
 @pytest.mark.behaviour("FSH-03")
@@ -478,21 +359,6 @@ def test_a_moment_of_a_fairshare_cluster_has_its_past(tmp_path: Path) -> None:
     assert (found.slots, found.run_time) == (expected.slots, expected.run_time)
 
 
-@pytest.mark.parametrize(
-    ("file", "kind"),
-    [
-        (EVENTS, "events"), (ACCT, "acct"), (SWF, "swf"),
-        (DATA / "lsf" / "bjobs-done.json", "bjobs"), (DATA / "lsf" / "bhosts.json", "bhosts"),
-        (DATA / "lsf" / "bqueues.json", "bqueues"),
-        (DATA / "snapshots" / "KTH-SP2_q10_0.json", "pool"),
-        (Path(__file__).parents[1] / "formats" / "complete.yaml", "instance"),
-        (Path(__file__), ""),
-    ],
-)  # fmt: skip
-def test_kinds_are_told_by_their_first_lines(file: Path, kind: str) -> None:
-    assert kind_of(file) == kind
-
-
 @pytest.mark.parametrize("command", [("solve",), ("simulate",), ("import", "swf")])
 @pytest.mark.parametrize("file", [EVENTS, DATA / "lsf" / "bjobs-done.json"])
 def test_a_wrong_kind_of_file_is_one_line(command: tuple[str, ...], file: Path) -> None:
@@ -553,17 +419,6 @@ def test_a_long_log_takes_the_memory_of_its_busiest_moment() -> None:
     assert peaks[1] < 1.2 * peaks[0] + 100_000
 
 
-def test_a_job_that_runs_at_the_moment_has_used_its_part_of_the_cpu_time() -> None:
-    def used(at: int) -> float:
-        moment = cut(read_events(EVENTS, BadRecords(), {}), at)
-        (job,) = (job for job in moment.jobs if job.id == "157")
-        assert job.start is not None
-        assert job.cpu_time is not None
-        return job.cpu_time / (at - job.start)
-
-    assert used(1643911763) == pytest.approx(used(1643911800))
-
-
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -582,44 +437,12 @@ def test_why_no_job_of_an_swf_log_can_be_replayed(tmp_path: Path, line: str, say
         assert (code, says in told) == (2, True)
 
 
-def test_bad_records_are_told_where_no_good_one_is_left(tmp_path: Path) -> None:
-    path = tmp_path / "lsb.acct"
-    path.write_text('"JOB_FINISH" "10.1" 1600000000 101 0 33816658 1\n')
-    code, _, told = _run("import", "acct", path, "--at", "1h")
-    assert (code, "the record ends before" in told) == (2, True)
-
-
 def test_a_moment_after_the_last_event_is_told(tmp_path: Path) -> None:
     at = tmp_path / "at.yaml"
     code, _, said = _run("import", "events", EVENTS, "--at", "2030-01-01T00:00:00Z", "-o", at)
     assert code == 0
     assert "the log ends before, at 2022-" in said
     assert "the log ends before" not in _run("import", "events", EVENTS, "-o", at)[2]
-
-
-@pytest.mark.parametrize(
-    ("site", "limits", "told"),
-    [
-        ("queues: [{name: q, RUNLIMIT: 10}]", (180, 60), "as RUNLIMIT of queue q shows"),
-        ("queues: [{name: q, RUNLIMIT: 5 10}]", (180, 60), "as RUNLIMIT of queue q shows"),
-        ("queues: [{name: q, RUNLIMIT: 1000}]", (18000, 6000), "are taken as written"),
-        ("queues: [{name: q}]", (18000, 6000), "are taken as written"),
-        ("params: {family: OpenLava}\nqueues: [{name: q}]", (180, 60), "scheduler of the site"),
-    ],
-)
-def test_limits_with_a_cpu_factor_of_an_unknown_member(
-    site: str, limits: tuple[int, int], told: str, tmp_path: Path
-) -> None:
-    lines = [_new(1, 100, limit=18000), _new(2, 101, limit=6000), _new(3, 102)]
-    log, base, out = (tmp_path / name for name in ("lsb.events", "site.yaml", "out.yaml"))
-    log.write_text("\n".join(line.replace(' "" 1.00 2 ', ' "" 100.00 2 ') for line in lines))
-    base.write_text("format: slotwise/1\nhosts: [{name: a, slots: 2}]\n" + site)
-    code, _, said = _run("import", "events", log, "--site", base, "-o", out)
-    assert code == 0
-    found = load(out)
-    assert tuple(job.run_limit for job in found.pending[:2]) == limits
-    assert f"{told}" in said
-    assert any("as written" in item.what for item in found.omissions) == ("written" in told)
 
 
 def test_elements_that_are_there_at_one_time_are_counted() -> None:

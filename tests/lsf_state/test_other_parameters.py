@@ -9,7 +9,6 @@ from slotwise.model.configuration import Queue
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.instance import Instance
 from slotwise.model.sources.lsf_state.bqueues import read_bqueues
-from slotwise.model.sources.lsf_state.facts import read_facts
 from slotwise.model.sources.lsf_state.queues import merged_queues
 from slotwise.model.sources.lsf_state.values import Remarks, Text
 
@@ -43,33 +42,6 @@ def _queue(limits: str = "", policies: str = "", more: str = "") -> tuple[Queue,
 
 @pytest.mark.behaviour("CFG-04")
 @pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (
-            {"limits": " HOSTLIMIT_PER_JOB\n 2\n"},
-            "HOSTLIMIT_PER_JOB (queue q): the number of hosts",
-        ),
-        ({"limits": " RUNLIMIT    HOSTLIMIT_PER_JOB\n 60.0 min    2\n"}, "HOSTLIMIT_PER_JOB"),
-        ({"policies": "INTERRUPTIBLE_BACKFILL"}, "INTERRUPTIBLE_BACKFILL (queue q): jobs may run"),
-        ({"policies": "ROUND_ROBIN"}, "ROUND_ROBIN (queue q): users take turns"),
-        ({"policies": "NEW_POLICY"}, "policy NEW_POLICY (queue q) is not known here"),
-        ({"more": "SNDJOBS_TO: q@c2"}, "SNDJOBS_TO (queue q): jobs are forwarded"),
-        ({"more": "PLAN:  Y"}, "PLAN (queue q): the allocation planner"),
-        ({"more": "CHUNK_JOB_SIZE:  4"}, "CHUNK_JOB_SIZE = 4 (queue q) is not known here"),
-        ({"more": "NEW_KEY:  some text"}, "NEW_KEY = some text (queue q) is not known here"),
-        ({"more": "RESRSV_LIMIT: 30"}, "RESRSV_LIMIT = 30 (queue q) is not known here"),
-    ],
-)
-def test_what_may_change_answers_is_named(given: dict[str, str], says: str) -> None:
-    _, notes = _queue(**given)
-    (told,) = notes.omissions
-    assert told.what.startswith(says)
-    assert told.queues == (() if "PLAN" in says else ("q",))
-    assert told.changes == "starts"
-
-
-@pytest.mark.behaviour("CFG-04")
-@pytest.mark.parametrize(
     "given",
     [
         {},
@@ -82,12 +54,6 @@ def test_what_may_change_answers_is_named(given: dict[str, str], says: str) -> N
 )
 def test_what_cannot_is_not(given: dict[str, str]) -> None:
     assert _queue(**given)[1].omissions == []
-
-
-@pytest.mark.behaviour("CFG-04")
-def test_what_ends_jobs_early_is_a_remark() -> None:
-    _, notes = _queue(limits=" STACKLIMIT MEMLIMIT\n 2048 K     20 M\n")
-    assert [(item.queues, item.changes) for item in notes.omissions] == [(("q",), "sooner ends")]
 
 
 @pytest.mark.behaviour("CFG-04")
@@ -108,16 +74,3 @@ def test_parameters_of_instance_files_are_taken_over(tmp_path: Path) -> None:
     for name in ("resrsv_limit", "max_slots_in_pool", "gpu_req", "ignores_guarantees"):
         assert getattr(queue, name) == getattr(filed, name)
     assert queue.use_priority_in_pool
-
-
-@pytest.mark.behaviour("CFG-04")
-def test_parameters_of_the_cluster_that_may_change_answers_are_named() -> None:
-    text = "lsb.params configuration at now\n MBD_SLEEP_TIME = 10\n ALLOCATION_PLANNER = Y\n"
-    text += " RELAX_JOB_DISPATCH_ORDER = N\n JOB_RUNLIMIT_RATIO = 0\n USE_SUSP_SLOTS = Y\n"
-    text += " ORPHAN_JOB_TERM_GRACE_PERIOD = -1\n SCHEDULER_THREADS = 6\n DEFAULT_APPLICATION = a\n"
-    notes = Remarks()
-    read_facts([Text(text, "bparams")], notes)
-    assert [item.what.split(" ")[0] for item in notes.omissions] == [
-        "ALLOCATION_PLANNER",
-        "DEFAULT_APPLICATION",
-    ]

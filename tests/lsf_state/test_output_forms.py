@@ -43,14 +43,14 @@ def _given(form: Form, folder: Path) -> list[str]:
         (folder / "f").write_text(str(form.text))
         return ["import", "lsf", str(conf), "--lshosts", str(folder / "f"), "--ncpus", "4"]
     (folder / "f").write_text(str(form.text))
-    if words == ["import", "snapshot"]:
+    if words == ["snapshot"]:
         words.append("--bhosts")
     option, text = form.beside
     if not option and words[-1] in ("--bjobs", "--bqueues", "--bhpart", *TELLS):
         option, text = "--bhosts", HOST
     if option:
         (folder / "beside").write_text(text)
-        words[2:2] = [option, str(folder / "beside")]
+        words[1:1] = [option, str(folder / "beside")]
     return [*words, str(folder / "f")]
 
 
@@ -70,7 +70,7 @@ def test_what_becomes_of_a_form(form: Form, tmp_path: Path) -> None:
         assert (code, printed) == (2, ""), said
     else:
         assert code == 0, said
-    if form.outcome == "told" and form.option.startswith("import snapshot"):
+    if form.outcome == "told" and form.option.startswith("snapshot"):
         assert "\nomissions:\n" in printed or "unheeded: " in printed
     found = printed if form.outcome == "read" else said
     for part in form.shows:
@@ -84,7 +84,7 @@ def test_what_nobody_reads_is_known_by_its_name_wherever_it_is_given(
 ) -> None:
     """Never a table of another command that happens to have such columns."""
     (tmp_path / "f").write_text(str(form.text))
-    code, printed, said = _run(["import", "snapshot", option, str(tmp_path / "f")])
+    code, printed, said = _run(["snapshot", option, str(tmp_path / "f")])
     assert (code, printed) == (2, "")
     kind = kind_of_text(str(form.text))
     assert f"is output of {kind}, not output of {option[2:]}" in said

@@ -21,9 +21,8 @@ from slotwise import (
 )
 from slotwise.cli.brief import command_of
 from slotwise.cli.outlook_text import short_reason
-from slotwise.cli.report.about import About
+from slotwise.cli.report.about import About, lsf_words
 from slotwise.cli.report.data import Report
-from slotwise.cli.report.lsf_words import lsf_words
 from slotwise.cli.report.status import figures_of, status_of
 from slotwise.solver.advice.diagnosis.diagnose import diagnose
 

@@ -12,9 +12,9 @@ from asgi_client import get
 from serve.service_lab import Scripted, joint_wins, lab
 from slotwise import Host, Instance, Job, RunningJob
 from slotwise.cli.serve.board import Board
-from slotwise.cli.serve.breaker import LONGEST_WAIT, Breaker
-from slotwise.cli.serve.journal import Journal
+from slotwise.cli.serve.command import Journal
 from slotwise.cli.serve.living import LivingCluster, living_cluster
+from slotwise.cli.serve.poller import LONGEST_WAIT, Breaker
 from slotwise.cli.serve.polls import Polled, SnapshotFolder, state_source
 from slotwise.cli.source import Source
 from slotwise.model.errors import InputError

@@ -347,7 +347,7 @@ SETTINGS = {
     "MaxArraySize": "7",
     "KillWait": "90 sec",
     "OverTimeLimit": "5 min",
-    "TopologyPlugin": "topology/tree",
+    "TopologyPlugin": "topology/block",
     "AccountingStorageEnforce": "none",
     "SLURM_VERSION": "25.11.0",
 }

@@ -20,6 +20,7 @@ from slotwise.model.sources.slurm.assemble import AssembledSlurm, assemble
 from slotwise.model.sources.slurm.fields import FIELDS, SlurmRecord, known_names
 from slotwise.model.sources.slurm.folder import printed_at, read_folder, read_texts
 from slotwise.model.sources.slurm.records import records_of_json, records_of_text
+from slotwise.model.sources.slurm.sbatch import sbatch_submission
 from slotwise.model.sources.slurm.several_partitions import BEHIND, BEHIND_HET, BEHIND_LEFT
 from typer.testing import CliRunner
 
@@ -519,6 +520,110 @@ def test_nodes_by_switches_are_named_in_a_plan_as_slurm(plugin: str, named: bool
     texts["config.txt"] = texts["config.txt"].replace("topology/none", f"topology/{plugin}")
     notes = sw.plan(instance_of(texts), "slurm").notes
     assert any("TopologyPlugin=topology/tree" in note for note in notes) == named
+
+
+#: topology.yaml with a tree that the cluster has, and two others for partitions.
+NETWORKS = """---
+- topology: blocks
+  block: {block_sizes: [2, 4], blocks: [{block: b1, nodes: "n[1-4]"}]}
+- topology: tree  # that of the cluster
+  cluster_default: true
+  tree:
+    switches:
+      - {switch: root, children: "s[1-2]"}
+      - {switch: s1, nodes: "n[1-2]"}
+      - {switch: s2, nodes: "n[3-6]"}
+- topology: plain
+  flat: true
+"""
+
+
+def test_topology_yaml_counts_before_topology_conf() -> None:
+    conf = "SwitchName=all Nodes=n[1-6]\n"
+    found = instance_of({**texts_of("live"), "a.conf": conf, "topology.yaml": NETWORKS})
+    assert {unit.name for unit in found.cluster.units} == {"s1", "s2", "root"}
+    alone = instance_of({**texts_of("live"), "a.conf": conf})
+    assert [unit.name for unit in alone.cluster.units] == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("network", "named"), [("", ""), ("tree", ""), ("plain", ""), ("blocks", "block"), ("x", "x")]
+)
+def test_networks_that_restrict_the_nodes_of_a_job_are_named(network: str, named: str) -> None:
+    """For jobs that may have several nodes, also submitted ones; blocks by topology.conf too."""
+    texts = texts_of("live")
+    if network:
+        at = f"Topology={network} State=UP"
+        texts["partition.txt"] = texts["partition.txt"].replace("State=UP", at)
+    found = instance_of({**texts, "topology.yaml": NETWORKS})
+    told = {item.what: item.jobs for item in found.omissions if "topology" in item.what}
+    several = {job.id for job in found.pending if "span[hosts=1]" not in str(job.res_req)}
+    expected = {f"network topology {named}: any nodes are taken together": several}
+    assert {what: set(jobs or ()) for what, jobs in told.items()} == (expected if named else {})
+    job = sbatch_submission(found, "sbatch -N 2 --ntasks-per-node=1 --mem=1").job
+    assert any("network topology" in text for text in job.unheeded) == bool(named)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "more", "named"),
+    [
+        ("topology/none", {}, False), ("topology/block", {}, True), ("topology/tree", {}, False),
+        ("topology/none", {"topology.conf": "BlockName=b1 Nodes=n[1-4]\n"}, False),
+        ("", {"topology.conf": "BlockName=b1 Nodes=n[1-4]\n"}, True),
+    ],
+)  # fmt: skip
+def test_blocks_are_named_if_the_plugin_has_them(
+    plugin: str, more: Mapping[str, str], named: bool
+) -> None:
+    texts = texts_of("live")
+    texts["config.txt"] = re.sub(r"topology/none", plugin, texts["config.txt"])
+    found = instance_of({**texts, **more})
+    told = [item for item in found.omissions if item.what.startswith("network topology block")]
+    assert bool(told) == named
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("- topology: a\n  tree:\n    switches: 3\n", "no tree of named switches"),
+        ("- topology: a\n  tree: {switches: [{nodes: n1}]}\n", "no tree of named switches"),
+        ("- topology: a\n- 3\n", "begins with topology"),
+        ("- topology: [a\n", "not YAML"),
+        ("- topology: a\n  tree: {switches: [{switch: s, nodes: 'n[1-'}]}\n", "n[1-"),
+    ],
+)
+def test_what_is_wrong_in_topology_yaml(text: str, wrong: str) -> None:
+    with pytest.raises(InputError) as error:
+        instance_of({**texts_of("live"), "topology.yaml": text})
+    assert wrong in str(error.value)
+    assert "topology.yaml" in str(error.value)
+
+
+@pytest.mark.parametrize("state", ["BLOCKED", "EXTERNAL"])
+def test_nodes_that_slurm_does_not_schedule_are_closed_and_named(state: str) -> None:
+    texts = texts_of("probes")
+    texts["node.txt"] = re.sub(r"State=\w+", f"State=IDLE+{state}", texts["node.txt"], count=1)
+    texts.pop("sinfo.json", None)
+    found = instance_of(texts)
+    host = found.cluster.hosts[0]
+    assert host.status == "closed_Adm"
+    (told,) = [item for item in found.omissions if state in item.what]
+    assert told.hosts == (host.name,)
+
+
+def test_layers_of_a_hierarchical_licence_are_one_pool_and_named() -> None:
+    """Not only the last of its records counts, and no proof of a job hangs on them."""
+    texts = texts_of("probes")
+    texts["licenses.txt"] = "".join(
+        f"LicenseName=power Total={total} Used=0 Free={total} Reserved=0 Remote=no\n"
+        f"    Nodes={nodes} Mode={mode}\n"
+        for total, nodes, mode in ((24, "n[1-4]", 2), (12, "n[1-2]", 2))
+    )
+    found = instance_of(texts)
+    assert [(item.name, item.amount) for item in found.cluster.shared] == [("lic_power", 36.0)]
+    (told,) = [item for item in found.omissions if "hierarchical" in item.what]
+    assert told.resources == ("lic_power",)
+    assert "24 on n[1-4], 12 on n[1-2]" in told.what
 
 
 def test_switches_that_are_no_regular_tree_are_read_as_leaves() -> None:

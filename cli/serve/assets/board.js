@@ -13,7 +13,8 @@
     { key: "as_configured", title: "As configured", style: "n st", time: true, name: "when the scheduler starts it with its settings as they are, by simulation" },
     { key: "likely", title: "Likely", style: "n more2", time: true, optional: true, name: "half of the forecasts start it by then" },
     { key: "nine_in_ten_by", title: "9 in 10 by", style: "n more3", time: true, optional: true, name: "nine in ten forecasts start it by then" },
-    { key: "possible", title: "Possible", style: "n more", time: true, name: "the earliest start if all jobs are placed together, in priority order" },
+    { key: "possible", title: "Could start", style: "n more", time: true, name: "the earliest start if all jobs are placed together, in priority order" },
+    { key: "earlier_by", title: "Earlier by", style: "n gain", of: (job) => (job.earlier_by ? S.duration(job.earlier_by) : "") },
     { key: "state", title: "State", style: "sta" },
     { key: "waits_for", title: "Waits for", style: "wf" },
     { key: "changed", title: "Last change", style: "ch" },
@@ -25,6 +26,7 @@
 
   function startCell(job, item) {
     const td = S.element("td", { class: item.style, "data-title": item.title.toLowerCase() });
+    if (item.key === "possible" && answer.state.planning && job.possible === null) { td.append(S.element("span", { class: "soft", text: "planning …" })); return td; }
     if (item.key === "possible" && job.no_earlier) { td.append(S.shown(job.no_earlier)); return td; }
     const stamp = job[`${item.key}_time`];
     const earlier = item.key === "possible" ? job.possible_of_earlier_state : job.of_earlier_state;
@@ -35,6 +37,7 @@
       if (day) td.append(S.element("span", { class: "dy", text: day }), " ");
       const sooner = item.key === "possible" && job.as_configured !== null && job.possible < job.as_configured;
       td.append(sooner ? S.element("b", { class: "good", text: time }) : time);
+      if (sooner && job.proved) td.append(" ", S.element("span", { class: "badge good", text: "proved" }));
     } else td.append(S.time(job, item.key, answer.state.time) || "–");
     const doubts = item.key === "possible" ? [...(job.cautions || []), ...(job.possible_cautions || [])] : job.cautions || [];
     if (doubts.length && stamp) td.append(S.element("span", { class: "warn", title: S.shown(doubts.join("\n")), "aria-label": "a rule is not taken into account", text: " ?" }));
@@ -155,7 +158,7 @@
     const one = answer.jobs.some((job) => job.likely !== undefined) ? " Likely and 9 in 10 by: forecasts from past run times." : "";
     const old = answer.jobs.some((job) => job.of_earlier_state) ? " Starts with ~ are of an earlier state; the new one is being planned." : "";
     const undated = answer.jobs.some((job) => job.submit_text) ? " Times count from the state." : "";
-    S.by("foot").textContent = `As configured: every job runs to its limit, no further job is submitted. Possible: all jobs planned together in priority order.${one}${old}${undated}`;
+    S.by("foot").textContent = `As configured: every job runs to its limit, no further job is submitted. Could start: the earliest start if all jobs are planned together, in priority order.${one}${old}${undated}`;
     const cautions = answer.cautions.map((item) => S.element("li", { text: `${S.shown(item.caution)} (${item.jobs.length === 1 ? `job ${S.shown(item.jobs[0])}` : `${item.jobs.length} jobs`})` }));
     const warnings = answer.warnings.map((text) => S.element("li", { class: "warn", text: S.shown(text) }));
     S.fill(S.by("cautions"), ...warnings.slice(0, 10), ...cautions);
@@ -169,6 +172,81 @@
     if (moved.length && !answer.state.planning) S.say(`${moved.length} ${moved.length === 1 ? "start has" : "starts have"} changed, the first is job ${S.shown(moved[0].job)}`);
   }
 
+  // Slots over time, queues, hosts not in use.
+  function drawCluster() {
+    const cluster = answer.cluster, kinds = cluster.kinds || [];
+    const from = S.time(cluster, "from", answer.state.time) || "now";
+    S.fill(S.by("strip"), ...kinds.map((kind) => {
+      const share = (count) => `height:${100 * count / Math.max(1, kind.capacity)}%`;
+      const bars = kind.free.map((free, at) => {
+        const bar = S.element("i", {}), parts = [["run", kind.running[at]], ["plan", Math.max(0, kind.capacity - free - kind.running[at])]];
+        for (const [name, count] of parts) { const part = S.element("i", { class: name }); part.style.cssText = share(count); bar.append(part); }
+        return bar;
+      });
+      const after = kind.free.findIndex((free) => free === kind.capacity);
+      const said = `${kind.kind}: ${kind.free[0]} of ${kind.capacity} slots free now, ${after < 0 ? "not all free within 24 hours" : `all free after ${after} hours`}`;
+      return S.element("div", { class: "kind" }, S.element("span", { text: S.shown(kind.kind) }),
+        S.element("span", {}, S.element("b", { text: String(kind.free[0]) }), ` free of ${kind.capacity}`),
+        S.element("div", { class: "hours", role: "img", "aria-label": S.shown(said) }, ...bars));
+    }), kinds.length ? S.element("div", { class: "kind" }, S.element("span", {}), S.element("span", {}), S.element("div", { class: "axis" }, ...[from, "+6h", "+12h", "+18h", "+24h"].map((text) => S.element("span", { text })))) : S.element("p", { class: "soft", text: "planning …" }));
+    S.fill(S.by("queues").tBodies[0], ...(cluster.queues || []).map((item) => S.element("tr", {},
+      S.element("th", { scope: "row", text: S.shown(item.queue) }), S.element("td", { class: "n", text: `${item.running_slots} slots` }),
+      S.element("td", { class: "n", text: item.waiting_jobs ? `${item.waiting_slots} in ${item.waiting_jobs} ${item.waiting_jobs === 1 ? "job" : "jobs"}` : "–" }),
+      S.element("td", { class: "n", text: item.longest === null ? "–" : `${S.shown(item.longest)}, ${S.duration(item.waited)}` }))));
+    const down = cluster.not_in_use || [];
+    S.fill(S.by("down"), down.length ? S.element("h3", { text: "Hosts not in use" }) : null, ...down.map((item) => S.element("p", {}, S.element("span", { class: "badge warn", text: S.shown(item.status) }), ` ${S.shown(item.host)}, ${item.slots} slots`)));
+  }
+
+  // What could start now: asked at once of a small cluster, by the button of a large one.
+  let asked = -1;
+  async function drawFits(wanted) {
+    const version = answer.state.version;
+    if (asked === version || answer.state.planning) return;
+    if (!wanted && answer.cluster.pending > 100) {
+      const button = S.element("button", { type: "button", text: "Search" });
+      button.addEventListener("click", () => drawFits(true));
+      S.fill(S.by("fits"), button);
+      return;
+    }
+    asked = version;
+    if (wanted) S.fill(S.by("fits"), S.element("p", { class: "soft", text: "Searching …" }));
+    try {
+      const found = (await S.get("slots")).slots;
+      const rows = found.rows.slice(0, 6).map((item) => S.element("tr", {}, S.element("th", { scope: "row", text: S.shown(item.kind) }), S.element("td", { class: "n", text: String(item.slots) }),
+        S.element("td", { class: "n", text: item.at_most === null ? "no limit" : S.duration(item.at_most) }), S.element("td", { text: item.delays ? `job ${S.shown(item.delays)} would be delayed` : S.shown(item.why_not_longer) || "–" }), S.element("td", {}, S.copyable(item.line))));
+      const head = S.element("tr", {}, ...["Where", "Slots", "For at most", "Longer", "Line to paste"].map((text) => S.element("th", { scope: "col", text })));
+      const table = S.element("div", { class: "scroll" }, S.element("table", {}, S.element("thead", {}, head), S.element("tbody", {}, ...rows)));
+      const who = `For user ${S.shown(found.user)} in queue ${S.shown(found.queue)}, with the limits of both.`;
+      S.fill(S.by("fits"), rows.length ? table : S.element("p", { text: `Nothing: ${S.shown(found.nothing)}` }), S.element("p", { class: "foot soft", text: `${who} In a terminal: slotwise slots` }));
+    } catch (error) {
+      S.fill(S.by("fits"), S.element("p", { class: "soft", text: S.shown(error.message) }));
+    }
+  }
+
+  // What has changed since this browser marked the board as seen.
+  const KEPT = "slotwise seen";
+  function startsNow() { return Object.fromEntries(answer.jobs.map((job) => [job.job, job.as_configured_time ?? job.as_configured])); }
+  function remember() {
+    try { localStorage.setItem(KEPT, JSON.stringify({ source: answer.state.source, at: answer.state.time, starts: startsNow() })); } catch { /* a browser without a store */ }
+  }
+  function drawNews() {
+    let kept = null;
+    try { kept = JSON.parse(localStorage.getItem(KEPT)); } catch { /* none */ }
+    if (!kept || kept.source !== answer.state.source) { if (!answer.state.planning) remember(); return; }
+    const now = startsNow(), before = kept.starts || {};
+    const names = (list) => `${list.slice(0, 6).map(S.shown).join(", ")}${list.length > 6 ? ` and ${list.length - 6} more` : ""}`;
+    const gone = Object.keys(before).filter((job) => !(job in now)), fresh = Object.keys(now).filter((job) => !(job in before));
+    const moved = Object.keys(now).filter((job) => job in before && now[job] !== null && before[job] !== null && now[job] !== before[job]);
+    const parts = [];
+    if (gone.length) parts.push(`${names(gone)} no longer ${gone.length === 1 ? "waits" : "wait"}`);
+    if (fresh.length) parts.push(`${names(fresh)} ${fresh.length === 1 ? "is" : "are"} new`);
+    if (moved.length) parts.push(`the start of ${names(moved)} has moved`);
+    S.by("since").hidden = !parts.length || answer.state.planning;
+    S.by("since-title").textContent = `Since you last looked, ${/^\d{4}-/.test(kept.at) ? kept.at.slice(11, 16) : kept.at}:`;
+    S.by("news").textContent = parts.join(" · ");
+  }
+  S.by("seen").addEventListener("click", () => { remember(); drawNews(); });
+
   S.follow(async () => {
     const before = answer;
     answer = await S.get("jobs");
@@ -176,7 +254,7 @@
     S.by("source").textContent = `, ${S.shown(answer.state.source)}`;
     options(S.by("user"), "All users", answer.jobs.map((job) => job.user));
     options(S.by("queue"), "All queues", answer.jobs.map((job) => job.queue));
-    draw(); drawStatus(); drawFoot(); announce(before);
+    draw(); drawStatus(); drawFoot(); drawCluster(); drawNews(); drawFits(false); announce(before);
   });
   for (const id of ["find", "user", "queue", "changed", "held"]) S.by(id).addEventListener("input", () => { if (answer) draw(); });
 

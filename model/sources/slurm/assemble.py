@@ -517,6 +517,12 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
         )
     _check_memory(instance, seen, notes)
     for name, (total, busy, reserved) in seen.licences.items():
+        if layers := seen.layers.get(name):
+            notes.touch(
+                f"hierarchical licence {name} ({', '.join(layers)}): taken as one pool",
+                resources=(licence_name(name),),
+            )
+            continue
         if reserved:
             notes.touch(
                 f"{reserved:g} of {total:g} licences {name} are reserved",

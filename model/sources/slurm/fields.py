@@ -231,6 +231,7 @@ PARTITIONS = (
     _row("partition", "billing weights", "tres.billing_weights", "TRESBillingWeights"),
     _row("partition", "defaults of gres", "defaults.job", "JobDefaults", "named"),
     _row("partition", "beyond the limit", "maximums.over_time_limit", "OverTimeLimit"),
+    _row("partition", "network", "topology", "Topology"),
     _row("partition", "kinds of resources", "select_type", "SelectTypeParameters", "named",
          "none"),
     _row("partition", "nodes of one topology", "", "ExclusiveTopo", "named", "no"),
@@ -242,9 +243,9 @@ PARTITIONS = (
         "maximums.memory_per_cpu maximums.partition_memory_per_cpu maximums.shares "
         "maximums.oversubscribe.jobs maximums.partition_memory_per_node node_sets "
         "nodes.allowed_allocation nodes.total suspend_time timeouts.resume timeouts.suspend "
-        "topology tres.configured",
+        "tres.configured",
         "AllocNodes Alternate DisableRootJobs GraceTime Hidden MaxMemPerCPU MaxMemPerNode NodeSets "
-        "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES Topology "
+        "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES "
         "TotalCPUs TotalNodes CpuBind",
     ),
 )  # fmt: skip
@@ -274,8 +275,10 @@ LICENCES = (
     _row("licence", "total", "Total", "Total"),
     _row("licence", "reserved", "Reserved", "Reserved"),
     _row("licence", "used", "Used", "Used"),
-    _inert("licence", "Free LastConsumed LastDeficit LastUpdate Nodes Remote",
-           "Free LastConsumed LastDeficit LastUpdate Nodes Remote"),
+    _row("licence", "nodes", "Nodes", "Nodes"),
+    _row("licence", "mode", "", "Mode"),
+    _inert("licence", "Free LastConsumed LastDeficit LastUpdate Remote",
+           "Free LastConsumed LastDeficit LastUpdate Remote"),
 )  # fmt: skip
 
 #: sshare. Its text has the parent by indentation of the account.

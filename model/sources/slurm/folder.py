@@ -34,7 +34,6 @@ from .seen import (
     SlurmNode,
     SlurmPartition,
     SlurmState,
-    SlurmSwitch,
 )
 from .shares import (
     NORMALISED,
@@ -47,7 +46,7 @@ from .shares import (
     shares_of_json,
     shares_of_text,
 )
-from .topology import SWITCHES, switches_of
+from .topology import NETWORKS, OF_YAML, read_networks
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
@@ -132,7 +131,8 @@ def read_texts(
     zone = _clock(texts, seen) or zone
     listings = ListedRecords()
     problems: list[Problem] = []
-    for text in sorted(texts, key=lambda text: not text.is_json):
+    # With topology.yaml Slurm reads no topology.conf.
+    for text in sorted(texts, key=lambda t: (not t.is_json, not OF_YAML.search(t.content))):
         try:
             if reason := _read(text, seen, listings):
                 seen.ignored.add(text.source, reason)
@@ -169,7 +169,7 @@ def _lacking(seen: SlurmState, records: Mapping[RecordKind, list[SlurmRecord]]) 
     there = {
         *records,
         *(["limits"] if seen.limits else ()),
-        *(["switches"] if seen.switches else ()),
+        *(["switches"] if seen.networks else ()),
         *(["settings"] if seen.settings else ()),
     }
     return frozenset(word for word, what in _NAMES.items() if what not in there)
@@ -222,10 +222,14 @@ def _read(text: Text, seen: SlurmState, listings: ListedRecords) -> str:
         listings.add_cluster(seen.settings.get("ClusterName", ""), text.source)
     elif "Association Manager" in start or any(map(HEAD.match, start.splitlines())):
         seen.limits += read_limits(text)
-    elif SWITCHES.search(content):
-        if seen.switches:
+    elif NETWORKS.search(content):
+        if seen.networks:
             return COPY
-        seen.switches = _switches(text)
+        try:
+            read_networks(text, seen)
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            wrong = str(error) if isinstance(error, ValueError) else "is no tree of named switches"
+            raise InputError([Problem(wrong, text.source)]) from None
     elif _STARTS.search(start):
         return SAYS_LESS
     elif _SLURM_CONF.search(content[:65536]) and "SlurmctldHost" in content:
@@ -292,13 +296,6 @@ def _checked_settings(text: Text) -> dict[str, str]:
     return found
 
 
-def _switches(text: Text) -> list[SlurmSwitch]:
-    try:
-        return switches_of(text)
-    except ValueError as error:
-        raise InputError([Problem(str(error), text.source)]) from None
-
-
 def _stamp(document: Mapping[str, Any], seen: SlurmState) -> None:
     """Take the time of printing from JSON (23.11 and later)."""
     stamp = document.get("last_update")
@@ -352,12 +349,7 @@ def _interpret(
             seen.unknown.setdefault(kind, set()).update(unknown)
         try:
             if kind == "licence":
-                name = values.text(record.get("name"))
-                amounts = [
-                    values.amount_of(record.get(what)) or 0.0
-                    for what in ("total", "used", "reserved")
-                ]
-                seen.licences[name] = (amounts[0], amounts[1], amounts[2])
+                _add_licence(record, seen)
                 continue
             made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _TIMELESS[kind](record)
             _check_names(record, made)
@@ -376,6 +368,18 @@ def _interpret(
             seen.priorities.append(made)
         else:
             seen.reservations.append(made)
+
+
+def _add_licence(record: SlurmRecord, seen: SlurmState) -> None:
+    name, nodes = values.text(record.get("name")), values.text(record.get("nodes"))
+    before = seen.licences.get(name, (0.0, 0.0, 0.0)) if nodes else (0.0, 0.0, 0.0)
+    total, used, reserved = (
+        was + (values.amount_of(record.get(what)) or 0.0)
+        for was, what in zip(before, ("total", "used", "reserved"), strict=True)
+    )
+    seen.licences[name] = (total, used, reserved)
+    if nodes:
+        seen.layers.setdefault(name, []).append(f"{total - before[0]:g} on {nodes}")
 
 
 def _check_names(record: SlurmRecord, made: object) -> None:

@@ -124,7 +124,7 @@ def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
                 above.pop()
             parent = parent or (above[-1][1] if above and level else "")
             above.append((level, name))
-        yield SlurmLimit("association", "", name, user, parent, _set(row))
+        yield SlurmLimit(of="association", account=name, user=user, parent=parent, values=_set(row))
 
 
 def _of_manager(text: Text) -> Iterator[SlurmLimit]:
@@ -141,8 +141,8 @@ def _of_manager(text: Text) -> Iterator[SlurmLimit]:
         elif head.startswith("ClusterName="):
             bare = {key: re.sub(r"\(.*?\)", "", found.get(key, "")) for key in found}
             yield SlurmLimit(
-                "association", "", bare.get("account", ""), bare.get("username", ""),
-                bare.get("parentaccount", ""), limits,
+                of="association", account=bare.get("account", ""), user=bare.get("username", ""),
+                parent=bare.get("parentaccount", ""), values=limits,
             )  # fmt: skip
 
 

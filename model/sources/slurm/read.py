@@ -37,37 +37,37 @@ def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
     size = _size(record)
     allocation, memory = _allocation(record, size)
     return SlurmJob(
-        number,
-        values.words(get("state")),
-        task,
-        tasks,
-        values.whole(get("array limit")) or None,
-        values.text(get("name")),
-        re.sub(r"\(\d+\)$", "", values.text(get("user"))),  # root(0)
-        values.text(get("account")),
-        values.text(get("qos")),
-        tuple(filter(None, values.text(get("partition")).split(","))),
-        reason,
-        text,
-        priority,
-        priority == 0 or values.truth(get("hold") or False) or reason.lower() in _HELD,
-        values.stamp(get("submit"), zone),
-        values.stamp(get("eligible"), zone),
-        values.stamp(get("start"), zone),
-        values.stamp(get("end"), zone),
-        limit,
-        _minimum(values.seconds(get("minimum time"))),
-        values.stamp(get("deadline"), zone),
-        values.text(get("dependency")),
-        size,
-        _places(record),
-        allocation,
-        memory,
-        _held_gres(record, size, len(allocation)),
-        _gres_by_node(record),
-        str(values.whole(get("het job")) or ""),
-        (*record.named(), *_other_memory(record), *_least_cpus(record, size)),
-        record.where,
+        id=number,
+        state=values.words(get("state")),
+        task=task,
+        tasks=tasks,
+        task_limit=values.whole(get("array limit")) or None,
+        name=values.text(get("name")),
+        user=re.sub(r"\(\d+\)$", "", values.text(get("user"))),  # root(0)
+        account=values.text(get("account")),
+        qos=values.text(get("qos")),
+        partitions=tuple(filter(None, values.text(get("partition")).split(","))),
+        reason=reason,
+        reason_text=text,
+        priority=priority,
+        held=priority == 0 or values.truth(get("hold") or False) or reason.lower() in _HELD,
+        submit=values.stamp(get("submit"), zone),
+        eligible=values.stamp(get("eligible"), zone),
+        start=values.stamp(get("start"), zone),
+        end=values.stamp(get("end"), zone),
+        limit=limit,
+        min_limit=_minimum(values.seconds(get("minimum time"))),
+        deadline=values.stamp(get("deadline"), zone),
+        dependency=values.text(get("dependency")),
+        size=size,
+        places=_places(record),
+        allocation=allocation,
+        memory=memory,
+        gres_held=_held_gres(record, size, len(allocation)),
+        gres_by_node=_gres_by_node(record),
+        het=str(values.whole(get("het job")) or ""),
+        named=(*record.named(), *_other_memory(record), *_least_cpus(record, size)),
+        where=record.where,
     )
 
 
@@ -109,21 +109,21 @@ def _size(record: SlurmRecord) -> SlurmJobSize:
     by_gpu = values.gres(get("memory per gres")).get("gpu")
     none_asked = memory is None and by_cpu is None and by_gpu is None
     return SlurmJobSize(
-        cpus,
-        tasks,
-        max(1, per_task),
-        per_node,
-        nodes,
-        most,
-        memory,
-        by_cpu,
-        None if by_gpu is None else float(by_gpu),
-        memory == 0 or (none_asked and bool(requested.get("mem"))),
-        values.gres(get("tres per node")),
-        values.gres(get("tres per job")),
-        {name: count for name, count in per_task_tres.items() if name != "cpu"},
-        values.whole(get("threads per core")) == 1,
-        requested,
+        cpus=cpus,
+        tasks=tasks,
+        cpus_per_task=max(1, per_task),
+        tasks_per_node=per_node,
+        nodes=nodes,
+        max_nodes=most,
+        memory_per_node=memory,
+        memory_per_cpu=by_cpu,
+        memory_per_gpu=None if by_gpu is None else float(by_gpu),
+        all_memory=memory == 0 or (none_asked and bool(requested.get("mem"))),
+        gres_per_node=values.gres(get("tres per node")),
+        gres_per_job=values.gres(get("tres per job")),
+        gres_per_task={name: count for name, count in per_task_tres.items() if name != "cpu"},
+        one_thread=values.whole(get("threads per core")) == 1,
+        requested=requested,
     )
 
 
@@ -148,15 +148,17 @@ def _node_counts(count: Any, most: Any) -> tuple[int, int | None]:
 
 def _places(record: SlurmRecord) -> SlurmJobPlaces:
     get = record.get
+    switches, wait = values.switches(get("leaf switches"), get("wait for switches"))
     return SlurmJobPlaces(
-        values.text(get("features")),
-        values.text(get("preferred features")),
-        values.text(get("licences")),
-        values.host_list(get("required nodes")),
-        values.host_list(get("excluded nodes")),
-        _sharing(record),
-        values.text(get("reservation")),
-        *values.switches(get("leaf switches"), get("wait for switches")),
+        features=values.text(get("features")),
+        preferred=values.text(get("preferred features")),
+        licences=values.text(get("licences")),
+        required=values.host_list(get("required nodes")),
+        excluded=values.host_list(get("excluded nodes")),
+        sharing=_sharing(record),
+        reservation=values.text(get("reservation")),
+        switches=switches,
+        switch_wait=wait,
     )
 
 
@@ -313,20 +315,20 @@ def node_of(record: SlurmRecord) -> SlurmNode:
     partitions = get("partitions")
     listed = partitions if isinstance(partitions, list) else values.text(partitions).split(",")
     return SlurmNode(
-        values.text(get("name")),
-        (*values.words(get("state")), *flags),
-        cpus,
-        values.whole(get("cores per socket")) or 1,
-        values.whole(get("threads per core")) or 1,
-        max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
-        gres,
-        tuple(name.strip() for name in names if name.strip()),
-        values.whole(get("weight")) or 1,
-        tuple(filter(None, listed)),
-        values.whole(get("cpus in use")),
-        values.amount_of(get("memory in use")),
-        values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
-        tuple(record.named()),
+        name=values.text(get("name")),
+        state=(*values.words(get("state")), *flags),
+        cpus=cpus,
+        cores_per_socket=values.whole(get("cores per socket")) or 1,
+        threads=values.whole(get("threads per core")) or 1,
+        memory=max(0.0, (values.amount_of(get("memory")) or 0.0) - apart),
+        gres=gres,
+        features=tuple(name.strip() for name in names if name.strip()),
+        weight=values.whole(get("weight")) or 1,
+        partitions=tuple(filter(None, listed)),
+        cpus_used=values.whole(get("cpus in use")),
+        memory_used=values.amount_of(get("memory in use")),
+        gres_used=values.gres(get("gres in use")) or _gres_of_tres(get("tres in use")),
+        named=tuple(record.named()),
     )
 
 
@@ -356,24 +358,25 @@ def partition_of(record: SlurmRecord) -> SlurmPartition:
     up = values.words(get("state"))
     nodes = get("nodes")
     return SlurmPartition(
-        values.text(get("name")),
-        None if nodes is None else values.host_list(nodes),
-        values.truth(get("default") or "no") or "default" in flags,
-        values.seconds(get("default time")),
-        values.seconds(get("most time")),
-        values.whole(get("most nodes")),
-        values.whole(get("cpus of a node")) or None,
-        values.whole(get("tier")) or 1,
-        shown or "NO",
-        not up or up[0] == "up",
-        _finite(values.megabytes(get("memory of a node"))),
-        _finite(values.megabytes(get("memory of a cpu"))),
-        values.text(get("qos")),
-        tuple(named),
-        values.text(get("preemption")).replace("CLUSTER_GLOBAL", ""),
-        values.whole(get("job factor")) or 0,
-        values.seconds(get("beyond the limit")),
-        values.tres_weights(get("billing weights")),
+        name=values.text(get("name")),
+        nodes=None if nodes is None else values.host_list(nodes),
+        default=values.truth(get("default") or "no") or "default" in flags,
+        default_time=values.seconds(get("default time")),
+        max_time=values.seconds(get("most time")),
+        max_nodes=values.whole(get("most nodes")),
+        cpus_per_node=values.whole(get("cpus of a node")) or None,
+        tier=values.whole(get("tier")) or 1,
+        sharing=shown or "NO",
+        up=not up or up[0] == "up",
+        memory_per_node=_finite(values.megabytes(get("memory of a node"))),
+        memory_per_cpu=_finite(values.megabytes(get("memory of a cpu"))),
+        qos=values.text(get("qos")),
+        named=tuple(named),
+        preempt_mode=values.text(get("preemption")).replace("CLUSTER_GLOBAL", ""),
+        job_factor=values.whole(get("job factor")) or 0,
+        over_limit=values.seconds(get("beyond the limit")),
+        billing=values.tres_weights(get("billing weights")),
+        network=values.text(get("network")),
     )
 
 
@@ -389,18 +392,18 @@ def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation
     if start is None or end is None:
         raise ValueError("a reservation without start or end")
     return SlurmReservation(
-        values.text(get("name")),
-        start,
-        end,
-        values.host_list(get("nodes")),
-        values.whole(get("cores")),
-        tuple(
+        name=values.text(get("name")),
+        start=start,
+        end=end,
+        nodes=values.host_list(get("nodes")),
+        cores=values.whole(get("cores")),
+        flags=tuple(
             str(flag).upper()
             for flag in (flags if isinstance(flags, list) else values.text(flags).split(","))
             if flag
         ),
-        values.text(get("licences")),
-        _users_of(record),
+        licences=values.text(get("licences")),
+        users=_users_of(record),
     )
 
 

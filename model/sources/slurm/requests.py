@@ -76,6 +76,9 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _sharing(job, facts, found)
     _switches(job.places, facts, found)
     _split_tasks(job.size, facts, found)
+    if found.span != "hosts=1":
+        for kind in facts.networks(job.partitions):
+            found.omitted.append(f"network topology {kind}: any nodes are taken together")
     found.omitted += [f"{what} ({value})" for what, value in job.named]
     if job.places.preferred:
         found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")

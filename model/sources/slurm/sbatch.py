@@ -295,20 +295,20 @@ def _size(found: SbatchLine) -> SlurmJobSize:
     one_thread = found.given.get("threads-per-core") == "1"
     one_thread = one_thread or found.given.get("hint") == "nomultithread"
     return SlurmJobSize(
-        tasks * per_task,
-        tasks,
-        per_task,
-        per_node,
-        nodes,
-        most,
-        memory,
-        by_cpu,
-        _read(found, "mem-per-gpu", _megabytes),
-        memory == 0,
-        per_node_gres,
-        _gpus(found.given.get("gpus", "")),
-        _gpus(found.given.get("gpus-per-task", "")),
-        one_thread,
+        cpus=tasks * per_task,
+        tasks=tasks,
+        cpus_per_task=per_task,
+        tasks_per_node=per_node,
+        nodes=nodes,
+        max_nodes=most,
+        memory_per_node=memory,
+        memory_per_cpu=by_cpu,
+        memory_per_gpu=_read(found, "mem-per-gpu", _megabytes),
+        all_memory=memory == 0,
+        gres_per_node=per_node_gres,
+        gres_per_job=_gpus(found.given.get("gpus", "")),
+        gres_per_task=_gpus(found.given.get("gpus-per-task", "")),
+        one_thread=one_thread,
     )
 
 
@@ -336,15 +336,17 @@ def _places(found: SbatchLine) -> SlurmJobPlaces:
     sharing = "shared" if "oversubscribe" in given else ""
     if "exclusive" in given:
         sharing = given["exclusive"] or "none"
+    switches, wait = _read(found, "switches", values.switches, (0, None))
     return SlurmJobPlaces(
-        given.get("constraint", ""),
-        given.get("prefer", ""),
-        given.get("licenses", ""),
-        _read(found, "nodelist", values.host_list, ()),
-        _read(found, "exclude", values.host_list, ()),
-        sharing,
-        "",
-        *_read(found, "switches", values.switches, (0, None)),
+        features=given.get("constraint", ""),
+        preferred=given.get("prefer", ""),
+        licences=given.get("licenses", ""),
+        required=_read(found, "nodelist", values.host_list, ()),
+        excluded=_read(found, "exclude", values.host_list, ()),
+        sharing=sharing,
+        reservation="",
+        switches=switches,
+        switch_wait=wait,
     )
 
 

@@ -218,6 +218,8 @@ class SlurmPartition:
     over_limit: float | None = None
     #: Weights by which usage is billed, by TRES: mem per MB; {} if CPUs count (TRESBillingWeights).
     billing: Mapping[str, float] = field(default_factory=dict)
+    #: Name of its network topology, "" if as the cluster says.
+    network: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,11 +336,17 @@ class SlurmState:
     partitions: list[SlurmPartition] = field(default_factory=list)
     #: Records of the reservations.
     reservations: list[SlurmReservation] = field(default_factory=list)
-    #: Name to (total, used, reserved).
+    #: Name to (total, used, reserved), summed over the layers of a hierarchical resource.
     licences: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    #: Layers of hierarchical resources by name, as Slurm prints them.
+    layers: dict[str, list[str]] = field(default_factory=dict)
     #: Limits of associations and QOS.
     limits: list[SlurmLimit] = field(default_factory=list)
-    #: Switches of the network topology.
+    #: Name of the network topology of the cluster in topology.yaml, "" if no input has it.
+    network: str = ""
+    #: Kinds of network topologies by name; that of topology.conf has an empty one.
+    networks: dict[str, str] = field(default_factory=dict)
+    #: Switches of the network topology of the cluster.
     switches: list[SlurmSwitch] = field(default_factory=list)
     #: Rows of sshare.
     shares: list[SlurmShare] = field(default_factory=list)

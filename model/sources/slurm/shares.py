@@ -132,18 +132,18 @@ def share_of(record: SlurmRecord) -> SlurmShare:
         raise ValueError("a row without an account")
     factor = _fraction(get("factor"))
     return SlurmShare(
-        account,
-        user,
-        parent,
-        values.text(get("partition")),
-        _shares(get("shares"), is_root=account == "root" and not user),
-        values.number(get("usage")) or 0.0,
-        _fraction(get("part of shares")),
-        _fraction(get("effective usage")),
-        factor if user else None,
-        _fraction(get("level")),
-        _minutes(get("GrpTRESMins")),
-        record.where,
+        account=account,
+        user=user,
+        parent=parent,
+        partition=values.text(get("partition")),
+        shares=_shares(get("shares"), is_root=account == "root" and not user),
+        usage=values.number(get("usage")) or 0.0,
+        norm_shares=_fraction(get("part of shares")),
+        effective_usage=_fraction(get("effective usage")),
+        factor=factor if user else None,
+        level=_fraction(get("level")),
+        minutes=_minutes(get("GrpTRESMins")),
+        where=record.where,
     )
 
 
@@ -240,13 +240,13 @@ def priority_of(record: SlurmRecord) -> SlurmPriority:
     listed = values.text(get("TRES"))
     priority, nice = get("priority"), get("NICE")
     return SlurmPriority(
-        values.text(get("job")),
-        values.text(get("partition")),
-        None if priority is None else _part(priority),
-        printed,
-        0 if nice is None else _part(nice),
-        None if len(listed) >= _WIDTH_OF_TRES else _sum(listed),
-        record.where,
+        job=values.text(get("job")),
+        partition=values.text(get("partition")),
+        priority=None if priority is None else _part(priority),
+        parts=printed,
+        nice=0 if nice is None else _part(nice),
+        tres=None if len(listed) >= _WIDTH_OF_TRES else _sum(listed),
+        where=record.where,
     )
 
 

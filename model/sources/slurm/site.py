@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
@@ -35,6 +35,10 @@ _CLOSED = frozenset(
     {"drain", "drained", "draining", "maint", "maintenance", "reboot_requested", "reboot_issued",
      "blocked", "external"}
 )  # fmt: skip
+#: Of these, one that a job with Exclusive=topo holds, and one that Slurm does not schedule itself.
+_UNSCHEDULED = frozenset({"blocked", "external"})
+#: Network topologies that decide nothing.
+_FLAT = ("", "(null)", "default", "none", "flat")
 #: The load index that carries Slurm's Weight, by which lighter nodes come first.
 WEIGHT = "weight"
 #: Dispatch cycles for which a job keeps its reservation: Slurm plans all of them in every cycle.
@@ -73,11 +77,21 @@ class SlurmSite:
     splits_tasks: str = ""
     #: String resources of constraints such as ``[a|b]``, whose value on a node is its feature.
     matching: frozenset[str] = frozenset()
+    #: Kind of the network topology, "" if none.
+    network: str = ""
 
     @property
     def features_by_node(self) -> dict[str, tuple[str, ...]]:
         """Return the features of each node."""
         return {name: node.features for name, node in self.nodes.items()}
+
+    def networks(self, partitions: Iterable[str]) -> Iterator[str]:
+        """Yield the topologies of partitions that restrict which nodes a job may have together."""
+        for name in dict.fromkeys(partitions):
+            item = self.partitions.get(name)
+            kind = (item.network if item else "") or self.network
+            if kind not in (*_FLAT, "tree"):
+                yield kind
 
     def rounded(self, cpus: int) -> int:
         """Return the CPUs of one node that are allocated for a requested number."""
@@ -115,19 +129,39 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
             hosts=unequal,
         )
     return SlurmSite(
-        unit,
-        threads,
-        "memory" in words,
-        select.endswith("/linear"),
-        {node.name: node for node in seen.nodes},
-        {partition.name: partition for partition in seen.partitions},
-        frozenset(feature_name(name) for node in seen.nodes for name in node.features),
-        _finite(settings.get("defmempernode")),
-        _finite(settings.get("defmempercpu")),
+        unit=unit,
+        threads=threads,
+        has_memory="memory" in words,
+        whole_nodes=select.endswith("/linear"),
+        nodes={node.name: node for node in seen.nodes},
+        partitions={
+            item.name: replace(item, network=_own_network(item, seen)) for item in seen.partitions
+        },
+        features=frozenset(feature_name(name) for node in seen.nodes for name in node.features),
+        memory_per_node=_finite(settings.get("defmempernode")),
+        memory_per_cpu=_finite(settings.get("defmempercpu")),
         leaf=LEAF if seen.switches else "",
         splits_tasks=_splitting(seen.version),
         matching=frozenset(_matching(seen)),
+        network=_network(seen, settings.get("topologyplugin", "")),
     )
+
+
+def _network(seen: SlurmState, plugin: str) -> str:
+    """Return the kind of the network topology of the cluster, "" if no input has it.
+
+    Slurm reads topology.conf only if a plugin says so.
+    """
+    kind = seen.networks.get(seen.network, "")
+    return kind if seen.network or not plugin else plugin.strip().lower().rpartition("/")[2]
+
+
+def _own_network(item: SlurmPartition, seen: SlurmState) -> str:
+    """Return the kind of the network topology of a partition, "" if it is that of the cluster."""
+    if item.network in ("", seen.network):
+        return ""
+    kind = seen.networks.get(item.network, "")
+    return kind if kind not in ("", "tree") else f"{kind} {item.network}".strip()
 
 
 def _matching(seen: SlurmState) -> dict[str, MatchingOr]:
@@ -231,6 +265,8 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
             f"node {node.name} has GPUs of several types ({', '.join(models)}): any of them suit",
             hosts=(node.name,), resources=("gpu",),
         )  # fmt: skip
+    for word in _UNSCHEDULED & set(node.state):
+        notes.touch(f"node {node.name} is {word.upper()}: taken as closed", hosts=(node.name,))
     for what, value in node.named:
         notes.touch(f"{what} of node {node.name} ({value})", hosts=(node.name,))
     return Host(
@@ -341,12 +377,15 @@ def select_text(facts: SlurmSite) -> str:
     words = [f"unit={facts.unit}"]
     words += ["memory"] if facts.has_memory else []
     words += ["linear"] if facts.whole_nodes else []
+    words += [f"TopologyPlugin=topology/{facts.network}"] if facts.network not in _FLAT else []
     words += _memory_words("", facts.memory_per_node, facts.memory_per_cpu)
     for item in facts.partitions.values():
         if item.sharing != "NO":
             words.append(f"{item.name}:OverSubscribe={item.sharing.replace(':', '/')}")
         if item.max_nodes:
             words.append(f"{item.name}:MaxNodes={item.max_nodes}")
+        if item.network:
+            words.append(f"{item.name}:TopologyPlugin={item.network.replace(' ', '/')}")
         words += _memory_words(f"{item.name}:", item.memory_per_node, item.memory_per_cpu)
     return ",".join(words)
 
@@ -363,19 +402,20 @@ def site_of(instance: Instance) -> SlurmSite:
     hosts = instance.cluster.hosts
     threads = max((host.slots // (host.cores or host.slots or 1) for host in hosts), default=1)
     return SlurmSite(
-        max(1, int(own.get("unit", "1"))),
-        max(1, threads),
-        "memory" in own,
-        "linear" in own,
-        {host.name: _node_of_host(host) for host in hosts},
-        {queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
+        unit=max(1, int(own.get("unit", "1"))),
+        threads=max(1, threads),
+        has_memory="memory" in own,
+        whole_nodes="linear" in own,
+        nodes={host.name: _node_of_host(host) for host in hosts},
+        partitions={queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
          for queue in instance.queues},
-        frozenset(name for host in hosts for name in host.booleans),
-        _finite(own.get("DefMemPerNode")),
-        _finite(own.get("DefMemPerCPU")),
+        features=frozenset(name for host in hosts for name in host.booleans),
+        memory_per_node=_finite(own.get("DefMemPerNode")),
+        memory_per_cpu=_finite(own.get("DefMemPerCPU")),
         leaf=LEAF if LEAF in instance.cluster.unit_types else "",
         splits_tasks=_splitting(instance.params.scheduler_version),
         matching=frozenset(filter(is_matching, (r.name for r in instance.cluster.resources))),
+        network=own.get("TopologyPlugin", "").rpartition("/")[2],
     )  # fmt: skip
 
 
@@ -391,6 +431,7 @@ def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartitio
         queue.name,
         max_nodes=int(words.get("MaxNodes", "0")) or None,
         sharing=words.get("OverSubscribe", "NO").replace("/", ":"),
+        network=words.get("TopologyPlugin", ""),
         memory_per_node=_finite(words.get("DefMemPerNode")),
         memory_per_cpu=_finite(words.get("DefMemPerCPU")),
     )
@@ -407,18 +448,9 @@ def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
         family="Slurm",
         scheduler_parameters="" if values.blank(parameters) else parameters,
         scheduler_version=seen.version,
-        select_parameters=select_text(facts)
-        + _topology(settings.get("topologyplugin", ""))
-        + priority_text(seen),
+        select_parameters=select_text(facts) + priority_text(seen),
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=loop_number(parameters, "bf_interval"),
         time_reserve_numjobs=loop_number(parameters, "bf_max_job_test"),
         max_job_array_size=values.whole(settings.get("maxarraysize")) or DEFAULT_LARGEST,
     )
-
-
-def _topology(plugin: str) -> str:
-    """Return a word for a topology plugin that considers the network, "" if there is none."""
-    name = plugin.strip().lower()
-    flat = values.blank(plugin) or name.rpartition("/")[2] in ("default", "none", "flat")
-    return "" if flat else f",TopologyPlugin={name}"

@@ -1,4 +1,4 @@
-"""Switches of topology.conf or ``scontrol show topology``, as compute units."""
+"""Switches of topology.yaml, topology.conf or ``scontrol show topology``, as compute units."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ...cluster import ComputeUnit
+from ...formats.source_text import parse
 from .. import slurm_values as values
 from ..lsf_state.values import Remarks, Text
 from .seen import SlurmState, SlurmSwitch
@@ -13,11 +14,40 @@ from .seen import SlurmState, SlurmSwitch
 #: Type of the units that are leaf switches.
 LEAF = "leaf"
 SWITCHES = re.compile(r"^\s*SwitchName=", re.MULTILINE | re.IGNORECASE)
+#: topology.yaml, in whose place Slurm does not read topology.conf.
+OF_YAML = re.compile(r"^\s*-\s*[\"']?topology[\"']?\s*:", re.MULTILINE)
+NETWORKS = re.compile(
+    rf"{SWITCHES.pattern}|^\s*BlockName=|{OF_YAML.pattern}", re.MULTILINE | re.IGNORECASE
+)
 _FACT = re.compile(r"(\w+)=(\S*)")
+#: Kinds of networks in topology.yaml; those but the first two restrict the nodes of a job.
+_KINDS = ("flat", "tree", "block", "ring", "torus3d")
 
 
-def switches_of(text: Text) -> list[SlurmSwitch]:
-    """Return the switches of a text; raises ValueError with the number of a wrong line."""
+def read_networks(text: Text, seen: SlurmState) -> None:
+    """Read kinds of networks by name, and the switches of that of the cluster.
+
+    Raises ValueError with what is wrong.
+    """
+    if not OF_YAML.search(text.content):
+        seen.switches = _switches(text)
+        seen.networks[""] = "tree" if seen.switches else "block"
+        return
+    listed = parse(text.content, text.source, json_text=False)
+    if not all(isinstance(item, Mapping) and item.get("topology") for item in listed):
+        raise ValueError("each item of topology.yaml is a mapping that begins with topology")
+    default = next((item for item in listed if item.get("cluster_default") is True), listed[0])
+    for item in listed:
+        kind = next((kind for kind in _KINDS if item.get(kind)), "unknown")
+        seen.networks[str(item["topology"])] = kind
+    seen.network = str(default["topology"])
+    tree = default.get("tree")
+    for item in tree.get("switches") or () if isinstance(tree, Mapping) else ():
+        lists = [values.host_list(item.get(what) or "") for what in ("nodes", "children")]
+        seen.switches += [SlurmSwitch(name, *lists) for name in values.host_list(item["switch"])]
+
+
+def _switches(text: Text) -> list[SlurmSwitch]:
     found = []
     for number, line in enumerate(text.content.splitlines(), start=1):
         facts = {name.lower(): value for name, value in _FACT.findall(line.partition("#")[0])}

@@ -35,7 +35,7 @@ from ...problem import PlanningProblem
 from ...scheduler.continuation import ConfiguredRun, run_as_configured
 from ..likely import USUAL, Drawing, Forecaster
 from ..what_if import WhatIfPlanner
-from .limits import limit_probes
+from .limits import limit_probes, without_limits, without_rules
 from .probes import (
     IN_LINE,
     OF_THE_JOB,
@@ -61,7 +61,6 @@ from .surroundings import (
     request_probes,
     user_with_most,
 )
-from .without_rules import without_limits, without_rules
 
 Starts = Mapping[str, int]
 #: Maximum number of simulations that look for members of a rule that need no change.

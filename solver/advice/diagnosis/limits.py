@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ....model.cluster import BUILTIN_AMOUNTS, Host, Thresholds
-from ....model.configuration import Limit, Queue
+from ....model.configuration import CONSUMERS, Limit, Queue
 from ....model.display import duration_text, some
+from ....model.duration import expected_duration
 from ....model.instance import Instance
 from ....model.job import Job, job_groups_of, running_limits
 from ....model.reserved_periods import of_jobs
@@ -27,6 +28,7 @@ from .probes import (
     line,
     on_hosts,
 )
+from .surroundings import longest_limit
 
 T = TypeVar("T")
 #: Multiple of all slots above which a limit has no effect: running jobs and reservations both
@@ -165,18 +167,10 @@ def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
 
 
 def _scope_text(limit: Limit) -> str:
-    words = []
-    for noun, scope in (
-        ("user", limit.users),
-        ("queue", limit.queues),
-        ("host", limit.hosts),
-        ("project", limit.projects),
-        ("application", limit.apps),
-        ("licence project", limit.lic_projects),
-    ):
-        if scope is not None:
-            each = f"each {noun} of" if scope.each else f"{noun}"
-            words.append(f"{each} {some(scope.names)}")
+    scopes = ((item.noun, scope) for item in CONSUMERS if (scope := item.scope(limit)))
+    words = [
+        f"{f'each {noun} of' if scope.each else noun} {some(scope.names)}" for noun, scope in scopes
+    ]
     return f"({', '.join(words)})" if words else "(everybody together)"
 
 
@@ -337,3 +331,71 @@ def _intervals(instance: Instance, queue: Queue) -> Iterator[Probe]:
     numbers = [n for n in (240, 120, 60, 30, 20, 10, 5, 2, 1, 0) if n < current]
     steps = tuple(line(owner, key, n, whatif=n, job_accept_interval=n) for n in numbers)
     yield Probe("accept interval", cause, steps)
+
+
+#: Number of cycles that exceeds any reservation time.
+LONG = 1 << 40
+
+
+def without_limits(instance: Instance) -> Instance:
+    """Return the instance without limits, windows, thresholds, guarantees and accept intervals."""
+    hosts = tuple(
+        replace(host, windows="", thresholds=Thresholds(), user_slots=None)
+        for host in instance.cluster.hosts
+    )
+    users = tuple(replace(u, max_slots=None, processor_slots=None) for u in instance.users)
+    return replace(
+        arrays_at(None, None, instance),
+        cluster=replace(instance.cluster, hosts=hosts),
+        queues=tuple(map(_without_limits, instance.queues)),
+        users=users,
+        limits=(),
+        job_groups=tuple(replace(group, limit=None) for group in instance.job_groups),
+        guaranteed_pools=(),
+        advance_reservations=(),
+        params=replace(instance.params, job_accept_interval=0),
+    )
+
+
+def _without_limits(queue: Queue) -> Queue:
+    of_slots: dict[str, Any] = {field: None for _, field, _ in QUEUE_LIMITS}
+    return replace(
+        queue,
+        **of_slots,
+        processor_slots=None,
+        max_slots_in_pool=None,
+        slots=None,
+        thresholds=Thresholds(),
+        dispatch_window="",
+        run_window="",
+        job_accept_interval=None,
+    )
+
+
+def without_rules(instance: Instance) -> Instance:
+    """Return the instance with unlimited reservations, backfill, open hosts and no limits."""
+    length = longest_limit(instance)
+    jobs = instance.present_jobs
+    endless = {job.queue for job in jobs if expected_duration(instance, job) is None}
+    plain = without_limits(instance)
+    queues = tuple(
+        replace(
+            queue,
+            slot_reserve=None,
+            resource_reserve=LONG,
+            backfill=True,
+            chunk_job_size=None,
+            active=True,
+            run_limit=length if queue.name in endless else queue.run_limit,
+        )
+        for queue in plain.queues
+    )
+    hosts = tuple(replace(host, status="ok") for host in plain.cluster.hosts)
+    return replace(
+        plain,
+        cluster=replace(plain.cluster, hosts=hosts),
+        queues=queues,
+        held=(),
+        borrowed=(),
+        params=replace(plain.params, modules=None),
+    )
