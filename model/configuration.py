@@ -452,10 +452,6 @@ def without_growth(params: Params) -> Params:
     return replace(params, select_parameters=kept)
 
 
-#: Start of the sentence about an assumed unit of rusage[mem].
-COUNTED_PER = "rusage[mem] is counted per"
-
-
 def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Params, str]:
     """Return the parameters with the unit of rusage[mem], and a warning if the unit is assumed.
 
@@ -468,10 +464,11 @@ def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Param
     if not family or params.reserve_per_slot:
         return params, ""
     if family == "OpenLava":
-        what = f"{COUNTED_PER} slot, as OpenLava does (--rusage host: per host)"
+        what = "rusage[mem] is counted per slot, as OpenLava does (--rusage host: per host)"
         return replace(params, reserve_per_slot=True), what
     return params, (
-        f"{COUNTED_PER} host, and early versions of volclava count it per slot (--rusage slot)"
+        "rusage[mem] is counted per host, and early versions of volclava count it per slot "
+        "(--rusage slot)"
     )
 
 

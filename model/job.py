@@ -102,6 +102,8 @@ class Job:
     requeued: Annotated[bool, Fact("boolean")] = False
     #: Options of bsub that no method obeys, such as ``-sla gold``.
     unheeded: Annotated[tuple[str, ...], Fact("options")] = ()
+    #: Assumptions for what it requests: it may hold other amounts, and fit elsewhere.
+    assumed: Annotated[tuple[str, ...], Fact("options")] = ()
     #: Job name (-J).
     name: Annotated[str, Fact("line")] = ""
     #: Condition that must hold before the job starts (-w; :mod:`.dependency`).

@@ -16,9 +16,20 @@ from .job import array_of
 #: Maximum number of jobs in a sentence.
 SHOWN = 3
 #: Effect of an omission on the jobs in its scope. "starts": they may start at another time or
-#: place. "later ends": they may also end after their run limit. "sooner ends": they may only end
-#: earlier, or the omission concerns future jobs, so no earliest start by run limits becomes wrong.
-Change: TypeAlias = Literal["starts", "later ends", "sooner ends"]
+#: place. "shares": they may also hold their slots in other parts on the hosts where they start.
+#: "amounts": they may also hold other amounts of the resources of the scope than planned, of any if
+#: it names none. "later ends": they may also end after their run limit. "sooner ends": they may
+#: only end earlier, or the omission concerns future jobs, so no earliest start by run limits
+#: becomes wrong.
+Change: TypeAlias = Literal["starts", "shares", "amounts", "later ends", "sooner ends"]
+#: What an omission is about, for code that has to know it; "": nothing of these. "assumed": a value
+#: where none was given, for information. "fit": its jobs may fit where they seem not to. "sharing":
+#: of GPUs. "condition" and "alternative": only plans leave them out, no simulation does. The others
+#: are questions that further input or a request for one more job may answer.
+OmissionMark: TypeAlias = Literal[
+    "", "assumed", "fit", "sharing", "condition", "alternative", "no amounts", "no GPUs",
+    "memory of hosts", "elims", "unit of rusage", "reserved ahead", "first partition",
+]  # fmt: skip
 #: Fields of an omission that restrict it to some jobs.
 SCOPE = ("queues", "applications", "users", "hosts", "resources")
 #: Keyword among the resources of a scope: jobs that request GPUs in any way.
@@ -59,6 +70,7 @@ class Omission:
     changes: Change = "starts"
     #: Ids of jobs of the input that are not planned because of it; they are no pending jobs.
     unplanned: tuple[str, ...] = ()
+    mark: OmissionMark = ""
 
     @property
     def name(self) -> str:
@@ -68,6 +80,11 @@ class Omission:
     def touches(self, job: str) -> bool:
         """Return whether it may change the start of a job."""
         return self.jobs is None or job in self.jobs
+
+    @property
+    def lifts(self) -> bool:
+        """Return whether its jobs may fit where they seem not to."""
+        return self.mark in ("fit", "first partition")
 
     @property
     def narrowed(self) -> bool:
@@ -95,7 +112,8 @@ class Omission:
         scope = {name: list(names) for name in SCOPE if (names := getattr(self, name))}
         changes = {} if self.changes == "starts" else {"changes": self.changes}
         unplanned = {"unplanned": list(self.unplanned)} if self.unplanned else {}
-        return record | effect | scope | changes | unplanned
+        mark = {"mark": self.mark} if self.mark else {}
+        return record | effect | scope | changes | unplanned | mark
 
 
 def no_pending_job(omissions: Iterable[Omission], job: str, hint: str = "") -> str:
@@ -111,11 +129,9 @@ def no_pending_job(omissions: Iterable[Omission], job: str, hint: str = "") -> s
     return f"there is no pending job {job!r}{hint}"
 
 
-#: The first word of an assumption: an omission for information only that leaves nothing out.
-ASSUMED = "assumed: "
-
-
 def _head(item: Omission) -> str:
+    if item.mark == "assumed":
+        return "assumed: "
     return "ignored: " if item.jobs == () else "not considered: "
 
 
@@ -126,7 +142,6 @@ def sentences(omissions: Iterable[Omission], *, of_one: bool = False) -> tuple[s
     of_one: all concern one job, which the sentences do not name.
     """
     return tuple(
-        ("" if item.what.startswith(ASSUMED) else _head(item))
-        + (replace(item, jobs=None, count=1) if of_one else item).text()
+        _head(item) + (replace(item, jobs=None, count=1) if of_one else item).text()
         for item in omissions
     )

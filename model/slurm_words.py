@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from .cluster import distinct
-from .omissions import ASSUMED
 
 if TYPE_CHECKING:
     from .instance import Instance
@@ -276,16 +275,19 @@ def title_text(instance: Instance, title: str) -> str:
     return _TITLES.get(title, title) if instance.params.of_slurm else title
 
 
-def foreign_command(instance: Instance, command: str) -> list[str]:
+def foreign_command(instance: Instance, command: str) -> tuple[str, ...]:
     """Return a note if a request is for the command of another scheduler."""
     own = "sbatch" if instance.params.of_slurm else "bsub"
-    text = f"{ASSUMED}the request is for {command}, and this cluster takes {own}"
-    return [] if command == own else [text]
+    if command == own:
+        return ()
+    return (f"the request is for {command}, and this cluster takes {own}",)
 
 
-def lowest_priority(option: str) -> str:
-    """Return the note on a job whose priority is not known; option: that gives it one."""
-    return f"{ASSUMED}it has the lowest priority of its partition: give {option} for another"
+def lowest_priority(instance: Instance, option: str) -> tuple[str, ...]:
+    """Return the note on a job of Slurm whose priority is not known; option: that gives it one."""
+    if not instance.params.of_slurm:
+        return ()
+    return (f"it has the lowest priority of its partition: give {option} for another",)
 
 
 def refusal_text(instance: Instance, message: str) -> str:

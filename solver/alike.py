@@ -26,6 +26,7 @@ _OF_ITSELF = frozenset(
         "name",
         "requeued",
         "unheeded",
+        "assumed",
     }
 )
 #: Fields that determine start and run time, but neither hosts nor amounts.

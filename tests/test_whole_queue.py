@@ -81,7 +81,7 @@ def test_jobs_share_gpus_with_those_before_them(jobs: tuple[str, ...], unproved:
         told = sw.explain(instance, name, effort=5).outlook
         assert told is not None
         assert told.proved == item.proved
-    shared = [o for o in sw.plan(instance, effort=5).omissions if o.what == SHARED_GPUS]
+    shared = [o for o in sw.plan(instance, effort=5).omissions if o.what == SHARED_GPUS.what]
     assert {job for item in shared for job in item.jobs or ()} == unproved
 
 

@@ -82,7 +82,7 @@ def build(
         reservation_usage=_methods(document),
         advance_reservations=_reservations(document, clock, findings),
         borrowed=tuple(BorrowedSlots(**given(BorrowedSlots, e)) for e in document.borrowed),
-        omissions=tuple(map(_omission, document.omissions)),
+        omissions=tuple(map(omission_of, document.omissions)),
         params=params,
         now=clock.now,
         origin=origin,
@@ -147,12 +147,14 @@ def _queue(entry: d.Section, unit_type: str) -> Queue:
     return replace(queue, exclusive=f"CU[{unit_type}]") if queue.exclusive == "CU[]" else queue
 
 
-def _omission(entry: d.OmissionEntry) -> Omission:
+def omission_of(entry: d.OmissionEntry) -> Omission:
+    """Return an omission of a document."""
     jobs = None if entry.jobs is None else tuple(entry.jobs)
     return Omission(
         *(entry.what, entry.where, entry.count, jobs, entry.effect),
         changes=entry.changes,
         unplanned=tuple(entry.unplanned),
+        mark=entry.mark,
         **{name: getattr(entry, name) for name in SCOPE},
     )
 

@@ -16,7 +16,7 @@ from ..cluster import Host, ResourceDefinition
 from ..configuration import CONSUMERS, Params, Queue, User
 from ..instance import BorrowedSlots, HeldHosts, PoolUsage, SaidByLsf, ShareUsage
 from ..job import Application, Job, JobGroup, RunningJob
-from ..omissions import Change
+from ..omissions import Change, OmissionMark
 from ..service_class import GuaranteedPool, ServiceClass
 from ..slurm_fairshare import Association
 from . import fields as f
@@ -306,6 +306,7 @@ class OmissionEntry(Section):
     resources: f.Names = ()
     changes: Change = "starts"
     unplanned: list[f.JobId] = Field(default_factory=list)
+    mark: OmissionMark = ""
 
 
 class ConfigEntry(Section):

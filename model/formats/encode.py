@@ -91,7 +91,7 @@ def _omission(item: Omission) -> Plain:
     jobs = {} if item.jobs is None else {"jobs": list(item.jobs)}
     scope = {name: list(getattr(item, name)) or None for name in SCOPE}
     rest = {"effect": _some(item.effect), **scope, "changes": _unless(item.changes, "starts")}
-    rest["unplanned"] = list(item.unplanned) or None
+    rest |= {"unplanned": list(item.unplanned) or None, "mark": _some(item.mark)}
     return _kept(entry | rest) | jobs
 
 

@@ -51,7 +51,7 @@ from ..instance import (
     ShareUsage,
 )
 from ..job import Application, HostRequest, Job, JobGroup, RunningJob
-from ..omissions import SCOPE, Change, Omission
+from ..omissions import SCOPE, Change, Omission, OmissionMark
 from ..service_class import GuaranteedPool, ServiceClass
 from ..slurm_fairshare import Association
 from . import document as d
@@ -331,6 +331,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _single("unplanned", tuple[f.JobId, ...]),
         *(_single(name, tuple[f.Name, ...]) for name in SCOPE),
         _single("changes", Change),
+        _single("mark", OmissionMark),
     ),
     UserGroup: (),
     HostPartition: (_single("hosts", tuple[f.Name, ...]),),

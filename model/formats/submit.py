@@ -43,6 +43,8 @@ class Submission:
     array: ArraySpec | None = None
     #: Ignored options, with the reason.
     notes: tuple[str, ...] = ()
+    #: Assumed values, as none are given.
+    assumed: tuple[str, ...] = ()
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -80,9 +82,8 @@ def submission(
     read = bsub_line(line, clock, script, dateless=True, parse_script=parses)
     fields = read.fields
     wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
-    read.notes += foreign_command(instance, "bsub")
-    if instance.params.of_slurm and "priority" not in fields:
-        read.notes.append(lowest_priority("-sp"))
+    assumed = foreign_command(instance, "bsub")
+    assumed += lowest_priority(instance, "-sp") if "priority" not in fields else ()
     fields.setdefault("queue", instance.params.default_queue)
     fields.setdefault("priority", instance.params.default_priority)
     array: ArraySpec | None = fields.pop("array", None)
@@ -104,9 +105,9 @@ def submission(
             Problem(text, name, line) if line else Problem(text, path="bsub line")
             for text, line in wrong.items()
         )
-    read.notes += notes
-    job = as_known(instance, job)
-    return Submission(job, tuple(dict.fromkeys(read.quiet)), array, tuple(read.notes))
+    quiet = tuple(dict.fromkeys(read.quiet))
+    ignored = (*read.notes, *notes)
+    return Submission(as_known(instance, job), quiet, array, ignored, assumed)
 
 
 def with_unnamed_user(text: str) -> str:

@@ -8,17 +8,15 @@ instance keeps the sentence among its omissions: a job that is asked about later
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
-from ..cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ..cluster import BUILTIN_INDICES
 from ..errors import InputError
 from ..gpu_request import GPUS_NAMED
 from ..instance import Instance
 from ..job import Job
 from ..resreq import Options, heeded_part
 
-_TOLD = re.compile(r"no input says how much ([a-z0-9, ]+) hosts have")
 #: Omission for GPU requests if no host is known to have GPUs.
 NO_GPUS_GIVEN = (
     "GPUs that jobs ask for: no input says which hosts have some (give bhosts -l or bhosts -gpu -l)"
@@ -77,26 +75,15 @@ def as_known(instance: Instance, job: Job) -> Job:
 
     They are named in what is not obeyed of it.
     """
-    for name in _told(instance):
+    marks = {item.mark for item in instance.omissions}
+    for name in not_given(instance) if "no amounts" in marks else ():
         parts = tuple(filter(None, (without(text, name) for text in job.res_req)))
         if parts != job.res_req:
             what = f"{name}, which no input gives for hosts"
             job = replace(job, res_req=parts, unheeded=(*job.unheeded, what))
-    if any(item.what == NO_GPUS_GIVEN for item in instance.omissions):
+    if "no GPUs" in marks:
         bare = without_gpus(job)
         if bare != job:
             what = "GPUs, which no input gives for hosts"
             job = replace(bare, unheeded=(*job.unheeded, what))
     return job
-
-
-def _told(instance: Instance) -> Iterator[str]:
-    """Yield the amounts (and load) that the instance lists as not given."""
-    told = {
-        name
-        for item in instance.omissions
-        if (found := _TOLD.match(item.what))
-        for name in found[1].split(", ")
-    }
-    if told & set(BUILTIN_AMOUNTS):
-        yield from not_given(instance)

@@ -147,6 +147,8 @@ class Answer(_InOneLine):
     elements: int = 1
     #: Parts of the bsub line that have no effect, with the reason.
     notes: tuple[str, ...] = ()
+    #: Assumed values, as none are given.
+    assumed: tuple[str, ...] = ()
     #: The three starts of the line: as configured, LSF's estimate and possible; for an array, of
     #: the first element.
     outlook: JobOutlook | None = None
@@ -168,8 +170,9 @@ class Answer(_InOneLine):
         """
         what = f"{', '.join(self.passed_over)} (does not affect the start)"
         quiet = (Omission(what, jobs=()),) if self.passed_over else ()
+        assumed = (Omission(what, jobs=(), mark="assumed") for what in self.assumed)
         notes = (Omission(note, jobs=()) for note in self.notes)
-        return (*self.line.answer.omissions, *notes, *quiet)
+        return (*self.line.answer.omissions, *assumed, *notes, *quiet)
 
     @property
     def cut(self) -> bool:
@@ -308,10 +311,9 @@ def ask(
     submitted = submission_of(instance, line, script, **names)
     whole = Deadline(time_limit, cancel)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
-    limits = {"time_limit": time_limit, "effort": effort}
     asker = WhatIfPlanner(
-        instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress
-    )
+        instance, method, time_limit=time_limit, effort=effort, margin=margin, cancel=whole,
+        on_progress=on_progress)  # fmt: skip
     jobs = submitted.jobs
     planned = None if submitted.array is None else asker.elements(submitted.job.id, jobs)
     asked = Choice({}, _shown(instance, jobs[0]), asker.answer_with_omissions(jobs[0]))
@@ -327,6 +329,7 @@ def ask(
         origin=instance.origin,
         passed_over=submitted.quiet,
         notes=submitted.notes,
+        assumed=submitted.assumed,
         outlook=outlook,
         requirement=asker.fails(tried[0].answer),
         suggestions=_hosts_back(asker, tried[0].answer),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -173,7 +173,7 @@ def cautions_of(
 
     moving: rules by which a simulation of the last plan's method starts jobs at other times.
     unheeded: omissions that also affect starts as configured; they replace those of plans with
-    equal names.
+    equal names for their jobs.
     """
     touched: dict[str, tuple[list[str], dict[str, None]]] = {}
     plain: dict[str, list[str]] = {}
@@ -183,11 +183,14 @@ def cautions_of(
             touched[text] = ([CONFIGURED, *every], dict.fromkeys(item.jobs))
         else:
             plain[text] = list(every)
-    known = {item.name for item in unheeded}
+    known = {item.name: item for item in unheeded}
     for made in plans:
         for item in made.omissions:
-            if item.name in known:
-                continue
+            if (own := known.get(item.name)) is not None:
+                left = tuple(job for job in item.jobs or () if not own.touches(job))
+                if not left:
+                    continue
+                item = replace(item, jobs=left, count=len(left))
             (text,) = sentences((item,))
             if item.jobs:
                 methods, jobs = touched.setdefault(text, ([], {}))

@@ -17,7 +17,7 @@ from ...model.gpu_request import gpu_options
 from ...model.guarantees import ServiceClasses
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.reserved_periods import may_use
+from ...model.reserved_periods import may_use, reserved_periods
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.resreq.vocabulary import UNITS
@@ -444,7 +444,12 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         asked = instance.advance_reservation(name)
         mine = asked is not None and may_use(asked, job.user, instance.groups)
         if mine and name != job.reservation:
-            yield "reservation", f"with -U {name}", replace(job, reservation=name)
+            periods = reserved_periods(instance, name)
+            ends = periods.ends_after(instance.now) if periods else []
+            # Slurm starts no job there that would run beyond it.
+            last = min(ends, default=None) if instance.params.of_slurm else job.deadline
+            inside = replace(job, reservation=name, deadline=last)
+            yield "reservation", f"with -U {name}", inside
     classes = ServiceClasses(instance)
     for item in classes.by_name.values():
         if item.name != classes.of(job) and classes.admits(item, job):

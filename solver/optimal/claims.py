@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -128,12 +129,16 @@ def _hanging(
         if not (rule.applied_by_loop or rule.times_only)
         for job, _ in item.jobs
     }
-    found = conditions(problem, plan, nowhere, budget, in_order=in_order)
+    asking: dict[str, frozenset[str]] = {}
+    for rule, item in own:
+        for job, _ in item.jobs if rule.is_more else ():
+            asking[job] = asking.get(job, frozenset()) | rule.asking
+    find = partial(conditions, problem, plan, budget=budget, in_order=in_order, asking=asking)
+    found = find(nowhere)
     if moved == nowhere:
         return found
     starting = {item.job for item in plan if item.start == plan.now and item.job in begun}
-    firm = starting - found.keys()
-    return conditions(problem, plan, moved, budget, in_order=in_order, firm=firm)
+    return find(moved, firm=starting - found.keys())
 
 
 def _told(rule: OmittedRule, item: TouchedJobs, plan: Plan, hanging: Conditions) -> TouchedJobs:
@@ -148,13 +153,16 @@ def _told(rule: OmittedRule, item: TouchedJobs, plan: Plan, hanging: Conditions)
 
 def _touched(rule: OmittedRule, item: TouchedJobs, hanging: Conditions) -> Iterator[str]:
     """Yield the jobs without any proof: the jobs of the rule, and jobs that depend on one of these
-    without a start.
+    without a start, or on the amounts that one holds.
     """
     if rule.places_only:
         return
+    moved = {job for job, _ in item.jobs}
     without = {job for job, start in item.jobs if start is None}
-    yield from (job for job, _ in item.jobs)
-    yield from (job for job, on in hanging.items() if without.intersection(on))
+    yield from moved
+    for job, on in hanging.items():
+        if job not in moved and not (moved if job in rule.asking else without).isdisjoint(on):
+            yield job
 
 
 def planned_start(plan: Plan, job: str) -> int | None:

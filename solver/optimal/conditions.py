@@ -55,12 +55,14 @@ def conditions(
     budget: Budget,
     *,
     in_order: bool,
+    asking: Mapping[str, Collection[str]],
     firm: Collection[str] = (),
 ) -> Conditions:
     """Return, for each job, the `unsure` jobs on whose hosts and starts its start depends.
 
-    in_order: a job depends only on jobs before it. firm: jobs without dependencies. If the budget
-    ends, a start depends on every unsure job that its job may meet.
+    in_order: a job depends only on jobs before it. asking: for unsure jobs that may hold other
+    amounts than planned, the jobs that ask for these. firm: jobs without dependencies. If the
+    budget ends, a start depends on every unsure job that its job may meet.
     """
     if not unsure:
         return {}
@@ -69,7 +71,10 @@ def conditions(
     while True:
         known = len(found)
         found |= _found(
-            problem, starts, unsure, budget, before=not in_order, found=found, firm=firm
+            *(problem, starts, unsure, budget, asking),
+            before=not in_order,
+            found=found,
+            firm=firm,
         )
         if in_order or len(found) == known:
             return found
@@ -80,6 +85,7 @@ def _found(
     starts: Mapping[str, Start],
     unsure: Collection[str],
     budget: Budget,
+    asking: Mapping[str, Collection[str]],
     *,
     before: bool,
     found: Conditions,
@@ -116,9 +122,12 @@ def _found(
         because: tuple[str, ...] = (name,) if name in unsure else ()
         if start is not None:
             met = () if name in firm else _met(moving, demand)
-            if met and not _stands(problem, profile, demand, start, moving, times, budget):
+            loose = any(name in asking.get(job, ()) for job in met)
+            if met and (
+                loose or not _stands(problem, profile, demand, start, moving, times, budget)
+            ):
                 new[name] = met
-                because = because or met
+                because = because or ((name, *met) if loose else met)
             elif not because:
                 allocate_start(profile, with_eligible_time(demand, times), start)
         if because and not (before and name in unsure):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -238,8 +237,6 @@ class Stated(NamedTuple):
 _HOLDS = Stated("starts")
 #: Pending reason of a job whose dependency is not satisfied.
 _BY_CONDITION = (NOT_YET, NEVER_SATISFIED)
-#: Omission of an input for which an assumption stands, which may request more than the input.
-_REPLACED = re.compile(r"\btaken as\b|\botherwise than as\b|\bno input describes\b")
 #: Characters of a condition that are shown.
 LONGEST = 60
 
@@ -336,8 +333,7 @@ class Reasons:
         """Return the omission without which a job that fits nowhere may be feasible, "" if
         none.
         """
-        own = job.unheeded if self.instance.params.of_slurm else ()
-        if omitted := self._omitted.get(job.id) or next(filter(_REPLACED.search, own), ""):
+        if omitted := self._omitted.get(job.id) or next(iter(job.assumed), ""):
             return f"the omission allows it ({omitted})"
         demand = self._at_best.demand_of(job)
         short = replace(demand, duration=1)
@@ -348,12 +344,10 @@ class Reasons:
     @cached_property
     def _omitted(self) -> Mapping[str, str]:
         """Return the omissions of the input that name or describe jobs, by job."""
-        of_jobs = (item for item in self.instance.omissions if item.jobs or item.narrowed)
-        lifted = tuple(item for item in of_jobs if _REPLACED.search(item.what))
+        lifted = tuple(item for item in self.instance.omissions if item.lifts)
         seen = replace(self.instance, omissions=lifted)
-        known = {item.name for item in seen.omissions}
-        found = unsupported_rules(seen, self.problem.resolver) if known else ()
-        return {job: o.name for o in reversed(found) if o.name in known for job in o.jobs or ()}
+        found = unsupported_rules(seen, self.problem.resolver, conditions={}) if lifted else ()
+        return {job: item.name for item in reversed(found) if item.lifts for job in item.jobs or ()}
 
     def _as_it_fits(self, job: Job) -> Job:
         """Return a job with the first of its alternatives in braces that fits on the open hosts, or

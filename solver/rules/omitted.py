@@ -353,11 +353,18 @@ class Scopes:
         if item.changes == "sooner ends":
             return ()
         ids = None if item.jobs is None else frozenset(item.jobs)
-        if item.changes == "starts":
+        if item.changes in ("starts", "shares", "amounts"):
             if ids is None and not item.narrowed:
                 return None
             return tuple(job.id for job in jobs if self._is_of(item, ids, job))
         return self._delayed(item, ids, jobs) if ids is not None or item.narrowed else None
+
+    def asking(self, item: Omission, jobs: Iterable[Job]) -> Iterator[str]:
+        """Yield the jobs that ask for what those of an omission may hold otherwise than planned."""
+        if item.changes in ("shares", "amounts"):
+            for job in jobs:
+                if not item.resources or self._names_one(item.resources, job):
+                    yield job.id
 
     def _delayed(
         self, item: Omission, ids: frozenset[str] | None, jobs: Sequence[Job]

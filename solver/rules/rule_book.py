@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 import numpy as np
@@ -21,16 +21,16 @@ from ...model.errors import InputError
 from ...model.gpu_request import GpuRequest
 from ...model.instance import Instance
 from ...model.job import Job, classes
-from ...model.omissions import Omission
+from ...model.omissions import GPUS, Omission
 from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from .. import alike
 from ..availability.demand import Calendar, Demand, Floor, TermDemand, candidates_of, without_hosts
 from ..availability.resources import BoolArray, IntArray
-from ..fairshare.priority_order import Admission, admissions
+from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..placement.supply import suits
-from ..precedence import COUNT, EXIT, NOT, Precedence
+from ..precedence import Precedence
 from ..resolve import Resolver, any_with_alternatives
 from . import reservations
 from .eligibility import Eligibility, InitialSituation, preempting_now
@@ -62,44 +62,34 @@ def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str
 # Sharing of GPUs: plans count whole GPUs, so that sharing jobs may start earlier (GPU-03).
 
 
-SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
+SHARED_GPUS = Omission("that jobs without j_exclusive=yes may share GPUs", mark="sharing")
 
 
-@dataclass(slots=True)
 class GpuSharing:
     """The jobs that sharing of GPUs may move, as one job after the other is seen."""
 
-    #: Source of requirements.
-    resolver: Resolver
-    #: Ids of the jobs seen that need GPUs, in order.
-    asked: dict[str, None] = field(default_factory=dict)
-    #: Ids of jobs seen that may share their GPUs with other jobs.
-    sharing: set[str] = field(default_factory=set)
-    #: Whether some host has enough GPUs of the requested kind, by request and number.
-    fitting: dict[tuple[GpuRequest, int], bool] = field(default_factory=dict)
+    def __init__(self, resolver: Resolver) -> None:
+        """Initialise it with the running jobs; resolver: source of requirements."""
+        self.resolver = resolver
+        #: Whether some host has enough GPUs of the requested kind, by request and number.
+        self.fitting: dict[tuple[GpuRequest, int], bool] = {}
+        #: Ids of the jobs seen that need GPUs, and of those that may share them.
+        self.asked, self.sharing = set[str](), set[str]()
+        for run in resolver.instance.running:
+            self.moves(run.job)
 
-    def see(self, jobs: Iterable[Job]) -> GpuSharing:
-        """Add jobs to those that are examined."""
-        for job in jobs:
-            if (found := self._needed(job)) is not None:
-                self.asked[job.id] = None
-                if found.shares:
-                    self.sharing.add(job.id)
-        return self
+    def moves(self, job: Job) -> bool:
+        """Add a job, and return whether it needs GPUs of which two of the jobs seen share some.
 
-    def moved(self, *beside: Iterable[Job]) -> tuple[str, ...]:
-        """Return the jobs seen that need GPUs if some could share theirs, else ().
-
-        Sharing takes two jobs, of those seen and those of `beside`. Slurm never shares a GPU.
+        Slurm never shares a GPU.
         """
-        if not self.asked or self.resolver.instance.params.of_slurm:
-            return ()
-        for job in chain(*beside):
-            if (found := self._needed(job)) is not None and found.shares:
-                self.sharing.add(job.id)
-        return tuple(self.asked) if len(self.sharing) > 1 else ()
+        if self.resolver.instance.params.of_slurm or (request := self.needed(job)) is None:
+            return False
+        self.asked.add(job.id)
+        self.sharing |= {job.id} if request.shares else set()
+        return len(self.sharing) > 1
 
-    def _needed(self, job: Job) -> GpuRequest | None:
+    def needed(self, job: Job) -> GpuRequest | None:
         """Return the GPUs of a job; None also if no host has them or the request is unreadable."""
         try:
             request = self.resolver.gpus(job)
@@ -154,19 +144,19 @@ def pools_used(demand: Demand) -> set[int]:
 
 
 #: Omission for jobs without a known submission host if hosts have several types (REQ-04).
-SUBMISSION_HOST = "submission host for type==local (from_host)"
+SUBMISSION_HOST = Omission("submission host for type==local (from_host)")
 #: Omission for jobs with -g if the job groups are unknown.
-JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -L)"
+JOB_GROUPS = Omission("the limit of the job group, if it has one (job_groups; -g, bgadd -L)")
 #: Omission for jobs with several alternatives in braces.
-LATER_ALTERNATIVES = "the alternatives of -R after the first ({…} || {…}@delay)"
+LATER_ALTERNATIVES = Omission(
+    "the alternatives of -R after the first ({…} || {…}@delay)", mark="alternative"
+)
 #: Omission for all jobs if the alternative of a running job is unknown.
 HELD_BY_ALTERNATIVE = "the alternative of -R under which running jobs started ({})"
 #: Omission for jobs with affinity[] if a host does not say its cores, threads and the like.
-UNITS_UNKNOWN = "affinity[] where hosts do not tell how many processor units they have"
+UNITS_UNKNOWN = Omission("affinity[] where hosts do not tell how many processor units they have")
 #: Maximum number of jobs of a simulation that are examined.
 MAX_JOBS = 100_000
-#: Start conditions that only plans omit, and alternatives beyond those that a plan chose.
-KNOWN_IN_A_RUN = (COUNT, EXIT, NOT, LATER_ALTERNATIVES)
 
 
 def unsupported_rules(
@@ -181,39 +171,44 @@ def unsupported_rules(
     if they are known.
     """
     scopes = Scopes(instance, resolver)
-    touched: dict[str, list[str]] = {}
+    touched: dict[Omission, list[str]] = {}
     inactive = {queue.name for queue in instance.queues if not queue.active}
     strangers = shares_of_nobody(instance)
     # The jobs of a long log are not kept unless an omission needs them.
     kept = bool(instance.omissions)
     asked: dict[str, Job | None] = {}
-    sharing = GpuSharing(resolver)
-    of_class: tuple[str, ...] = ()
-    of_kind: dict[Hashable, tuple[str, ...]] = {}
+    sharing, with_gpus = GpuSharing(resolver), dict[str, Job]()
+    of_class: tuple[Omission, ...] = ()
+    of_kind: dict[Hashable, tuple[Omission, ...]] = {}
     for job, first in classes(instance.pending if jobs is None else jobs):
         if job is first:
             of_class = _of_kind(job, resolver, of_kind)
-        if job is first or first.id in sharing.asked:
-            sharing.see((job,))
+        if first.id in with_gpus or (job is first and sharing.needed(job) is not None):
+            with_gpus[job.id] = job
         if job.queue in inactive:
-            what = f"that queue {job.queue}, which is inactive, may be activated"
+            what = Omission(f"that queue {job.queue}, which is inactive, may be activated")
             touched.setdefault(what, []).append(job.id)
         asked[job.id] = job if kept else None
         for what in of_class:
             touched.setdefault(what, []).append(job.id)
         for group, queues in strangers.items():
             if queues is None or job.queue in queues:
-                touched.setdefault(UNKNOWN_MEMBERS.format(group), []).append(job.id)
+                what = Omission(UNKNOWN_MEMBERS.format(group))
+                touched.setdefault(what, []).append(job.id)
     if conditions is None:
         conditions = Precedence.of(instance).omitted_rules()
-    for what, names in conditions.items():
+    for text, names in conditions.items():
         if ids := [name for name in names if name in asked]:
-            touched.setdefault(what, []).extend(ids)
-    if sharers := sharing.moved((run.job for run in instance.running), instance.pending):
-        touched[SHARED_GPUS] = list(sharers)
+            touched[Omission(text, mark="condition")] = ids
+    if with_gpus:
+        order = chain(priority_order(instance), with_gpus.values())
+        moved_by_sharing = [j.id for j in order if sharing.moves(j) and j.id in with_gpus]
+        touched[SHARED_GPUS] = list(dict.fromkeys(moved_by_sharing))
     if asked and (unsure := _held_by_alternative(instance, resolver)):
-        touched[HELD_BY_ALTERNATIVE.format(", ".join(unsure))] = list(asked)
-    of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
+        touched[Omission(HELD_BY_ALTERNATIVE.format(", ".join(unsure)))] = list(asked)
+    of_jobs = (
+        replace(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items() if ids
+    )
     those = tuple(job for job in asked.values() if job is not None)
     moved = ((item, scopes.moved(item, those)) for item in instance.omissions)
     of_instance = (replace(item, jobs=ids) for item, ids in moved if ids is None or ids)
@@ -244,7 +239,7 @@ def unheeded_by_the_loop(
     It lets jobs fail, evaluates conditions at each cycle, and tries all alternatives in braces.
     """
     found = unsupported_rules(instance, resolver, jobs)
-    return tuple(item for item in found if item.what not in KNOWN_IN_A_RUN)
+    return tuple(item for item in found if item.mark not in ("condition", "alternative"))
 
 
 def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
@@ -261,8 +256,8 @@ def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission,
 
 
 def _of_kind(
-    job: Job, resolver: Resolver, known: dict[Hashable, tuple[str, ...]]
-) -> tuple[str, ...]:
+    job: Job, resolver: Resolver, known: dict[Hashable, tuple[Omission, ...]]
+) -> tuple[Omission, ...]:
     """Return omissions of one job; known: those of jobs that ask for the same, extended.
 
     Service classes decide by more than what a job asks for.
@@ -270,7 +265,7 @@ def _of_kind(
     if job.service_class or resolver.instance.service_classes:
         return tuple(_of(job, resolver))
     try:
-        key = job.unheeded, resolver.asked(job)
+        key = job.unheeded, job.assumed, resolver.asked(job)
         if key not in known:
             known[key] = tuple(_of(job, resolver))
         return known[key]
@@ -279,35 +274,38 @@ def _of_kind(
         return tuple(_of(job, resolver))
 
 
-def _of(job: Job, resolver: Resolver) -> Iterator[str]:
+def _of(job: Job, resolver: Resolver) -> Iterator[Omission]:
     """Yield omissions of one job; none if its requirement cannot be read."""
     for text in job.unheeded:
         option = text.partition(" ")[0]
-        yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
+        yield Omission(UNHEEDED.get(option) or WITHOUT_DATE.get(option, text))
+    for text in job.assumed:
+        yield Omission(text, changes="amounts", mark="fit")
     if job.job_group and not resolver.instance.job_groups:
         yield JOB_GROUPS
     if job.reservation and resolver.instance.advance_reservation(job.reservation) is None:
-        yield reservations.UNDESCRIBED
+        yield Omission(reservations.UNDESCRIBED)
     if job.service_class or resolver.instance.service_classes:
-        yield from unmodelled(job, resolver)
+        yield from map(Omission, unmodelled(job, resolver))
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST
         if resolver.binds_units(job):
-            yield UNITS_UNKNOWN if resolver.unsure_of_units(job) else "affinity[]"
+            yield UNITS_UNKNOWN if resolver.unsure_of_units(job) else Omission("affinity[]")
         gpus = resolver.gpus(job)
         for option in () if gpus is None else gpus.unheeded:
-            yield f"{option} of GPUs (-gpu)"
+            yield Omission(f"{option} of GPUs (-gpu)")
         if gpus is not None and len(simples(resolver.requirement(job))) > 1 and job.gpu:
-            yield "-gpu beside a compound requirement"
+            what = "-gpu beside a compound requirement"
+            yield Omission(what, resources=(GPUS,), changes="amounts")
         if resolver.unsure_of_gpus(job):
-            yield "model and memory of GPUs where hosts do not tell them"
+            yield Omission("model and memory of GPUs where hosts do not tell them")
         if resolver.spreads_tasks(job):
-            yield "stripe and gtile of span[]"
+            yield Omission("stripe and gtile of span[]")
         if resolver.has_alternatives(job):
             yield LATER_ALTERNATIVES
         if job.extsched and topology(job.extsched).unheeded:
-            yield "options of external schedulers (-ext)"
+            yield Omission("options of external schedulers (-ext)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +323,10 @@ class OmittedRule:
     unless_now: frozenset[str] = frozenset()
     #: Whether the simulation obeys it, so that starts in the next cycle are right with the rule.
     applied_by_loop: bool = True
+    #: Jobs that ask for what the jobs of the rule may hold otherwise than planned.
+    asking: frozenset[str] = frozenset()
+    #: Whether these may also hold more of it than planned.
+    is_more: bool = False
     #: Whether it changes only the hosts of its jobs, not their starts.
     places_only: bool = False
     #: Whether it changes only the start times of its jobs, not their hosts; other jobs that start
@@ -573,12 +575,18 @@ class RuleBook:
         if stopped:
             yield OmittedRule("loadStop, which would suspend running jobs", everybody)
         conditions = self.precedence.omitted_rules()
-        jobs_asked = (demand.job for demand in demands)
+        scopes = Scopes(self.instance, self.resolver)
+        jobs_asked = [demand.job for demand in demands]
         for item in unsupported_rules(self.instance, self.resolver, jobs_asked, conditions):
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
-            if item.what != SHARED_GPUS:
-                when = item.what in conditions
-                yield OmittedRule(item.name, jobs, applied_by_loop=False, times_only=when)
+            if item.mark != "sharing":
+                yield OmittedRule(
+                    *(item.name, jobs),
+                    applied_by_loop=False,
+                    asking=frozenset(scopes.asking(item, jobs_asked)),
+                    is_more=item.changes == "amounts",
+                    times_only=item.mark == "condition",
+                )
         yield from self._of_shared_gpus(possible)
 
     def _of_shared_gpus(self, possible: Sequence[Demand]) -> Iterator[OmittedRule]:
@@ -586,22 +594,21 @@ class RuleBook:
 
         In order it touches a job by those that run or come before it alone.
         """
-        running = [run.job for run in self.instance.running]
         seen = GpuSharing(self.resolver)
-        moved = frozenset[str]()
         near = set[str]()
         hosts, pools = set[int](), set[int]()
         for demand in possible:
-            name = demand.job.id
-            moved = frozenset(seen.see((demand.job,)).moved(running))
-            own = (candidate_hosts(demand), pools_used(demand)) if moved else (set(), set())
-            if name in moved or own[0] & hosts or own[1] & pools:
-                near.add(name)
+            moves = seen.moves(demand.job)
+            own = (candidate_hosts(demand), pools_used(demand)) if moves or near else (set(), set())
+            if moves or own[0] & hosts or own[1] & pools:
+                near.add(demand.job.id)
                 hosts |= own[0]
                 pools |= own[1]
+        asking = {demand.job.id for demand in possible} & seen.asked
+        moved = frozenset(asking if len(seen.sharing) > 1 else ())
         for jobs, in_order in ((frozenset(near), True), (all_near(possible, moved), False)):
             yield OmittedRule(
-                *(SHARED_GPUS, jobs),
+                *(SHARED_GPUS.what, jobs),
                 unless_now=moved,
                 applied_by_loop=False,
                 in_order=in_order,

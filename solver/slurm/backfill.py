@@ -22,6 +22,7 @@ from ...model.instance import AdvanceReservation, Instance
 from ...model.job import HostRequest, Job
 from ...model.pending import Pending
 from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
+from ...model.reserved_periods import with_periods
 from ...model.slurm_partitions import partitions_of
 from ...model.slurm_version import (
     ARRAY_LIMIT_IN_CYCLE,
@@ -195,7 +196,11 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
     # The cycle has its own reading of reservations.
     free = replace(with_all_nodes(instance), advance_reservations=())
     problem = PlanningProblem.of(free, as_lsf=True, budget=budget, due_dates=True)
-    cycle = _cycle_of(problem, instance.advance_reservations)
+    known: dict[str, AdvanceReservation] = {}  # of one that repeats its next period
+    for item in with_periods(instance).advance_reservations:
+        if item.end > instance.now:
+            known.setdefault(item.name, item)
+    cycle = _cycle_of(problem, tuple(known.values()))
     possible = [item for item in problem.demands if not item.impossible or item.after is not None]
     answers: dict[str, _JobAnswer] = {}
     for attempt in attempts(problem, possible):

@@ -443,7 +443,9 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
     undecided = job.id not in facts.pending and job.requirement_alternative is None
     unlisted |= not isinstance(asked, str) and bool(asked.later) and undecided
     unlisted |= bool(job.service_class) and not facts.instance.service_classes
-    return bool(job.unheeded) or unlisted or bound or any(part.tiling for part in parts)
+    return (
+        bool(job.unheeded or job.assumed) or unlisted or bound or any(part.tiling for part in parts)
+    )
 
 
 def _crowded_out(

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from datetime import datetime
+
 import pytest
 import slotwise as sw
+
+from tests.slurm.test_import import instance_of
 
 pytestmark = pytest.mark.behaviour("ARV-01")
 #: Sunday, second 0 of the week; 8 slots on two hosts.
@@ -68,3 +74,89 @@ def test_a_job_without_run_limit_is_not_called_impossible() -> None:
     row = sw.outlook(sw.loads(text.replace(", run_limit: 3h", "")))["j"]
     assert row.state == "starts if"
     assert "has no known end" in row.condition
+
+
+SLURM = {
+    "nodes.txt": "NodeName=n1 CPUTot=4 RealMemory=900 State=IDLE\n",
+    "part.txt": "PartitionName=p Default=YES MaxTime=UNLIMITED Nodes=n1 State=UP\n",
+    "config.txt": "Configuration data as of 2026-03-02T10:00:00\nSelectType = select/cons_tres\n"
+    "SelectTypeParameters = CR_CORE\n",
+    "sdiag.txt": "sdiag output at Mon Mar 02 10:00:00 2026 (1772445600)\n",
+}
+JOB = (
+    "JobId={0} UserId=ann(1) Priority=9 Partition=p JobState=PENDING TimeLimit={1} {2} "
+    "NumNodes=1-1 NumCPUs=4 NumTasks=4 TRES=cpu=4,node=1\n"
+)
+
+
+def reservation_text(flags: str, start: str, end: str) -> str:
+    return (
+        f"ReservationName=r StartTime=2026-03-{start}:00 EndTime=2026-03-{end}:00 Nodes=n1 "
+        f"NodeCnt=1 CoreCnt=4 Flags={flags},SPEC_NODES Users=root State=INACTIVE\n"
+    )
+
+
+def reservation_json(flags: str, start: str, end: str) -> str:
+    times = {
+        name: int(datetime.fromisoformat(f"2026-03-{at}:00+00:00").timestamp())
+        for name, at in (("start_time", start), ("end_time", end))
+    }
+    record = {"name": "r", "node_list": "n1", "flags": [flags, "SPEC_NODES"], "users": "root"}
+    numbers = {name: {"set": True, "infinite": False, "number": at} for name, at in times.items()}
+    return json.dumps({"reservations": [record | numbers], "errors": [], "warnings": []})
+
+
+@pytest.mark.behaviour("SLU-01")
+@pytest.mark.parametrize("write", [reservation_text, reservation_json])
+@pytest.mark.parametrize(
+    ("flags", "start", "end", "longest"),
+    [
+        ("DAILY", "02T18:00", "02T20:00", 22 * 60),
+        ("DAILY", "02T09:00", "02T11:00", 22 * 60),
+        ("DAILY", "02T22:30", "03T01:00", 21 * 60 + 30),
+        ("WEEKLY", "04T18:00", "04T20:00", 166 * 60),
+        ("WEEKDAY", "02T18:00", "02T20:00", 70 * 60),
+        ("WEEKEND", "07T06:00", "07T18:00", 132 * 60),
+        ("HOURLY", "02T10:00", "02T10:30", 30),
+    ],
+)
+def test_a_reservation_of_slurm_that_repeats(
+    write: Callable[[str, str, str], str], flags: str, start: str, end: str, longest: int
+) -> None:
+    """It was "taken as it is now": a job longer than every gap started behind the first period."""
+    text = write(flags, start, end)
+    for limit, fits in ((longest, True), (longest + 1, False)):
+        found = instance_of({**SLURM, "resv": text, "jobs.txt": JOB.format(1, limit, "")})
+        row = sw.outlook(found)["1"]
+        assert (row.state, row.proved) == (("starts", True) if fits else ("impossible", False))
+        asked = sw.ask(found, f"sbatch -n4 -N1 -t {limit} x", user="ann", method="optimal")
+        assert (asked.line.start is not None) is fits
+
+
+@pytest.mark.behaviour("SLU-01")
+@pytest.mark.parametrize(
+    ("flags", "start", "told"),
+    [("DAILY", "05T18:00", "DAILY"), ("TIME_FLOAT", "02T18:00", "TIME_FLOAT"),
+     ("FLEX", "02T18:00", "FLEX"),
+     ("PURGE_COMP=00:10:00", "02T18:00", "PURGE_COMP"), ("REPLACE", "02T18:00", "REPLACE"),
+     ("SPEC_NODES", "02T18:00", "")],
+)  # fmt: skip
+def test_a_reservation_of_slurm_that_moves_is_named(flags: str, start: str, told: str) -> None:
+    """The first period of a repeated one may be days ahead: it is taken as it is now, and named."""
+    text = reservation_text(flags, start, start.replace("18", "20"))
+    found = instance_of({**SLURM, "resv": text, "jobs.txt": JOB.format(1, "60", "")})
+    named = [item for item in found.omissions if "taken as it is now" in item.what]
+    assert [told in item.what for item in named] == [True] * bool(told)
+    assert sw.plan(found)["1"].proved is not bool(told)
+
+
+def test_a_job_inside_a_reservation_of_slurm_that_repeats() -> None:
+    """It starts in the next period, which may not be the first that it gets: not proved."""
+    text = reservation_text("DAILY", "02T18:00", "02T20:00").replace("Users=root", "Users=ann")
+    jobs = JOB.format(1, "60", "Reservation=r") + JOB.format(2, "180", "Reservation=r")
+    found = instance_of({**SLURM, "resv": text, "jobs.txt": jobs})
+    rows = sw.outlook(found)
+    assert (rows["1"].possible, rows["1"].proved) == (8 * 3600, False)
+    assert rows["2"].possible is None
+    asked = sw.ask(found, "sbatch -n4 -N1 -t 60 --reservation=r x", user="ann")
+    assert any("--reservation (r)" in item.what for item in asked.omissions)

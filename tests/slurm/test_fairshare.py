@@ -434,13 +434,12 @@ def test_a_new_job_has_the_fairshare_of_its_user() -> None:
     found = sbatch_submission(problem, line, user="man")
     assert found.job.priority == 12102 - 24
     assert found.job.project == "chem"
-    assert found.notes == (
-        "assumed: it has priority 12078, of its size, partition, QOS normal, TRES and fairshare",
-    )
+    said = "it has priority 12078, of its size, partition, QOS normal, TRES and fairshare"
+    assert found.assumed == (said,)
     nice = sbatch_submission(problem, f"{line} --nice=50 -A chem", user="man")
     assert (nice.job.priority, nice.job.unheeded, nice.quiet) == (12028, (), ())
     lowest = sbatch_submission(problem, line, user="nobody")
-    assert "lowest priority" in lowest.notes[0]
+    assert "lowest priority" in lowest.assumed[0]
     assert sbatch_submission(problem, f"{line} --priority=7", user="man").job.has_fixed_priority
 
 

@@ -265,6 +265,56 @@ def test_what_an_omission_makes_infeasible_is_not_called_impossible(
     assert row.state == state
 
 
+BEHIND = (
+    "JobId=1 UserId=a(1) Priority=9 Partition=gpu JobState=PENDING TimeLimit=10 {}\n"
+    "JobId=2 UserId=a(1) Priority=8 Partition=gpu JobState=PENDING TimeLimit=10 "
+    "NumNodes=1-1 NumCPUs=1 NumTasks=1 TRES=cpu=1,node=1 {}\n"
+)
+
+
+@pytest.mark.behaviour("GAT-04")
+@pytest.mark.parametrize(
+    ("ahead", "behind", "proof"),
+    [
+        ("NumNodes=1 NumCPUs=3 NumTasks=3 TresPerTask=gres/gpu:2", "TresPerNode=gres/gpu:1", None),
+        ("NumNodes=2 NumCPUs=2 NumTasks=2 TresPerJob=gres/gpu:3", "TresPerNode=gres/gpu:1", None),
+        ("NumNodes=2-2 NumCPUs=2 NumTasks=2 TresPerJob=gres/gpu:a100:3", "TresPerJob=gres/gpu:4",
+         None),
+        ("NumNodes=1 NumCPUs=3 NumTasks=3 TresPerTask=gres/gpu:2", "", ()),
+        ("NumNodes=2-2 NumCPUs=4 NumTasks=2 TresPerNode=gres/gpu:4", "TresPerNode=gres/gpu:1", ()),
+        ("NumNodes=1-1 NumCPUs=1 NumTasks=1 TresPerTask=gres/gpu:2", "TresPerNode=gres/gpu:1", ()),
+        ("NumNodes=1 NumCPUs=3 NumTasks=3 OverSubscribe=USER", "", None),
+        ("NumNodes=2 NumCPUs=16 NumTasks=2", "", ("1",)),
+    ],
+)  # fmt: skip
+def test_a_job_behind_amounts_that_are_not_known(
+    ahead: str, behind: str, proof: tuple[str, ...] | None
+) -> None:
+    """It was proved on the condition that job 1 starts where planned, whatever job 1 holds there.
+
+    proof: of job 2: (): proved, None: not even on a condition.
+    """
+    texts = dict(TEXTS)
+    texts["nodes.txt"] = "".join(
+        f"NodeName=g{n} CPUTot=8 Gres=gpu:a100:4 RealMemory=900 State=IDLE\n" for n in (1, 2)
+    )
+    texts["part.txt"] = texts["part.txt"].replace("Nodes=g1", "Nodes=g[1-2]")
+    texts["jobs.txt"] = BEHIND.format(ahead, behind)
+    instance = instance_of(texts)
+    plan = sw.plan(instance)
+    entry = plan["2"]
+    assert (entry.proved, entry.proved_if) == (proof == (), proof or ())
+    named = any(item.touches("2") for item in plan.omissions)
+    assert named == (proof is None), plan.omissions
+    rows = (sw.compare(instance).outlook["2"], sw.explain(instance, "2").outlook)
+    for row in rows:
+        assert row is not None
+        assert (row.proved, row.proved_if) == (entry.proved, entry.proved_if)
+        assert bool(row.cautions or row.possible_cautions) == named
+    lines = sw.compare(instance).cautions().lines
+    assert any("touches 2)" in line or "touches 1, 2)" in line for line in lines) == named
+
+
 @pytest.mark.parametrize(
     ("line", "quiet"),
     [

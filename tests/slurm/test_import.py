@@ -178,7 +178,8 @@ def test_a_running_job_has_its_nodes_inside_its_reservation() -> None:
 
 def test_what_is_not_modelled_is_named_for_its_jobs_alone() -> None:
     found = instance_of(texts_of("probes"))
-    behind = [item for item in found.omissions if item.what == BEHIND]  # of 34, in two partitions
+    # Of 34, in two partitions.
+    behind = [item for item in found.omissions if item.what == BEHIND.what]
     own = [item for item in found.omissions if item not in behind]
     touched = {job: item.what for item in own for job in item.jobs or ()}
     assert len(behind) == 1
@@ -381,14 +382,14 @@ def test_jobs_behind_one_in_unlike_partitions_are_not_proved() -> None:
             job["priority"] = 4294967000 if job["job_id"] == 515 else job["priority"]
     texts["squeue.json"] = json.dumps(listed)
     found = instance_of(texts)
-    touched = {job for item in found.omissions if item.what == BEHIND for job in item.jobs or ()}
+    touched = named(found, BEHIND.what)
     assert {"516", "518", "524"} <= touched
     assert not {"512", "515"} & touched  # itself alone; ahead of it
     plan = sw.plan(found)
     assert not [item.job for item in plan if item.job in touched and item.proved]
     assert plan["515"].proved
     alone = replace_partition(texts, "two,one", "two")
-    assert BEHIND not in {item.what for item in instance_of(alone).omissions}
+    assert BEHIND.what not in {item.what for item in instance_of(alone).omissions}
 
 
 def several(one: str, two: str, **facts: str) -> dict[str, str]:
@@ -927,7 +928,7 @@ def test_a_live_heterogeneous_job() -> None:
     found = instance_of(het_texts())
     assert {run.job.id for run in found.running} == {"1", "2", "3", "4", "5", "6", "10", "11"}
     assert named(found, "heterogeneous job 7 start together") == {"7", "8"}
-    assert named(found, BEHIND_HET) == {"9"}
+    assert named(found, BEHIND_HET.what) == {"9"}
     of_slurm = {item.job: item.start for item in found.lsf_says}
     assert {item.job: item.start for item in sw.plan(found, "slurm")} == of_slurm
     best = sw.plan(found)
@@ -955,8 +956,8 @@ def test_components_of_a_heterogeneous_job_in_json(newer: bool) -> None:
     most = max(priority["22"], priority["23"])
     behind = {job.id for job in found.pending if priority[job.id] <= most and not job.reservation}
     tiers = {job.id for job in found.pending if job.queue == "hi/main"}  # PriorityTier 5
-    assert named(found, BEHIND_HET) == behind - {"22", "23"} - tiers
-    assert not named(instance_of(texts_of("probes")), BEHIND_HET)
+    assert named(found, BEHIND_HET.what) == behind - {"22", "23"} - tiers
+    assert not named(instance_of(texts_of("probes")), BEHIND_HET.what)
 
 
 @pytest.mark.parametrize(
@@ -975,4 +976,5 @@ def test_jobs_behind_one_that_its_reservation_leaves_out(
     texts["squeue.json"] = json.dumps(listed)
     found = instance_of(texts)
     waiting = {job.id for job in found.pending if not job.reservation and job.queue == "main"}
-    assert named(found, BEHIND_LEFT) >= waiting if is_named else not named(found, BEHIND_LEFT)
+    behind = named(found, BEHIND_LEFT.what)
+    assert behind >= waiting if is_named else not behind

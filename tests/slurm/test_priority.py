@@ -80,7 +80,7 @@ def test_a_new_job_has_the_priority_of_its_size_and_partition() -> None:
     assert size_and_partition(problem) == PARTS
     found = sbatch_submission(problem, "sbatch -N2 --ntasks-per-node=6 --mem=50 -t10 -p main")
     assert found.job.priority == 1218
-    assert found.notes == ("assumed: it has priority 1218, of its size and partition",)
+    assert found.assumed == ("it has priority 1218, of its size and partition",)
     own = sbatch_submission(problem, "sbatch -N2 --mem=50 -t10 --priority=7")
     assert (own.job.priority, own.notes) == (7, ())
 
@@ -98,7 +98,7 @@ def test_another_part_leaves_the_priority_unknown(line: str) -> None:
     problem = instance_of({**texts, "config.txt": "\n".join([*kept, line]) + "\n"})
     assert size_and_partition(problem) is None
     found = sbatch_submission(problem, "sbatch -n1 --mem=50 -t10")
-    assert "lowest priority" in found.notes[0]
+    assert "lowest priority" in found.assumed[0]
     assert sw.loads(sw.dump(problem)).params == problem.params
 
 

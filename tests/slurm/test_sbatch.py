@@ -72,7 +72,7 @@ def test_times_dependencies_arrays_and_priority(probes: sw.Instance) -> None:
     found = sbatch_submission(probes, "sbatch -n1 --mem=1 -a 0-7:2%2")
     assert [job.array_index for job in found.jobs] == [0, 2, 4, 6]
     assert found.jobs[0].array_limit == 2
-    assert found.notes[0].startswith("assumed: it has priority 1070, of its size")
+    assert found.assumed[0].startswith("it has priority 1070, of its size")
 
 
 def test_scripts_and_which_option_counts(live: sw.Instance) -> None:
@@ -217,15 +217,15 @@ def test_partitions_that_are_planned_as_their_first_are_named(
     """As for a job that waits in them: its start elsewhere may be sooner, so none is proved."""
     told = f"its other partitions: planned in {first} of {partitions}"
     line = f"sbatch -p {partitions} -n1 --mem=10 -t 5"
-    assert told in sbatch_submission(probes, line).job.unheeded
-    assert not sbatch_submission(probes, line.replace(partitions, "hi")).job.unheeded
+    assert told in sbatch_submission(probes, line).job.assumed
+    assert not sbatch_submission(probes, line.replace(partitions, "hi")).job.assumed
 
 
 def test_partitions_that_differ_in_their_nodes_alone_are_planned_together(
     probes: sw.Instance,
 ) -> None:
     alike = replace(probes, omissions=())  # no pending job says that its queue has only the first
-    assert not sbatch_submission(alike, "sbatch -p hi,main -n1 --mem=10 -t 5").job.unheeded
+    assert not sbatch_submission(alike, "sbatch -p hi,main -n1 --mem=10 -t 5").job.assumed
 
 
 def test_a_job_that_is_left_out_may_take_the_nodes_of_a_new_one() -> None:
@@ -233,7 +233,7 @@ def test_a_job_that_is_left_out_may_take_the_nodes_of_a_new_one() -> None:
     texts = texts_of("probes")
     texts["reservation.txt"] = texts["reservation.txt"].replace("Flags=", "Flags=FLEX,", 1)
     found = instance_of(texts)
-    assert BEHIND_LEFT in sbatch_submission(found, "sbatch -n1 --mem=10 -t 5").job.unheeded
+    assert BEHIND_LEFT.what in sbatch_submission(found, "sbatch -n1 --mem=10 -t 5").job.unheeded
 
 
 @pytest.mark.parametrize("line", ["-a 1-5000", "-a 1-4,5000%2", "-a 0-3%0", "-a 4-1", "-a x"])

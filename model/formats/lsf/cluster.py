@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import nearest
 from ..names import plain_names, tokens
-from .draft import OF_ELIMS, Concerned, Draft, Item, Notes, number
+from .draft import Concerned, Draft, Item, Notes, number
 from .lines import Problems, Value
 from .params import is_index, note_rest
 from .sections import LsfEntry, LsfSection, entries
@@ -258,7 +258,8 @@ def _place(
                 machines[host].resources.append(name)
         elif not instance.value:
             reason = "no file says their amount or value: jobs that need them find none"
-            notes.may_differ(OF_ELIMS, reason, name, Concerned({"resources": (name,)}))
+            by = Concerned({"resources": (name,)}, mark="elims")
+            notes.may_differ("resources that an elim reports", reason, name, by)
         elif kind == "string":
             for host in hosts:
                 machines[host].strings[name] = instance.value

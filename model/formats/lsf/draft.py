@@ -10,7 +10,7 @@ from typing import Any
 
 from ...display import some
 from ...errors import Problem
-from ...omissions import Change
+from ...omissions import Change, OmissionMark
 from ..finding import Finding, Location
 from .lines import Decision, Place, Value
 from .sections import LsfEntry
@@ -100,8 +100,6 @@ def number(value: Value | str) -> Any:
     return float(text) if _DECIMAL.fullmatch(text) else text
 
 
-#: Facts that the files lack and that a listing may contain.
-UNKNOWN_MEMORY, OF_ELIMS = "memory and swap of hosts", "resources that an elim reports"
 #: Names listed in one note before the rest becomes a number.
 _MAX_NAMES = 8
 
@@ -116,6 +114,7 @@ class Concerned:
     changes: Change = "starts"
     #: Configuration that the scope needs, if it is known only after all files have been read.
     only: str = ""
+    mark: OmissionMark = ""
 
     @property
     def kind(self) -> object:
@@ -131,7 +130,8 @@ def _together(alike: Sequence[Concerned]) -> dict[str, Any]:
         for key, names in item.scope.items():
             scope.setdefault(key, {}).update(dict.fromkeys(names))
     changes = {} if alike[0].changes == "starts" else {"changes": alike[0].changes}
-    return {key: list(names) for key, names in scope.items()} | changes
+    mark = {"mark": alike[0].mark} if alike[0].mark else {}
+    return {key: list(names) for key, names in scope.items()} | changes | mark
 
 
 def _said(topic: str, reason: str, places: Iterable[str]) -> str:

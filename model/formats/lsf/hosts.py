@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import nearest
 from ..names import expand_range, tokens
 from .cluster import Machine
-from .draft import UNKNOWN_MEMORY, Concerned, Draft, Item, Mark, Notes, listed
+from .draft import Concerned, Draft, Item, Mark, Notes, listed
 from .lines import Problems, Value
 from .params import is_index, note_rest
 from .sections import LsfEntry, LsfSection, entries
@@ -145,8 +145,8 @@ def put_hosts(
         )
     if machines and not any(machine.mem for machine in machines.values()):
         reason = "no file says how much there is: give --lshosts FILE (lshosts -w prints it)"
-        by = Concerned({"resources": ("mem", "swp")})
-        notes.may_differ(UNKNOWN_MEMORY, reason, "all hosts", by)
+        by = Concerned({"resources": ("mem", "swp")}, mark="memory of hosts")
+        notes.may_differ("memory and swap of hosts", reason, "all hosts", by)
 
 
 def _put_machine(item: Item, machine: Machine) -> None:

@@ -563,7 +563,8 @@ def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
         document = draft.document
         counted = [item["name"] for item in document.get("resources", ())]
         counted += [item["name"] for item in document.get("shared_resources", ())]
-        by = Concerned({"resources": (*BUILTIN_AMOUNTS, *dict.fromkeys(counted))})
+        scope = {"resources": (*BUILTIN_AMOUNTS, *dict.fromkeys(counted))}
+        by = Concerned(scope, mark="unit of rusage")
         notes.may_differ("the scheduler's family", what, family, by)
     if not given:
         del draft.document["params"]

@@ -25,11 +25,10 @@ from ...cluster import (
     Host,
     Thresholds,
 )
-from ...configuration import COUNTED_PER, counting_rusage
+from ...configuration import counting_rusage
 from ...display import MINUTE, some
 from ...duration import expected_duration, expected_run_time, granted_run_limit
 from ...errors import InputError, Problem
-from ...formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
 from ...formats.names import Domains, host_requests
 from ...formats.unknown_amounts import NO_GPUS_GIVEN, without_gpus, without_gpus_named
 from ...gpu_request import GPUS_NAMED, with_gpu_constraints
@@ -136,6 +135,7 @@ def _as_held(instance: Instance, notes: Remarks) -> Instance:
         "no input says how many GPUs hosts have: taken as those that running jobs hold "
         "(give bhosts -l or bhosts -gpu -l)",
         resources=(GPUS,),
+        mark="fit",
     )
     hosts = tuple(
         replace(host, gpus=Gpus(held[host.name])) if held[host.name] else host
@@ -164,9 +164,10 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     )
     of_queues = queues != instance.queues
     if touched or of_queues:
-        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=max(1, len(touched)))
+        jobs = None if of_queues else touched
+        notes.touch(NO_GPUS_GIVEN, jobs, count=max(1, len(touched)), mark="no GPUs")
     else:  # the `ask` command may examine further jobs
-        notes.omissions.append(Omission(NO_GPUS_GIVEN, jobs=()))
+        notes.omissions.append(Omission(NO_GPUS_GIVEN, jobs=(), mark="no GPUs"))
     return replace(instance, running=running, pending=pending, future=future, queues=queues)
 
 
@@ -318,9 +319,9 @@ def _open(
     printed = {name for host in seen for name in host.total}
     for item in omissions:
         known = printed.issuperset(item.resources)
-        if item.what.startswith(UNKNOWN_MEMORY):
+        if item.mark == "memory of hosts":
             known = all("mem" in host.amounts for host in hosts)
-        if not (known and item.what.startswith((UNKNOWN_MEMORY, OF_ELIMS))):
+        if not (known and item.mark in ("memory of hosts", "elims")):
             yield item
 
 
@@ -351,7 +352,7 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
     before = len(made.notes.omissions)
     kept = instance.omissions
     if asked or family:  # family and settings replace the site's guess
-        kept = tuple(item for item in kept if COUNTED_PER not in item.what)
+        kept = tuple(item for item in kept if item.mark != "unit of rusage")
     if what:
         asking = {queue.name for queue in instance.queues if "rusage" in queue.res_req}
         asking |= {app.name for app in instance.applications if "rusage" in app.res_req}
@@ -361,7 +362,7 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
             if any("rusage" in text for text in job.res_req)
             or not asking.isdisjoint((job.queue, job.application))
         ]
-        made.notes.touch(f"{family}: {what}", jobs)
+        made.notes.touch(f"{family}: {what}", jobs, mark="unit of rusage")
     omissions = (*kept, *made.notes.omissions[before:])
     return replace(made, instance=replace(instance, params=params, omissions=omissions))
 
@@ -468,7 +469,7 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
     ]
     if unlimited:
         text = f"MAX of {_some(unlimited)} is not set: taken as the slots used and free"
-        notes.touch(text, hosts=unlimited)
+        notes.touch(text, hosts=unlimited, mark="fit")
     hosts += [
         _merged(
             Host(name, _slots(item), mxj_defined=item.slots is not None or "MAX" in item.unknown),
@@ -667,6 +668,8 @@ class _Jobs:
                 "(give -o nreq_slot)",
                 self.guessed,
                 count=count,
+                changes="amounts",
+                mark="fit",
             )
         return tuple(running), tuple(sorted(pending, key=lambda job: job.submit))
 
@@ -749,6 +752,8 @@ class _Jobs:
                 "not count (give a site)",
                 ids,
                 count=len(ids),
+                changes="amounts",
+                mark="fit",
             )
 
     def _tell_later(self, jobs: Iterable[SeenJob]) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ...configuration import Limit, Scope
-from ...formats.build import limit_of
-from ...formats.document import LimitEntry
+from ...formats.build import limit_of, omission_of
+from ...formats.document import LimitEntry, OmissionEntry
 from ...formats.finding import Finding
 from ...formats.lsf.draft import Draft, Notes
 from ...formats.lsf.lines import Line, Problems
@@ -24,7 +24,6 @@ from ...formats.lsf.sections import read_sections
 from ...formats.lsf.shared import Shared
 from ...instance import Instance
 from ...job import JobGroup
-from ...omissions import Omission
 from ...shares import Groups
 from . import values
 from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
@@ -61,7 +60,9 @@ def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
     for problem in problems.found:
         reading.at(problem.path, problem.line, Touched())
         reading.unknown(problem.message)
-    reading.notes.omissions += [_omission(item) for item in notes.omissions()]
+    reading.notes.omissions += [
+        omission_of(OmissionEntry.model_validate(item)) for item in notes.omissions()
+    ]
     reading.notes += list(notes.lines())
     found = []
     for index, written in enumerate(draft.document.get("limits", ())):
@@ -90,18 +91,6 @@ def _unreadable(entry: Mapping[str, Any]) -> tuple[str, ...]:
         wrong = (str(item["loc"][0]) for item in error.errors() if item["loc"])
         return tuple(key for key in dict.fromkeys(wrong) if key in entry)
     return ()
-
-
-def _omission(item: Mapping[str, Any]) -> Omission:
-    return Omission(
-        item["what"],
-        "",
-        item.get("count", 1),
-        queues=tuple(item.get("queues", ())),
-        users=tuple(item.get("users", ())),
-        hosts=tuple(item.get("hosts", ())),
-        resources=tuple(item.get("resources", ())),
-    )
 
 
 def read_blimits(text: Text, reading: Reading) -> Iterator[SeenLimit]:

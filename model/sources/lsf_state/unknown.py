@@ -20,7 +20,7 @@ def without_unknown(instance: Instance, notes: Remarks) -> Instance:
     _tell_thresholds(instance, notes)
     amounts = tuple(name for name in names if name in BUILTIN_AMOUNTS)
     if amounts:  # the `ask` command may examine further jobs
-        notes.omissions.append(Omission(sentence(amounts), jobs=()))
+        notes.omissions.append(Omission(sentence(amounts), jobs=(), mark="no amounts"))
     return instance
 
 

@@ -17,7 +17,7 @@ from ...errors import InputError, Problem
 from ...formats.names import check_job_group, check_name, host_requests
 from ...formats.reading import file_bytes
 from ...formats.sniff import KINDS, kind_of_text, other_kind
-from ...omissions import SCOPE, Omission
+from ...omissions import SCOPE, Change, Omission, OmissionMark
 from ...windows import parse_windows
 
 _MONTHS = {
@@ -351,11 +351,13 @@ class Remarks(list[str]):
         users: Iterable[str] = (),
         hosts: Iterable[str] = (),
         resources: Iterable[str] = (),
+        changes: Change = "starts",
+        mark: OmissionMark = "",
     ) -> None:
         """Record something that may affect starts: of these pending jobs, of any if None.
 
         queues, users, hosts, resources: only jobs of these queues and users that may use one of
-        these hosts and name one of these resources.
+        these hosts and name one of these resources. changes, mark: as of an omission.
         """
         ids = None if jobs is None else tuple(jobs)
         self.append(f"{where}: {text}" if where else text)
@@ -368,6 +370,8 @@ class Remarks(list[str]):
             users=tuple(users),
             hosts=tuple(hosts),
             resources=tuple(resources),
+            changes=changes,
+            mark=mark,
         )
         self.omissions.append(touched)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -13,6 +13,7 @@ from ...display import some
 from ...errors import InputError
 from ...instance import Instance, SaidByLsf
 from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
+from ...omissions import Omission
 from ...slurm_version import PRINTS_FIRST_TASK, version_number
 from .. import slurm_values as values
 from ..lsf_state.acceptable import acceptable
@@ -96,7 +97,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         associations=associations_of(seen),
         origin=now.isoformat(),
     )
-    builder = _SlurmJobs(seen, facts, bound, groups, int(now.timestamp()), notes)
+    builder = _SlurmJobs(seen, facts, bound, groups, now, notes)
     running, pending = builder.running(), builder.pending()
     instance = replace(
         base,
@@ -131,19 +132,20 @@ class _SlurmJobs:
         facts: SlurmSite,
         bound: Binding,
         groups: PartitionGroups,
-        zero: int,
+        now: datetime,
         notes: Remarks,
     ) -> None:
-        self.seen, self.facts, self.bound, self.zero, self.notes = seen, facts, bound, zero, notes
-        self.groups = groups
-        self.reservations = SlurmReservations(seen, zero, notes)
+        self.seen, self.facts, self.bound = seen, facts, bound
+        self.groups, self.notes = groups, notes
+        self.reservations = SlurmReservations(seen, now, notes)
+        self.zero = self.reservations.zero
         self.set_directly = set_directly(seen.priorities)
         self.listed: defaultdict[str, list[SlurmJob]] = defaultdict(list)
         for job in seen.jobs:
             if is_running(job) or is_pending(job):
                 self.listed[job.id].append(job)
         #: Rules that are not modelled, by pending job.
-        self.omitted: defaultdict[str, list[str]] = defaultdict(list)
+        self.omitted: defaultdict[str, list[Omission]] = defaultdict(list)
         #: Generic resources that running jobs are taken to hold, by node and kind.
         self.held: Counter[tuple[str, str]] = Counter()
         #: Jobs that are omitted from the pending ones, by the reason.
@@ -328,25 +330,25 @@ class _SlurmJobs:
             if is_pending(seen):
                 found += self._waiting(seen)
         het = {seen.full_id: seen.het for seen in self.seen.jobs}
-        for text, ahead in self._uncertain():
+        for omission, ahead in self._uncertain():
             for name in behind_others(self.groups, ahead, found, het):
-                self.omitted[name].append(text)
+                self.omitted[name].append(omission)
         for name, text in preemptions(self.seen, self.groups.nodes, found):
-            self.omitted[name].append(text)
+            self.omitted[name].append(Omission(text))
         for what, ids in self.left.items():
             text = f"omitted {len(ids)} pending job(s), {some(ids)}: {what}"
             self.notes.unplanned(text, ids, what)
-        for text, ids in self._by_text():
-            self.notes.touch(text, ids, count=len(ids))
+        for item, ids in self._by_omission().items():
+            self.notes.omissions.append(replace(item, jobs=tuple(ids), count=len(ids)))
             jobs = f"job{'s' * (len(ids) > 1)} {some(ids)}"
-            self.notes[-1] = f"{jobs}: not modelled: {text}"
+            self.notes.append(f"{jobs}: not modelled: {item.what}")
         return tuple(found)
 
-    def _uncertain(self) -> Iterator[tuple[str, list[JobAhead]]]:
+    def _uncertain(self) -> Iterator[tuple[Omission, list[JobAhead]]]:
         """Yield the pending jobs that take nodes at another time or place than planned, by the
-        sentence on jobs behind them.
+        omission of jobs behind them.
         """
-        kinds: dict[str, list[JobAhead]] = {BEHIND: [], BEHIND_HET: [], BEHIND_LEFT: []}
+        kinds: dict[Omission, list[JobAhead]] = {BEHIND: [], BEHIND_HET: [], BEHIND_LEFT: []}
         for seen in filter(is_pending, self.seen.jobs):
             ahead = JobAhead(seen, self._priority(seen), seen.partitions)
             group = self.groups.of(seen)
@@ -361,12 +363,12 @@ class _SlurmJobs:
                 kinds[BEHIND].append(replace(ahead, partitions=group.names))
         yield from kinds.items()
 
-    def _by_text(self) -> Iterator[tuple[str, list[str]]]:
-        by_text: defaultdict[str, list[str]] = defaultdict(list)
-        for job, texts in self.omitted.items():
-            for text in dict.fromkeys(texts):
-                by_text[text].append(job)
-        yield from by_text.items()
+    def _by_omission(self) -> Mapping[Omission, list[str]]:
+        found: defaultdict[Omission, list[str]] = defaultdict(list)
+        for job, omissions in self.omitted.items():
+            for item in dict.fromkeys(omissions):
+                found[item].append(job)
+        return found
 
     def _why_left(self, seen: SlurmJob) -> str:
         """Return why a pending job cannot start by itself, "" if it can."""
@@ -394,7 +396,7 @@ class _SlurmJobs:
                 "planned by itself, as in a cycle of Slurm"
             )
         group = self.groups.of(seen)
-        notes += () if group is None else omitted_of(group, seen)
+        planned = () if group is None else tuple(omitted_of(group, seen))
         job = replace(
             self._common(seen),
             slots=requested.slots,
@@ -414,7 +416,7 @@ class _SlurmJobs:
         shown = made[0 if first else min(len(made), _PLANNED_TASKS) - 1 :]
         self.shown_task[seen.full_id] = shown[0].id if shown else ""
         for item in made:
-            self.omitted[item.id] += [*requested.omitted, *notes]
+            self.omitted[item.id] += [*requested.omitted, *map(Omission, notes), *planned]
         return made
 
     def _elements(self, seen: SlurmJob, job: Job) -> tuple[Job, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...display import some
 from ...job import HostRequest
+from ...omissions import Change, Omission, OmissionMark
 from .matching_or import matching_or
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import (
@@ -44,8 +45,14 @@ class Requested:
     same: str = ""
     #: Requested nodes in the form of -m.
     hosts: tuple[HostRequest, ...] = ()
-    #: Sentences: by these it may have another start.
-    omitted: list[str] = field(default_factory=list)
+    #: What is not modelled of it: by these it may have another start.
+    omitted: list[Omission] = field(default_factory=list)
+
+    def omit(
+        self, what: str, changes: Change = "starts", mark: OmissionMark = "", of: Iterable[str] = ()
+    ) -> None:
+        """Add what is not modelled, as an omission. of: resources of which it may hold others."""
+        self.omitted.append(Omission(what, resources=tuple(of), changes=changes, mark=mark))
 
     @property
     def res_req(self) -> tuple[str, ...]:
@@ -78,12 +85,13 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _split_tasks(job.size, facts, found)
     if found.span != "hosts=1":
         for kind in facts.networks(job.partitions):
-            found.omitted.append(f"network topology {kind}: any nodes are taken together")
-    found.omitted += [f"{what} ({value})" for what, value in job.named]
+            found.omit(f"network topology {kind}: any nodes are taken together")
+    for what, value in job.named:
+        found.omit(f"{what} ({value})")
     if job.places.preferred:
-        found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
+        found.omit(f"--prefer {job.places.preferred}, which Slurm tries for now only")
     if job.min_limit:
-        found.omitted.append(
+        found.omit(
             f"--time-min: planned with {job.min_limit // 60} minutes, as Slurm does; once it has "
             "started Slurm raises its limit to what fits"
         )
@@ -98,7 +106,7 @@ def _within_partitions(job: SlurmJob, facts: SlurmSite, found: Requested) -> Slu
     if most is None or (size.max_nodes or size.tasks) <= most:
         return size
     if size.nodes > most:
-        found.omitted.append(f"at most {most} nodes in its partition: Slurm does not start it")
+        found.omit(f"at most {most} nodes in its partition: Slurm does not start it")
         return size
     return replace(size, max_nodes=most)
 
@@ -145,7 +153,9 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         block = facts.rounded(size.tasks_per_node * of_task)
         whole, rest = divmod(max(size.tasks, 1), size.tasks_per_node)
         if whole < nodes and rest:
-            found.omitted.append(f"{size.tasks} tasks on {nodes} nodes: taken as {whole + 1}")
+            found.omit(
+                f"{size.tasks} tasks on {nodes} nodes: taken as {whole + 1}", "shares", "fit"
+            )
         whole = max(whole, nodes if not rest else whole)
         found.slots = whole * block + (facts.rounded(rest * of_task) if rest else 0)
         found.span = "hosts=1" if found.slots < block else f"ptile={block}"
@@ -158,23 +168,27 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
         found.slots = tasks * block if of_task > 1 else facts.rounded(cpus)
         found.span = f"block={block}" if block > 1 else ""
         if of_task > 1 and of_task % facts.unit:
-            found.omitted.append(
-                f"{of_task} CPUs of a task are taken as {block}: Slurm rounds those of a node"
+            found.omit(
+                f"{of_task} CPUs of a task are taken as {block}: Slurm rounds those of a node",
+                "shares",
+                "fit",
             )
         if size.max_nodes is not None:
-            found.omitted.append(f"at most {size.max_nodes} nodes")
+            found.omit(f"at most {size.max_nodes} nodes")
     else:
         share = facts.rounded(max(of_task, math.ceil(cpus / nodes)))
         found.slots, found.span = nodes * share, f"ptile={share}"
         whole = max((node.cpus for node in facts.nodes.values()), default=0)
         if (size.tasks > nodes or cpus % nodes) and share < whole:
-            found.omitted.append(
+            found.omit(
                 f"Slurm may share its {cpus} CPUs out to {nodes} nodes otherwise than as {share} "
-                "of each"
+                "of each",
+                "shares",
+                "fit",
             )
         if size.max_nodes != nodes:
             more = "more" if size.max_nodes is None else f"up to {size.max_nodes}"
-            found.omitted.append(f"it can start on {more} nodes: planned on {nodes}")
+            found.omit(f"it can start on {more} nodes: planned on {nodes}")
 
 
 def _split_tasks(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
@@ -184,9 +198,11 @@ def _split_tasks(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None
     by_cpu = any(use.startswith("mem=") and use.endswith("/task") for use in found.uses)
     is_one_unit = size.cpus_per_task <= facts.unit
     if facts.splits_tasks and found.span.startswith("block=") and not (by_cpu or is_one_unit):
-        found.omitted.append(
+        found.omit(
             f"whole tasks of {size.cpus_per_task} CPUs: Slurm {facts.splits_tasks} also starts it "
-            "with fewer for some tasks"
+            "with fewer for some tasks",
+            "shares",
+            "fit",
         )
 
 
@@ -236,7 +252,7 @@ def _gres(size: SlurmJobSize, found: Requested) -> None:
         if len(kinds) == 1:
             found.gpu += f":gmodel={kinds[0]}"
         elif kinds:
-            found.omitted.append(f"GPUs of several types ({', '.join(kinds)})")
+            found.omit(f"GPUs of several types ({', '.join(kinds)})", "amounts", of=["gpu"])
     for name, count in wanted.items():
         if not is_gpu(name) and count:
             found.uses.append(f"{gres_resource(name)}={count}/host")
@@ -254,17 +270,30 @@ def _gres_on_node(size: SlurmJobSize, found: Requested) -> dict[str, int]:
         on_node = tasks or math.ceil(size.tasks / max(1, size.nodes))
         wanted[name] = wanted.get(name, 0) + count * on_node
         if not tasks and size.tasks > 1:
-            found.omitted.append(
-                f"{count} {name} of every task: taken as {count * on_node} on every node"
+            found.omit(
+                f"{count} {name} of every task: taken as {count * on_node} on every node",
+                "amounts",
+                "fit",
+                _moves_with(name, size),
             )
     for name, count in size.gres_per_job.items():
         nodes = max(1, size.nodes)
         wanted[name] = wanted.get(name, 0) + math.ceil(count / nodes)
         if nodes > 1 or size.max_nodes != 1:
-            found.omitted.append(
-                f"{count} {name} of the job: taken as {math.ceil(count / nodes)} on every node"
+            found.omit(
+                f"{count} {name} of the job: taken as {math.ceil(count / nodes)} on every node",
+                "amounts",
+                "fit",
+                _moves_with(name, size),
             )
     return wanted
+
+
+def _moves_with(name: str, size: SlurmJobSize) -> Iterator[str]:
+    """Yield the resources of which a job holds more with more of a generic resource."""
+    yield "gpu" if is_gpu(name) else gres_resource(name)
+    if is_gpu(name) and size.memory_per_gpu:
+        yield "mem"
 
 
 def unknown_features(text: str, facts: SlurmSite) -> list[str]:
@@ -283,14 +312,16 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
     counted = "*" in text
     bare = re.sub(r"\*\d+", "", text)
     if "[" in bare and (counted or several):
-        found.omitted.append(f"-C {text}: taken as {'any of them' if counted else 'on each node'}")
+        found.omit(
+            f"-C {text}: taken as {'any of them' if counted else 'on each node'}", mark="fit"
+        )
     elif counted:
-        found.omitted.append(f"-C {text}: counts of nodes are not modelled")
+        found.omit(f"-C {text}: counts of nodes are not modelled")
     bare = bare.replace("[", "(").replace("]", ")")
     if counted:
         bare = bare.replace("&", "|")
     if unknown := unknown_features(text, facts):
-        found.omitted.append(f"-C {text}: no node has {some(unknown)}")
+        found.omit(f"-C {text}: no node has {some(unknown)}")
     selected = FEATURE.sub(lambda word: feature_name(word[0]), bare)
     selected = selected.replace(",", "&").replace("&", " && ").replace("|", " || ")
     found.selects.append(f"({selected})" if "||" in selected else selected)
@@ -299,7 +330,8 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
 def _licences(text: str, found: Requested) -> None:
     """Add ``foo:2,bar`` to the rusage of the job."""
     if "|" in text:
-        found.omitted.append(f"licences {text}: taken as the first of them")
+        names = (licence_name(name) for name, _ in licence_counts(text.replace("|", ",")))
+        found.omit(f"licences {text}: taken as the first of them", "amounts", "fit", names)
     for name, count in licence_counts(text):
         found.uses.append(f"{licence_name(name)}={count}/job")
 
@@ -317,14 +349,14 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     places, size = job.places, job.size
     known = [name for name in places.required if name in facts.nodes]
     if len(known) < len(places.required):
-        found.omitted.append("required nodes that no input describes")
+        found.omit("required nodes that no input describes", mark="fit")
     most = 1 if size.tasks == 1 else size.max_nodes
     if known and len(known) in (most, size.tasks):
         found.hosts = tuple(map(HostRequest, known))
     elif len(known) == 1:  # and as many others as its tasks need
         found.hosts = (HostRequest(known[0], first=True), HostRequest("others"))
     elif known:
-        found.omitted.append(f"nodes that it must have ({some(known)})")
+        found.omit(f"nodes that it must have ({some(known)})")
     found.selects += [f"hname != {name}" for name in places.excluded if name in facts.nodes]
 
 
@@ -336,14 +368,15 @@ def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     if kind == "none" or facts.whole_nodes:
         found.exclusive = True
     elif kind in ("user", "mcs", "topo"):
-        found.omitted.append(f"--exclusive={kind}: taken as sharing nodes with all jobs")
+        found.omit(f"--exclusive={kind}: taken as sharing nodes with all jobs", "amounts")
     elif kind == "unknown":
-        found.omitted.append(
+        found.omit(
             "whether it has its nodes exclusively: this JSON lacks it (squeue --json=v0.0.42 has "
-            "it)"
+            "it)",
+            "amounts",
         )
     elif kind == "shared":
-        found.omitted.append("-s (--oversubscribe): taken as sharing no CPU")
+        found.omit("-s (--oversubscribe): taken as sharing no CPU", "amounts")
 
 
 def _switches(places: SlurmJobPlaces, facts: SlurmSite, found: Requested) -> None:
@@ -352,12 +385,12 @@ def _switches(places: SlurmJobPlaces, facts: SlurmSite, found: Requested) -> Non
     if not count:
         return
     if not facts.leaf:
-        found.omitted.append(f"--switches={count}: no input has the switches")
+        found.omit(f"--switches={count}: no input has the switches")
         return
     found.units = f"type={facts.leaf}:maxcus={count}"
     if wait is None or not math.isinf(wait):
         time = "max_switch_wait" if wait is None else f"{wait / 60:g} minutes"
-        found.omitted.append(
+        found.omit(
             f"--switches={count}: planned on at most {count}; Slurm takes any number of switches "
             f"once the job has waited for {time}"
         )

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from ...instance import AdvanceReservation
+from ...windows import MINUTES_A_DAY, open_periods
 from ..lsf_state.values import Remarks
 from .seen import SlurmJob, SlurmReservation, SlurmState
 from .site import licence_name
 
 #: Omission named for a job that has no time limit and runs inside a reservation.
 UNLIMITED = "without a time limit: taken to end with its reservation"
-#: Flags of reservations that repeat or move.
-_MOVING = ("DAILY", "HOURLY", "WEEKLY", "WEEKDAY", "WEEKEND", "TIME_FLOAT", "FLEX")
+#: Flags of reservations that repeat, and the days of the week: Sunday is 0, (): that of the start.
+_REPEATED = {
+    "HOURLY": range(7), "DAILY": range(7), "WEEKDAY": range(1, 6), "WEEKEND": (0, 6), "WEEKLY": (),
+}  # fmt: skip
+#: Flags of reservations that move, end early or take other nodes.
+_MOVING = ("TIME_FLOAT", "FLEX", "PURGE_COMP", "REPLACE")
+#: Omission named for a job inside a reservation that repeats.
+OTHER_PERIODS = "the later periods of its reservation, which repeats: planned in the next one"
 
 
 class SlurmReservations:
     """Current and future reservations that have nodes, and rules for the jobs inside them."""
 
-    def __init__(self, seen: SlurmState, zero: int, notes: Remarks) -> None:
-        self.zero = zero
+    def __init__(self, seen: SlurmState, now: datetime, notes: Remarks) -> None:
+        self.zero = int(now.timestamp())
         self.seen: Mapping[str, SlurmReservation] = {item.name: item for item in seen.reservations}
-        self.made = {item.name: item for item in _made(seen, zero, notes)}
+        self.made = {item.name: item for item in _made(seen, now, notes)}
 
     def why_left(self, name: str) -> str:
         """Return why a job inside a reservation is not planned, "" if no reason applies."""
@@ -56,9 +64,12 @@ class SlurmReservations:
             return
         if job.limit is None or math.isinf(job.limit):
             yield UNLIMITED
-        for other in self.made.values():
-            shared = own.slots.keys() & other.slots.keys()
-            if other is not own and shared and other.start < own.end and own.start < other.end:
+        if own.windows:
+            yield OTHER_PERIODS
+        seen = self.seen[own.name]
+        for other in (self.seen[name] for name in self.made):
+            shared = not set(seen.nodes).isdisjoint(other.nodes)
+            if other is not seen and shared and other.start < seen.end and seen.start < other.end:
                 yield f"reservation {other.name}, which has nodes of {own.name} at the same time"
 
     def of_running(self, job: SlurmJob, allocation: Mapping[str, int]) -> str:
@@ -71,18 +82,42 @@ class SlurmReservations:
 
     def deadline(self, job: SlurmJob) -> int | None:
         """Return when a job must end (seconds): its deadline or the end of its reservation."""
-        own = self.made.get(job.places.reservation)
-        ends = [] if own is None else [own.end]
+        name = job.places.reservation
+        ends = [self.seen[name].end - self.zero] if name in self.made else []
         if job.deadline is not None:
             ends.append(job.deadline - self.zero)
         return min(ends, default=None)
 
 
-def _made(seen: SlurmState, zero: int, notes: Remarks) -> Iterator[AdvanceReservation]:
-    nodes = {node.name: node for node in seen.nodes}
+def _periods(item: SlurmReservation, now: datetime) -> str:
+    """Return the windows of a reservation that repeats from now on, "" of another."""
+    days = next((days for flag, days in _REPEATED.items() if flag in item.flags), None)
+    if days is None:
+        return ""
+    at = datetime.fromtimestamp(item.start, now.tzinfo)
+    first, length = at.hour * 60 + at.minute, math.ceil((item.end - item.start) / 60)
+    hours = range(24) if "HOURLY" in item.flags else (at.hour,)
+
+    def edge(day: int, minute: int) -> str:
+        more, rest = divmod(minute, MINUTES_A_DAY)
+        return f"{(day + more) % 7}:{rest // 60}:{rest % 60:02}"
+
+    return " ".join(
+        f"{edge(day, begin)}-{edge(day, begin + length)}"
+        for day in days or ((at.weekday() + 1) % 7,)
+        for begin in (first + 60 * (hour - at.hour) for hour in hours)
+    )
+
+
+def _made(seen: SlurmState, now: datetime, notes: Remarks) -> Iterator[AdvanceReservation]:
+    nodes, zero = {node.name: node for node in seen.nodes}, int(now.timestamp())
     for item in seen.reservations:
-        for flag in _MOVING:
-            if flag in item.flags:
+        windows = _periods(item, now)
+        if windows and open_periods(windows, now.isoformat(), 0, item.start - zero):
+            windows = ""  # its first period is not the next one
+        flags = (*(() if windows else _REPEATED), *_MOVING)
+        for flag in item.flags:
+            if flag.partition("=")[0] in flags:
                 notes.touch(f"reservation {item.name} has {flag}: taken as it is now",
                             hosts=item.nodes)  # fmt: skip
         known = [nodes[name] for name in item.nodes if name in nodes]
@@ -103,9 +138,10 @@ def _made(seen: SlurmState, zero: int, notes: Remarks) -> Iterator[AdvanceReserv
         inside = [job.user for job in seen.jobs if job.places.reservation == item.name and job.user]
         yield AdvanceReservation(
             item.name,
-            max(0, item.start - zero),
-            item.end - zero,
+            0 if windows else max(0, item.start - zero),
+            0 if windows else item.end - zero,
             slots,
             tuple(dict.fromkeys((*item.users, *inside))),
+            windows=windows,
             suspends=False,
         )

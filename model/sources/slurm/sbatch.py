@@ -14,7 +14,6 @@ from ...formats.bsub import has_long_dash, no_option
 from ...formats.submit import UNNAMED, Submission, submission, with_unnamed_user
 from ...instance import Instance
 from ...job import NO_RUN_LIMIT, ArraySpec, Job, parse_spec
-from ...omissions import ASSUMED
 from ...slurm_partitions import SEVERAL, partitions_of
 from ...slurm_priority import PriorityRequest, SizeAndPartition
 from ...slurm_words import foreign_command, lowest_priority, refusal_text
@@ -150,7 +149,6 @@ def sbatch_submission(
     if text is not None:
         _read_script(found, text)
     job, array, notes = _job_of(instance, found, user)
-    notes = [*foreign_command(instance, "sbatch"), *notes]
     if found.problems:
         name = script_name or "job script"
         raise InputError(
@@ -166,7 +164,8 @@ def sbatch_submission(
     counted = ("account",) if is_limited else ()
     silent = _QUIET.union(*_INTERACTIVE)
     quiet = tuple(f"--{name}" for name in found.given if name in silent and name not in counted)
-    return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
+    return replace(submitted, quiet=quiet, array=array,
+        assumed=(*foreign_command(instance, "sbatch"), *notes))  # fmt: skip
 
 
 def _line_of(line: str) -> SbatchLine:
@@ -352,7 +351,7 @@ def _places(found: SbatchLine) -> SlurmJobPlaces:
 
 def _job_of(
     instance: Instance, found: SbatchLine, user: str
-) -> tuple[Job, ArraySpec | None, list[str]]:
+) -> tuple[Job, ArraySpec | None, tuple[str, ...]]:
     """Return the job of a line with its notes; errors are added to the problems."""
     given, site = found.given, site_of(instance)
     partitions = tuple(filter(None, given.get("partition", "").split(",")))
@@ -372,7 +371,8 @@ def _job_of(
     )  # fmt: skip
     _check_names(instance, seen, site, found)
     requested = requested_of(seen, site)
-    omitted = list(requested.omitted)
+    omitted = [item.what for item in requested.omitted if not item.lifts]
+    replaced = [item.what for item in requested.omitted if item.lifts]
     condition = _condition(instance, seen, omitted, found)
     deadline = _read(found, "deadline", lambda text: _instant(instance, text))
     reservation, closes = _reservation(instance, found, omitted)
@@ -385,7 +385,7 @@ def _job_of(
         omitted.append("--hold: it starts once it is released")
     job = Job(
         "asked", requested.slots, user=user or UNNAMED,
-        queue=_queue_of(instance, partitions, omitted), res_req=requested.res_req,
+        queue=_queue_of(instance, partitions, replaced), res_req=requested.res_req,
         run_limit=_read(found, "time", _time_limit),
         estimated_run_time=seen.min_limit,
         submit=now,
@@ -404,8 +404,9 @@ def _job_of(
         priority=_read(found, "priority", int, default),
         has_fixed_priority="priority" in given and instance.params.grows_priorities,
         unheeded=tuple(omitted),
+        assumed=tuple(replaced),
     )
-    return job, array, [note] if note and "priority" not in given else []
+    return job, array, note if "priority" not in given else ()
 
 
 def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: SbatchLine) -> None:
@@ -429,14 +430,13 @@ def _check_names(instance: Instance, seen: SlurmJob, site: SlurmSite, found: Sba
 
 def _priority_of(
     instance: Instance, found: SbatchLine, size: SlurmJobSize, job: Job
-) -> tuple[int, str]:
-    """Return the priority of a job that asks for none, and a note on it."""
+) -> tuple[int, tuple[str, ...]]:
+    """Return the priority of a job that asks for none, and notes on it."""
     parts = size_and_partition(instance)
     request = None if parts is None else _requested(instance, parts, found, size, job)
     shares = None if request is None else fairshare_part(instance, job)
     if parts is None or request is None or shares is None:
-        note = lowest_priority("--priority") if instance.params.of_slurm else ""
-        return instance.params.default_priority, note
+        return instance.params.default_priority, lowest_priority(instance, "--priority")
     priority = parts.priority_of(request, shares)
     names = ["size", "partition"]
     names += [f"QOS {request.qos}"] if parts.qos_weight else []
@@ -444,7 +444,7 @@ def _priority_of(
     names += ["nice value"] if request.nice else []
     names += ["fairshare"] if instance.associations else []
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return priority, f"{ASSUMED}it has priority {priority}, of its {listed}"
+    return priority, (f"it has priority {priority}, of its {listed}",)
 
 
 def _requested(
@@ -473,17 +473,18 @@ def _nice(text: str) -> int:
     return int(text) if text else 100
 
 
-def _queue_of(instance: Instance, partitions: tuple[str, ...], omitted: list[str]) -> str:
+def _queue_of(instance: Instance, partitions: tuple[str, ...], replaced: list[str]) -> str:
     """Return the queue of all partitions if there is one, else the first.
 
     With a note if it has the nodes of the first partition alone, as its pending jobs say.
     """
     name = SEVERAL.join(partitions)
     known = {queue.name for queue in instance.queues}
-    named = planned_in_first(partitions)
-    is_first = name not in known or any(item.what == named for item in instance.omissions)
+    is_first = name not in known or any(
+        item.mark == "first partition" and name in item.queues for item in instance.omissions
+    )
     if len(partitions) > 1 and is_first and partitions[0] in known:
-        omitted.append(named)
+        replaced.append(planned_in_first(partitions).what)
     return name if name in known else partitions[0]
 
 
@@ -493,15 +494,17 @@ def _reservation(
     """Return the reservation of --reservation and its end, by which the job must end."""
     name = found.given.get("reservation", "")
     if not name:
-        if any(item.what == BEHIND_LEFT for item in instance.omissions):
-            omitted.append(BEHIND_LEFT)  # the priority of jobs that are not planned is not known
+        if any(item.mark == "reserved ahead" for item in instance.omissions):
+            omitted.append(
+                BEHIND_LEFT.what
+            )  # the priority of jobs that are not planned is not known
         return "", None
-    known = {item.name: item for item in instance.advance_reservations if not item.windows}
-    if name in known:
+    known = {item.name: item for item in instance.advance_reservations}
+    if name in known and not known[name].windows:
         if "time" not in found.given or _time_limit(found.given["time"]) is None:
             omitted.append(f"--reservation ({name}) without --time: taken to end with it")
         return name, known[name].end
-    if instance.advance_reservations and "," not in name:
+    if known and name not in known and "," not in name:
         found.complain("reservation", f"unknown reservation {name!r}{nearest(name, known)}")
     omitted.append(f"--reservation ({name})")
     return "", None

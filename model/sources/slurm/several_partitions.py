@@ -14,14 +14,19 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from ...job import Job
+from ...omissions import Omission
 from ...slurm_partitions import SEVERAL
 from .seen import SlurmJob, SlurmPartition, SlurmState
 
 #: Omission for jobs behind one that waits in several partitions.
-BEHIND = "that jobs ahead of it in several partitions can start in another than their first"
+BEHIND = Omission(
+    "that jobs ahead of it in several partitions can start in another than their first"
+)
 #: Omissions for jobs behind a component of a heterogeneous job, and behind an omitted job.
-BEHIND_HET = "that components of heterogeneous jobs ahead of it start together"
-BEHIND_LEFT = "the nodes of jobs ahead of it inside reservations that are not planned"
+BEHIND_HET = Omission("that components of heterogeneous jobs ahead of it start together")
+BEHIND_LEFT = Omission(
+    "the nodes of jobs ahead of it inside reservations that are not planned", mark="reserved ahead"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +127,19 @@ def _rules(item: SlurmPartition) -> SlurmPartition:
     return replace(item, name="", nodes=None, default=False, max_time=None, max_nodes=None)
 
 
-def planned_in_first(names: Iterable[str]) -> str:
+def planned_in_first(names: Iterable[str]) -> Omission:
     """Return the omission for a job that is planned in the first of its partitions alone."""
     listed = tuple(names)
-    return f"its other partitions: planned in {listed[0]} of {','.join(listed)}"
+    what = f"its other partitions: planned in {listed[0]} of {','.join(listed)}"
+    return Omission(what, queues=(SEVERAL.join(listed),), mark="first partition")
 
 
-def omitted_of(group: PartitionGroup, job: SlurmJob) -> Iterator[str]:
+def omitted_of(group: PartitionGroup, job: SlurmJob) -> Iterator[Omission]:
     """Yield why a start in several partitions is not planned as Slurm does."""
     if not group.alike:
         yield planned_in_first(group.names)
     elif job.limit is None:
-        yield f"its time limit, which the partition gives ({','.join(group.names)})"
+        yield Omission(f"its time limit, which the partition gives ({','.join(group.names)})")
 
 
 @dataclass(frozen=True, slots=True)
