@@ -99,7 +99,7 @@ def some_starts(
     """Return about SOME_STARTS possible starts as a sample, which gives no valid bounds.
 
     If there are too many instants, the sample takes instants at even distances. known: instants
-    of a plan, all of which are in the sample, so that it has room for all jobs.
+    of a plan, all of which are in the sample, so that a plan of all jobs is among them.
     """
     ranges = _ranges(jobs, costs, alone, capacity)
     end = max(last for _, last in ranges)
