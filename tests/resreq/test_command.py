@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from slotwise.cli.main import app
-from slotwise.model.resreq.partly import check_select
 from typer.testing import CliRunner, Result
 
 INSTANCE = """
@@ -76,17 +75,6 @@ def test_check_of_the_selection_alone(text: str, code: int, sentence: str) -> No
     assert (result.exit_code, result.stdout) == (code, sentence + "\n")
 
 
-@pytest.mark.behaviour("REQ-08", "REQ-09")
-@pytest.mark.parametrize(
-    "text", ["!!mg", "select[mg:bigmem]", "defined( mg )", "foo[bar]", "a==[b"]
-)
-def test_the_check_uses_strict_syntax(text: str) -> None:
-    valid, sentence = check_select(text)
-    assert not valid
-    assert sentence.startswith('Error near "')
-    assert sentence.endswith("Job not submitted.")
-
-
 @pytest.mark.behaviour("REQ-20")
 def test_hosts_in_order_and_why_the_others_do_not_match(instance: str) -> None:
     result = run("mem > 50 order[-mem] extra", "--against", instance, "--from", "hostA")
@@ -100,26 +88,6 @@ def test_hosts_in_order_and_why_the_others_do_not_match(instance: str) -> None:
         "  hostB  mem>50 is false: mem is 30; its type is AIX, that of the submission host linux",
         "  hostC  it takes only jobs that name bigmem",
     ]
-
-
-@pytest.mark.behaviour("REQ-20")
-def test_json(instance: str) -> None:
-    assert answer("mem>10 order[mem]", "--against", instance) == {
-        "valid": True,
-        "message": "type==local, also by default, keeps every host here: give --from-host",
-        "position": None,
-        "normal": "select[mem>10] order[mem]",
-        "hosts": ["hostA", "hostB"],
-    }
-    assert answer("1*{bigmem} + 1*{mem>10}", "--against", instance)["hosts"] == [
-        ["hostC"],
-        ["hostB", "hostA"],
-    ]
-    assert answer("mem>10")["hosts"] is None
-    unknown = answer("mem>10 && bigmen", "--against", instance)
-    assert unknown["position"] == 10
-    assert unknown["message"] == "no resource is called 'bigmen' (did you mean 'bigmem'?)"
-    assert answer("mem >> 10")["position"] == 5
 
 
 @pytest.mark.behaviour("REQ-20")
@@ -151,14 +119,6 @@ def test_an_unknown_submission_host_is_refused(instance: str) -> None:
     assert result.exit_code != 0
     alone = run("cs", "--from", "hostA")
     assert str(alone.exception) == "--from-host names a host of an instance: give --against too"
-
-
-@pytest.mark.behaviour("REQ-09")
-def test_the_check_of_the_selection_as_json() -> None:
-    result = run("mem >", "--check-select", "--format", "json")
-    found = json.loads(result.stdout)
-    assert (result.exit_code, found["valid"], found["hosts"]) == (255, False, None)
-    assert found["message"] == check_select("mem >")[1]
 
 
 @pytest.mark.behaviour("REQ-13")

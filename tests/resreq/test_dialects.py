@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from slotwise import Cluster, Host, InputError, Instance, Job, Params, Queue
 from slotwise.model.resreq import (
     HostTable,
     Options,
     ResreqError,
-    combine,
     effective_requirement,
     order_hosts,
     parse,
@@ -18,7 +15,6 @@ from slotwise.model.resreq import (
     print_requirement,
     select_mask,
 )
-from slotwise.model.resreq.extsched import topology
 from slotwise.model.resreq.scanner import SectionText
 from slotwise.model.resreq.syntax import Simple
 
@@ -109,29 +105,6 @@ def test_10_takes_one_selection_and_lsf_7_joins_them(text: str, token: str) -> N
     parse(text, dialect="7")
 
 
-@pytest.mark.parametrize(
-    "text", ["select[a] && order[ut]", "select[a] foo", "mem<5 order[ut]", "-a"]
-)
-def test_other_text_beside_a_selection_is_read_by_both_alike(text: str) -> None:
-    assert parse(text) == parse(text, dialect="7")
-    assert parse_with_notes(text, Options()).notes == parse_with_notes(text, SEVEN).notes
-
-
-def test_several_options_may_have_a_selection_each() -> None:
-    merged = combine(["select[a]", "select[b] affinity[core(1)]"])
-    assert print_requirement(merged.requirement) == "select[a && b] affinity[core(1)]"
-    with pytest.raises(ResreqError, match="two -R options"):
-        combine(["affinity[core(2)]", "affinity[core(1)]"])
-
-
-def test_affinity_is_noted_and_kept_word_for_word() -> None:
-    text = "affinity[core(2,same=numa, exclusive=(socket, injob)):cpubind=core:membind=localonly]"
-    parsed = parse_with_notes(text, Options())
-    assert isinstance(parsed.requirement, Simple)
-    assert parsed.requirement.affinity == text[len("affinity[") : -1]
-    assert any("not modelled" in note for note in parsed.notes)
-
-
 @pytest.mark.behaviour("REQ-21")
 def test_maxslots_are_all_slots_of_a_host_whatever_is_free() -> None:
     cluster = Cluster((Host("a", 2), Host("b", 8), Host("c", 4)))
@@ -152,27 +125,6 @@ def merged(job: str, queue: str, **cluster: Params) -> str:
     return print_requirement(found.requirement)
 
 
-@pytest.mark.behaviour("REQ-22")
-@pytest.mark.parametrize(
-    ("job", "queue", "expected"),
-    [
-        ("rusage[mem=50]", "rusage[mem=100/task]", "rusage[mem=50/task]"),
-        ("rusage[mem=50/host]", "rusage[mem=100/task]", "rusage[mem=50/host]"),
-        ("rusage[lic=1/job]", "rusage[mem=100/task]", "rusage[lic=1/job:mem=100/task]"),
-        ("", "rusage[mem=100/host:duration=5]", "rusage[mem=100/host:duration=5]"),
-        (
-            "rusage[mem=50||mem=20/job]",
-            "rusage[mem=100/host]",
-            "rusage[mem=50/host||mem=20/job]",
-        ),
-    ],
-)
-def test_the_narrower_level_says_what_an_amount_counts_for(
-    job: str, queue: str, expected: str
-) -> None:
-    assert merged(job, queue) == expected
-
-
 @pytest.mark.behaviour("REQ-22", "REQ-16")
 def test_what_a_queue_reserves_once_a_job_goes_to_the_first_term() -> None:
     compound = "1*{select[mem>0]} + 3*{order[ut]}"
@@ -187,23 +139,6 @@ def test_the_span_of_the_job_replaces_blocks_of_the_queue() -> None:
     assert merged("span[hosts=-1]", "span[block=4]") == ""
     assert merged("", "span[block=4] affinity[core(1)]") == "span[block=4] affinity[core(1)]"
     assert merged("affinity[core(2)]", "affinity[core(1)]") == "affinity[core(2)]"
-
-
-@pytest.mark.behaviour("REQ-13", "REQ-21")
-def test_a_unit_behind_an_amount_goes_before_the_clusters_own() -> None:
-    for unit in ("MB", "GB"):
-        assert parse("rusage[mem=2G]", unit=unit) == parse("rusage[mem=2048]")
-        assert parse("rusage[mem=(2G 512M):duration=(5)]", unit=unit) == parse(
-            "rusage[mem=(2048 512):duration=(5)]"
-        )
-    assert parse("rusage[tmp=1gb]") == parse("rusage[tmp=1024]")
-    assert parse("rusage[mem=1]", unit="GB") == parse("rusage[mem=1024]")
-
-
-def test_the_cluster_says_which_language_its_levels_speak() -> None:
-    with pytest.raises(InputError, match="LSF 7 has no"):
-        merged("span[block=4]", "", params=Params(dialect="7"))
-    assert merged("span[block=4]", "", params=Params(dialect="10.1")) == "span[block=4]"
 
 
 @pytest.mark.behaviour("PLC-18")
@@ -246,18 +181,6 @@ def test_what_rms_cannot_do_is_refused(job: Job, says: str) -> None:
     with pytest.raises(InputError) as caught:
         effective_requirement(instance, job)
     assert says in str(caught.value)
-
-
-def test_the_queues_span_gives_way_to_rms() -> None:
-    queue = Queue("default", res_req="span[hosts=1] rusage[mem=5]")
-    instance = Instance(Cluster((Host("a", 8),)), queues=(queue,))
-    job = Job("1", 6, extsched="RMS[nodes=3]")
-    assert print_requirement(effective_requirement(instance, job).requirement) == (
-        "rusage[mem=5] span[ptile=2]"
-    )
-    other = replace(job, extsched="RMS[RMS_MCONT]")
-    assert topology(other.extsched).unheeded == ("RMS_MCONT",)
-    assert "span[hosts=1]" in print_requirement(effective_requirement(instance, other).requirement)
 
 
 def test_seven_joins_selections_without_comparing_each_with_all(

@@ -15,7 +15,7 @@ from slotwise import (
     ReservationUsage,
     ResourceDefinition,
 )
-from slotwise.model.resreq import Compound, effective_requirement, print_requirement
+from slotwise.model.resreq import effective_requirement, print_requirement
 from slotwise.solver.planning import plan
 
 
@@ -49,40 +49,6 @@ def test_per_job_resources_of_the_queue_go_to_the_first_term() -> None:
     assert effective(job, queue) == (
         "1*{select[cs] rusage[lic=1:x=1]} + 2*{select[fs] rusage[x=1]}"
     )
-
-
-@pytest.mark.behaviour("REQ-14")
-def test_a_job_without_n_takes_its_slots_from_the_terms_or_proclimit() -> None:
-    job = Job("1", res_req=("2*{cs} + {fs}",))
-    for queue, profile, counts in (
-        (Queue("default", slots=(1, 6, 9)), "", [2, 4]),
-        (Queue("default", slots=(1, 6, 9)), "app", [2, 3]),
-        (Queue("default"), "", [2]),
-    ):
-        one = Job(job.id, res_req=job.res_req, application=profile)
-        requirement = effective_requirement(instance(queue), one).requirement
-        assert isinstance(requirement, Compound)
-        assert [term.count for term in requirement.terms] == counts
-
-
-@pytest.mark.behaviour("REQ-13")
-def test_the_unit_of_the_cluster() -> None:
-    params = Params(unit_for_limits="GB")
-    job = Job("1", res_req=("mem>1 rusage[mem=2]",))
-    assert effective(job, Queue("default"), params) == "select[mem>1024] rusage[mem=2048]"
-
-
-@pytest.mark.behaviour("REQ-08")
-def test_strict_syntax_by_parameter() -> None:
-    job = Job("1", res_req=("cs:fs",))
-    assert effective(job, Queue("default")) == "select[cs && fs]"
-    with pytest.raises(InputError):
-        effective(job, Queue("default"), Params(strict_resreq=True))
-
-
-@pytest.mark.behaviour("REQ-08", "REQ-10")
-def test_user_indices_that_grow_with_load_are_known() -> None:
-    assert effective(Job("1", res_req=("qload=5",)), Queue("default")) == "select[qload<=5]"
 
 
 @pytest.mark.behaviour("RSV-06")

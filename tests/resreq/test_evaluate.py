@@ -96,69 +96,6 @@ def test_chosen_hosts_in_order(text: str, hosts: str | None) -> None:
         assert chosen(text) == hosts
 
 
-@pytest.mark.behaviour("REQ-04")
-@pytest.mark.parametrize(
-    ("text", "hosts"),
-    [
-        ("mem > 50", "A M B"),
-        ("", "A M B D"),
-        ("cs", "C A"),
-        ("os_version > 4", "C A B D"),
-        ("type==any", "C A M B D"),
-        ("type==local", "A M B D"),
-        ("type!=local", "C"),
-        ("model==local && type==any", "C A M"),
-        ("model != any", "C A M B D"),
-        ("type > AIX", "A M B D"),
-    ],
-)
-def test_default_type_is_that_of_the_submission_host(text: str, hosts: str) -> None:
-    assert chosen(text, home="hostA") == hosts
-
-
-@pytest.mark.behaviour("REQ-04")
-@pytest.mark.parametrize("text", ["", "mem > 1", "type==local", "type!=local", "model==local"])
-def test_local_excludes_no_host_when_nobody_knows_where_the_job_comes_from(text: str) -> None:
-    assert chosen(text) == "C A M B D"
-
-
-@pytest.mark.behaviour("REQ-05")
-def test_exclusive_resources_keep_hosts_from_jobs_that_do_not_name_them() -> None:
-    table = HostTable(
-        Cluster(
-            (
-                Host("hostE", 4, exclusive=frozenset({"bigmem"}), amounts={"mem": 100}),
-                Host("hostF", 4, amounts={"mem": 10}),
-                Host("hostG", 4, exclusive=frozenset({"bigmem", "gpu"}), amounts={"mem": 50}),
-            )
-        )
-    )
-    assert chosen("", table) == "F"
-    assert chosen("mem > 5", table) == "F"
-    assert chosen("bigmem", table) == "E G"
-    assert chosen("gpu", table) == "G"
-    assert chosen("bigmem || mem > 5", table) == "E F G"
-    assert chosen("!bigmem", table) == "F"
-    why = reasons(simple("mem>5").select, table, 2, Local())
-    assert why == ["it takes only jobs that name bigmem, gpu"]
-
-
-@pytest.mark.behaviour("REQ-10")
-def test_right_key_first_left_key_last_and_hosts_that_are_not_ok_at_the_end() -> None:
-    hosts = (
-        Host("a", 1, load={"r15s": 1.0}, amounts={"mem": 5}, status="unavail"),
-        Host("b", 1, load={"r15s": 1.0}, amounts={"mem": 1}),
-        Host("c", 1, load={"r15s": 0.0}, amounts={"mem": 1}),
-        Host("d", 1, load={"r15s": 1.0}, amounts={"mem": 9}),
-        Host("e", 1, load={"r15s": 1.0}, amounts={"mem": 1}),
-        Host("f", 1),
-    )
-    table = HostTable(Cluster(hosts))
-    assert chosen("order[mem:r15s]", table) == "d c b e f a"
-    assert chosen("order[r15s:mem]", table) == "c f d b e a"
-    assert chosen("", table) == "c f b d e a"
-
-
 @pytest.mark.behaviour("REQ-10")
 def test_run_queues_are_compared_by_cpu_factor() -> None:
     slow = Host("slow", 1, cpu_factor=1.0, load={"r1m": 0.5})

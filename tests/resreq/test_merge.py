@@ -335,17 +335,6 @@ def test_what_the_compound_rules_ignore_is_said() -> None:
 
 
 @pytest.mark.behaviour("RSV-05")
-def test_the_queue_is_a_ceiling_for_internal_indices() -> None:
-    with pytest.raises(InputError) as caught:
-        merged("rusage[mem=50:swp=100]", queue="rusage[mem=40:swp=80:tmp=100]")
-    assert [problem.message for problem in caught.value.problems] == [
-        "rusage mem=50 exceeds mem=40 of the queue",
-        "rusage swp=100 exceeds swp=80 of the queue",
-    ]
-    assert merged("rusage[lic=5]", queue="rusage[lic=1]") == "rusage[lic=5]"
-
-
-@pytest.mark.behaviour("RSV-05")
 @pytest.mark.parametrize(
     ("job", "queue", "message"),
     [
@@ -369,12 +358,6 @@ def test_an_application_left_aside_is_still_a_ceiling() -> None:
     assert "term 1: rusage mem=3 exceeds mem=2 of the application" in str(caught.value)
 
 
-@pytest.mark.behaviour("RSV-05")
-def test_phases_of_the_job_are_not_held_against_the_duration_of_the_queue() -> None:
-    normal = merged("rusage[mem=(5 1):duration=(90)]", queue="rusage[mem=9:duration=10]")
-    assert normal == "rusage[mem=(5 1):duration=(90)]"
-
-
 @pytest.mark.behaviour("RSV-06")
 def test_resrsv_limit_is_the_range_and_the_queue_only_a_default() -> None:
     limits = {"mem": (30.0, 100.0)}
@@ -390,17 +373,6 @@ def test_resrsv_limit_is_the_range_and_the_queue_only_a_default() -> None:
         merged("cs", "rusage[mem=20]", queue, limits)
     with pytest.raises(InputError, match="swp=200 exceeds swp=100"):
         merged("rusage[swp=200]", queue=queue, limits=limits)
-
-
-@pytest.mark.behaviour("RSV-06")
-def test_a_queue_outside_its_own_range_is_ignored_with_a_warning() -> None:
-    result = merge_levels(
-        parse("cs"), None, parse("fs rusage[mem=10]"), resrsv_limit={"mem": (30, 100)}
-    )
-    assert print_requirement(result.requirement) == "select[cs]"
-    assert result.warnings == (
-        "RES_REQ of the queue is ignored: rusage mem=10 is outside RESRSV_LIMIT [mem=30,100]",
-    )
 
 
 @pytest.mark.behaviour("REQ-14")

@@ -26,12 +26,6 @@ def test_tasks_spread_over_hosts_and_gpus(text: str, span: Span | None, tiling: 
     assert parse(print_requirement(found)) == found
 
 
-@pytest.mark.parametrize("text", ["span[stripes]", "span[gtile=x]", "span[gtile]"])
-def test_what_is_no_tiling_is_refused(text: str) -> None:
-    with pytest.raises(ResreqError):
-        parse(text)
-
-
 def test_a_comma_may_end_rusage() -> None:
     assert parse("rusage[mem=4GB,]") == parse("rusage[mem=4GB]")
     for text in ("rusage[,mem=4]", "rusage[mem=4,,]", "rusage[mem=4,,swp=1]"):
