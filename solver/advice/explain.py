@@ -48,11 +48,10 @@ from ..placement.earliest import can_start
 from ..problem import PlanningProblem
 from ..scheduler.continuation import CONFIGURED
 from ..scheduler.history import snapshot_of
-from .absolute_rank import AbsoluteRank, absolute_rank
 from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
-from .multifactor_rank import MultifactorRank, multifactor_rank
+from .rank import AbsoluteRank, MultifactorRank, absolute_rank, multifactor_rank
 from .suggestions import Suggestion, job_text, suggest
 from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, earliest_demand, stated_by
 

@@ -26,7 +26,7 @@ from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .lexicographic import warm_starts
-from .order_search import Extent, Starts, decode_within, guided_plan, improve, times_of
+from .order_search import Extent, Starts, area, decode_within, guided_plan, improve, times_of
 from .pool_bounds import bound_of_pools, is_whole_pool, pools_of, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
@@ -147,6 +147,8 @@ def _search_and_prove(
         if found.proved or not pooled.finished:
             return found
     if not pooled.starts or any(demand.after is not None for demand in placed):
+        areas = {demand.job.id: area(demand) for demand in placed}
+        found = _guided(problem, costs, budget, least, found, [areas])
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
         found = found.above(bound_of_pools(problem, placed, costs, alone, [*begun, *ended], budget))
@@ -187,7 +189,8 @@ def _by_likely_starts(
         before = found.total
         if found.proved or budget.exhausted():
             break
-        guides = likely_starts(problem, placed, costs, alone, found.total, budget)
+        known = [start.time for start in found.starts.values()]
+        guides = likely_starts(problem, placed, costs, alone, found.total, budget, known)
         found = _guided(problem, costs, budget, alone, found, guides)
         if found.total == before:
             break
@@ -216,7 +219,7 @@ def _guided(
     budget: Budget,
     alone: Mapping[str, int],
     found: _Found,
-    guides: Sequence[Mapping[str, int]],
+    guides: Sequence[Mapping[str, float]],
 ) -> _Found:
     """Return the incumbent, improved by plans in the orders of these starts, while time is left."""
     until = budget.elapsed() + GUIDED_SHARE * budget.left()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -90,6 +90,8 @@ _READ = _names(
     "threads-per-core time time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
+#: Options of one letter with any text as value.
+_WRITTEN_FREELY = _names("chdir error input job-name output")
 _IN_TIME = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?\s*(AM|PM)?", re.IGNORECASE)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -226,6 +228,9 @@ def _read_words(
         word = rest.pop(0)
         if word == "--":
             break
+        if wrong := _misread(word, known):
+            found.problems.append(Problem(wrong, line=number or None))
+            return []
         name, value = _name_and_value(word)
         if is_interactive and not word.startswith("--"):
             name = _INTERACTIVE_SHORT.get(word[:2], name)
@@ -256,7 +261,23 @@ def _name_and_value(word: str) -> tuple[str, str | None]:
         name = "ntasks-per-node" if name == "tasks-per-node" else name
         return name, value if equals else None
     name = _SHORT.get(word[:2], word[1:])
-    return name, word[2:].removeprefix("=") if len(word) > 2 else None
+    return name, word[2:] if len(word) > 2 else None
+
+
+def _misread(word: str, known: Collection[str]) -> str:
+    """Return why a word with one dash is not what it looks like, "" if it is.
+
+    Slurm takes what follows the letter for its value: ``-mem=4G`` is -m with ``em=4G``.
+    """
+    name = word[1:].partition("=")[0]
+    of_letter = _SHORT.get(word[:2], "")
+    if word.startswith("--") or not of_letter or of_letter in _WRITTEN_FREELY:
+        return ""
+    if len(name) > 1 and name in known:
+        return f"{word!r} is read as {word[:2]} {word[2:]!r}: write -{word}"
+    if word[2:3] == "=":
+        return f"{word!r} is read as {word[:2]} {word[2:]!r}: write {word[:2]}{word[3:]}"
+    return ""
 
 
 def _read(found: SbatchLine, name: str, reader: Callable[[str], Any], default: Any = None) -> Any:

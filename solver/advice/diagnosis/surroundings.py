@@ -21,7 +21,7 @@ from ....model.resreq.syntax import Simple
 from ....model.resreq.vocabulary import UNITS
 from ....model.shares import queue_hosts, queue_sets
 from ...pending_reasons import counted
-from ..absolute_rank import absolute_rank
+from ..rank import absolute_rank
 from ..suggestions import is_compound, ladder, memory_edit, other_shapes, section, with_section
 from .probes import (
     Apply,
