@@ -79,8 +79,9 @@ _QUIET = _names(
 _NAMED = _names(
     "bb bbf cluster-constraint clusters consolidate-segments contiguous core-spec "
     "cores-per-socket cpus-per-gpu external extra-node-info gpus-per-socket mcs-label mincpus "
-    "nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket ntasks-per-tres overcommit reboot resources segment "
-    "sockets-per-node spread-job spread-segments thread-spec tmp tres-per-task use-min-nodes"
+    "nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket ntasks-per-tres overcommit reboot "
+    "resources segment sockets-per-node spread-job spread-segments thread-spec tmp "
+    "tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
