@@ -125,11 +125,22 @@ def test_no_option_is_lost_in_the_tables_of_options(live: sw.Instance) -> None:
     for option in (
         *("--gpus-per-node=0", "--no-requeue", "--gpus-per-socket=1", "--ntasks-per-socket=1"),
         *("--thread-spec=1", "--tres-bind=x", "--kill-on-invalid-dep=yes", "--power=level"),
+        *("--stepmgr", "--oom-kill-step", "--oom-kill-step=1", "--mem-update=5"),  # to 26.05
     ):
         sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
     for option in ("--per-node=1", "--bind=1", "--spec=1", "--no-"):
         with pytest.raises(InputError, match="unknown option"):
             sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
+
+
+@pytest.mark.parametrize(
+    "option", ["--segment=2", "--consolidate-segments", "--spread-segments", "--external"]
+)
+def test_options_of_later_versions_that_may_move_a_start_are_named(
+    live: sw.Instance, option: str
+) -> None:
+    found = sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
+    assert [text.partition(" ")[0] for text in found.job.unheeded] == [option.partition("=")[0]]
 
 
 def test_a_script_names_its_line(live: sw.Instance) -> None:
