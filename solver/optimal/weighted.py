@@ -40,8 +40,8 @@ EXACT_SHARE = 0.35
 MOVES_BEFORE_EXACT = 400
 #: Share of the remaining time that the exact model may take.
 PROOF_SHARE = 0.85
-#: Share of that time for a model on a grid that rounds, and the share after which no grid between it
-#: and the exact one is tried: those take longer, and the exact one improves plans most.
+#: Share of that time for a model on a grid that rounds, and the share after which no grid between
+#: it and the exact one is tried: those take longer, and the exact one improves plans most.
 COARSE_SHARE = 0.65
 LONG = 0.25
 #: Seconds within which a small exact model is solved; it precedes all bounds.
