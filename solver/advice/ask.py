@@ -17,6 +17,7 @@ from ...model.formats.submit import Submission, refusals, submission, with_unnam
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.job_table import OneLine
 from ...model.omissions import Omission
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
@@ -93,22 +94,8 @@ class Choice:
         return self.answer.proved
 
 
-class _InOneLine:
-    """An answer in one line, however many alternatives it has."""
-
-    __slots__ = ()
-    method: str
-    line: Choice
-    alternatives: tuple[Choice, ...]
-    tried: int
-
-    def __repr__(self) -> str:
-        tried = f"{len(self.alternatives)} alternatives of {self.tried}"
-        return f"<Answer {self.method}: start {self.line.start}, {tried}>"
-
-
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer(_InOneLine):
+class Answer(OneLine):
     """The start of the requested line and of its alternatives, the earliest alternative first."""
 
     #: The requested line.
@@ -152,6 +139,10 @@ class Answer(_InOneLine):
     #: The three starts of the line: as configured, LSF's estimate and possible; for an array, of
     #: the first element.
     outlook: JobOutlook | None = None
+
+    def _about(self) -> str:
+        tried = f"{len(self.alternatives)} alternatives of {self.tried}"
+        return f"{self.method}: start {self.line.start}, {tried}"
 
     @property
     def start(self) -> int | None:
