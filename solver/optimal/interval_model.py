@@ -198,10 +198,12 @@ class IntervalModel:
         known = known and not any(counts_once(demand) for demand in demands)
         return known and pairs <= ModelSizeLimit(budget, weight).max_pairs()
 
-    def solve(self, budget: Budget, hint: Mapping[str, Start], *, seconds: float) -> ModelAnswer:
-        """Solve the model within the budget, with a known plan as a hint."""
+    def solve(
+        self, budget: Budget, hint: Mapping[str, Start], *, seconds: float, effort: float = math.inf
+    ) -> ModelAnswer:
+        """Solve the model within the budget and these limits, with a known plan as a hint."""
         self._hint(hint)
-        status, solver = run(self.model, budget, seconds=seconds, effort=budget.effort_left())
+        status, solver = run(self.model, budget, seconds=seconds, effort=effort)
         if status == "INFEASIBLE":
             raise AssertionError("a problem with a known plan cannot be infeasible")
         # Read as an integer: the solver reports its bound as a float.

@@ -40,6 +40,10 @@ EXACT_SHARE = 0.35
 MOVES_BEFORE_EXACT = 400
 #: Share of the remaining time that the exact model may take.
 PROOF_SHARE = 0.85
+#: Share of that time for a model on a grid that rounds, and the share after which no grid between
+#: it and the exact one is tried: those take longer, and the exact one improves plans most.
+COARSE_SHARE = 0.65
+LONG = 0.25
 #: Seconds within which a small exact model is solved; it precedes all bounds.
 SMALL = 2.0
 #: Moves of the search for each unit of a deterministic effort.
@@ -302,7 +306,11 @@ def _prove(
     horizon += sum(demand.duration or 0 for demand in demands)
     finest = grid_of(problem, demands, alone)
     until = budget.elapsed() + PROOF_SHARE * min(budget.left(), 3600.0)
+    skip = False
     for grid in finest.coarser([start.time for start in found.starts.values()]):
+        last = grid == finest
+        if skip and not last:
+            continue
         try:
             pools = pools_of(problem.base, demands, budget)
             model = IntervalModel(
@@ -318,16 +326,24 @@ def _prove(
             )
         except OutOfTime:
             return found
-        answer = model.solve(budget, found.starts, seconds=until - budget.elapsed())
+        share = 1.0 if last else COARSE_SHARE
+        begun, rest = budget.spent(), budget.rest()
+        answer = model.solve(
+            budget,
+            found.starts,
+            seconds=share * (until - budget.elapsed()),
+            effort=share * budget.effort_left(),
+        )
+        skip = budget.spent() - begun > LONG * rest
         found = found.above(answer.bound)
-        if grid != finest:
+        if not last:
             again = _left_shifted(problem, costs, alone, answer.starts, found.total - 1)
             found = found.better(again, _total(costs, again)) if again else found
         elif answer.starts:
             found = found.better(answer.starts, _total(costs, answer.starts))
-        if found.proved or answer.status != "OPTIMAL":
+        if found.proved:
             break
-        if grid == finest:
+        if last and answer.status == "OPTIMAL":
             found = replace(found, settled=model.faithful, coarse=True)
     return found
 
