@@ -94,8 +94,22 @@ class Choice:
         return self.answer.proved
 
 
+class _InOneLine(OneLine):
+    """An answer in one line, however many alternatives it has."""
+
+    __slots__ = ()
+    method: str
+    line: Choice
+    alternatives: tuple[Choice, ...]
+    tried: int
+
+    def _about(self) -> str:
+        tried = f"{len(self.alternatives)} alternatives of {self.tried}"
+        return f"{self.method}: start {self.line.start}, {tried}"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer(OneLine):
+class Answer(_InOneLine):
     """The start of the requested line and of its alternatives, the earliest alternative first."""
 
     #: The requested line.
@@ -139,10 +153,6 @@ class Answer(OneLine):
     #: The three starts of the line: as configured, LSF's estimate and possible; for an array, of
     #: the first element.
     outlook: JobOutlook | None = None
-
-    def _about(self) -> str:
-        tried = f"{len(self.alternatives)} alternatives of {self.tried}"
-        return f"{self.method}: start {self.line.start}, {tried}"
 
     @property
     def start(self) -> int | None:
