@@ -35,10 +35,12 @@ OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg", "animation": "--a
 PICTURE_HELP = "Also draw the Gantt chart there, for a paper."
 #: Default wall seconds for explanations and diagnosis together; each has half of them.
 ADVICE_TIME = 40.0
+#: Number of pending jobs from which a report without a limit has one, and its wall seconds.
+MANY_PENDING, TIME_OF_MANY = 2_000, 30.0
 #: Meaning of --time-limit for a report.
 OF_REPORT = (
-    "Wall seconds of the whole command, explanations and page too; of an exact plan 30 "
-    "without it and --effort."
+    "Wall seconds of the whole command, explanations and page too. Without it and --effort, "
+    f"{TIME_OF_MANY:g} if {MANY_PENDING:,} jobs are pending, else 30 for an exact plan."
 )
 #: Shares of the remaining time for the plans, and then for the explanations; the rest is for the
 #: page.
@@ -89,6 +91,13 @@ class Asked:
     def options(self) -> dict[str, Any]:
         """Return the options for every planning method."""
         return values_of(self.search, "objective", "effort", "workers", "as_lsf")
+
+    def for_many(self, instance: Instance) -> Asked:
+        """Return the options with a time limit if many jobs are pending and none is given."""
+        given = self.search.time_limit is not None or self.search.effort is not None
+        if given or len(instance.pending) < MANY_PENDING:
+            return self
+        return replace(self, search=replace(self.search, time_limit=TIME_OF_MANY))
 
     def for_plans(self) -> float | None:
         """Return the wall seconds for the plans, once the input is read."""
@@ -153,7 +162,8 @@ def report(
             found = report_of_simulation(_name(source), session.result(), series.points)
         else:
             found = _planned(source, instance, asked, cancel, show)
-        found = replace(found, diagnosis=_diagnosed(found, asked, cancel))
+        bounded = asked.for_many(found.instance)
+        found = replace(found, diagnosis=_diagnosed(found, bounded, cancel))
     _write(found, outputs)
     if output is None and "html" in outputs:
         print_note(f"wrote {USUAL}" + ("" if pages.open else "; --open shows it in the browser"))
@@ -237,6 +247,11 @@ def _planned(
     with cancel.reading():
         instance = source.read(asked.search.time_limit)
         past = asked.forecasts.past(instance)
+    bounded = asked.for_many(instance)
+    if bounded is not asked:
+        asked = bounded
+        many = f"{len(instance.pending):,} jobs are pending"
+        print_note(f"{many}: the report takes {TIME_OF_MANY:g} s; --time-limit sets another limit")
     if asked.method == "all":
         from ...solver.advice.compare import compare
 

@@ -30,6 +30,7 @@ from slotwise import (
     RunningJob,
     Unplaced,
 )
+from slotwise.cli.report import command as report_command
 from slotwise.cli.report.page import saved_data
 from slotwise.cli.report.terminal import gantt_text
 from slotwise.model.formats.plan_file import bare_instance, plan_record, read_plan
@@ -52,6 +53,21 @@ def written(path: Path, *arguments: str) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stdout == b""
     return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("words", "bounded"), [((), True), (("--time-limit", "20"), False)])
+def test_a_report_of_many_pending_jobs_has_a_limit(
+    words: tuple[str, ...], bounded: bool, tmp_path: Path
+) -> None:
+    """Would find a report of a deep queue that shows no page for minutes, and says nothing."""
+
+    def few() -> None:
+        report_command.MANY_PENDING, report_command.TIME_OF_MANY = 1, 2.0
+
+    arguments = ["report", HEADLINE, "--explain", "0", *words, "-o", str(tmp_path / "page.html")]
+    done = slotwise(*arguments, before=few)
+    assert ("the report takes 2 s; --time-limit sets another limit" in done.stderr) == bounded
+    assert (tmp_path / "page.html").exists()
 
 
 def test_a_page_has_the_numbers_of_compare(tmp_path: Path) -> None:
