@@ -117,6 +117,7 @@ SWITCHES: dict[str, dict[str, Switch]] = {
     },
     "hosts": {
         "several pools": Switch({("weighted", "bound_of_pools"): constant(None)}),
+        "rounded blocks": Switch({("pool_bounds", "_in_rounded_blocks"): constant([])}),
         "start model": Switch({("weighted", "_by_whole_jobs"): _unchanged(4)}),
         "pool": Switch({("weighted", "solve_as_pool"): _no_pool}),
         "likely starts": Switch({("weighted", "_by_likely_starts"): _unchanged(4)}),

@@ -219,10 +219,7 @@ def _one_world(cluster: Path | None, pool: PoolOptions) -> None:
 
     given = {"--policy": pool.policy, "--procs": pool.procs}
     wrong = [
-        Problem(
-            f"{name} {value} is of a pool: it does not go with --cluster, over whose hosts "
-            "the loop runs as the file configures it"
-        )
+        Problem(f"{name} {value} applies to a pool only: --cluster runs the scheduler of its file")
         for name, value in given.items()
         if cluster is not None and value is not None
     ]

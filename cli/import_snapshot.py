@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ..model.errors import InputError, Problem
+from ..model.errors import InputError, Problem, bounded
 from ..model.omissions import Omission
 from .declare import option, values_of
 from .options import RUSAGE_HELP, Rusage, from_stdin, print_note, read_source
@@ -286,6 +286,7 @@ def with_contradictions(instance: Instance, found: Sequence[Omission]) -> Instan
     return replace(instance, omissions=fit_to_write((*instance.omissions, *found)))
 
 
+@bounded("what LSF printed")
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """Return the facts of the texts; raise InputError with all their faults."""
     from ..model.sources.lsf_state.bhosts import read_bhosts

@@ -100,12 +100,12 @@ OF_EACH_PLAN = "Wall seconds of the whole command; of each exact plan 10 without
 #: Options shared by several commands.
 FORMAT_HELP = "Format on standard output."
 FORMAT = option("text", FORMAT_HELP)
-GANTT = option(False, "Also draw the plan: a line a host, a letter a job (text).")
+GANTT = option(False, "Also draw the plan: a line for each host, a letter for each job (text).")
 RUSAGE_HELP = (
     "What rusage[mem] counts for: each host, as in LSF, or each slot, as in OpenLava and "
     "early volclava. Default: as RESOURCE_RESERVE_PER_SLOT or the scheduler's name says."
 )
-JOBS_FILE_HELP = "Write one record a job: .csv, .json (both also .gz) or .parquet."
+JOBS_FILE_HELP = "Write one record for each job: .csv, .json (both also .gz) or .parquet."
 JOBS_FILE = option(None, JOBS_FILE_HELP)
 Rusage = Literal["host", "slot"]
 

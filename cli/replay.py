@@ -265,7 +265,7 @@ class MeasureOptions:
         None, "Do not measure jobs submitted in the first time of the log: 7d.", metavar="TIME"
     )
     cool_down: str | None = option(
-        None, "Do not measure jobs submitted in the last time of the log: 7d.", metavar="TIME"
+        None, "Do not measure jobs submitted in this last part of the log: 7d.", metavar="TIME"
     )
     slowdown_threshold: str | None = option(
         None, "Run time that bounded slowdown takes for shorter jobs. Default: 10s.", metavar="TIME"

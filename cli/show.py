@@ -208,7 +208,7 @@ def _text(
         seen = replace(moment.instance, advance_reservations=instance.advance_reservations)
         moment = replace(moment, instance=seen)
     if asked.absolute:
-        from .views.absolute import bjobs_aps
+        from .views.jobs import bjobs_aps
 
         return bjobs_aps(moment, asked, format)
     if view != "bjobs":

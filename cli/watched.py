@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from ..model.errors import Problem
     from ..model.instance import Instance
+    from ..model.progress import OnProgress
     from ..solver.advice.explain import Explanation
 
 #: Reads the state of the cluster, with warnings; raises InputError and OSError.
@@ -43,13 +44,22 @@ class WatchedSource:
 
 
 def explained(
-    instance: Instance, job: str, time_limit: float | None, cancel: threading.Event
+    instance: Instance,
+    job: str,
+    time_limit: float | None,
+    cancel: threading.Event,
+    on_progress: OnProgress | None = None,
 ) -> Explanation:
     """Return the explanation, as `slotwise explain` prints it."""
     from ..solver.advice.explain import explain
 
     return explain(
-        instance, job, time_limit=time_limit, configuration=is_small(instance), cancel=cancel
+        instance,
+        job,
+        time_limit=time_limit,
+        configuration=is_small(instance),
+        cancel=cancel,
+        on_progress=on_progress,
     )
 
 

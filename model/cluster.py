@@ -240,7 +240,7 @@ class SharedResource:
     static: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Cluster:
     """The machines of one instance: hosts, groups, compute units and resources."""
 
@@ -258,6 +258,9 @@ class Cluster:
     resources: tuple[ResourceDefinition, ...] = ()
     #: Resources shared by several hosts.
     shared: tuple[SharedResource, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Cluster {len(self.hosts)} hosts, {sum(host.slots for host in self.hosts)} slots>"
 
     def host_index(self) -> dict[str, int]:
         """Return the position of each host in `hosts`, by host name."""

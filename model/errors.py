@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from errno import ENXIO
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from .input_limits import compared, limits, may_suggest
 
+P = ParamSpec("P")
+T = TypeVar("T")
 #: Maximum number of names that a message lists in full.
 _FEW = 12
 #: Maximum length of a message that quotes an input, in characters.
@@ -95,6 +99,29 @@ class UnknownNameError(InputError, KeyError, ValueError):
         hint = nearest(str(name), names)
         listed = f": use one of {', '.join(names)}" if len(names) <= _FEW else ""
         return cls(f"unknown {what} {name!r}{hint}{listed}")
+
+
+def bounded(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator of readers: an error of any kind becomes an InputError.
+
+    what: the input in words.
+    """
+
+    def decorated(read: Callable[P, T]) -> Callable[P, T]:
+        @wraps(read)
+        def reading(*given: P.args, **named: P.kwargs) -> T:
+            try:
+                return read(*given, **named)
+            except (SlotwiseError, OSError, MemoryError):
+                raise
+            except Exception as error:
+                kind = type(error).__name__
+                text = f"{what} cannot be read: {kind}: {error} (slotwise --debug … shows where)"
+                raise InputError(text) from error
+
+        return reading
+
+    return decorated
 
 
 def unreadable(source: object, error: Exception) -> InputError:

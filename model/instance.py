@@ -12,6 +12,7 @@ from .errors import UnknownNameError
 from .escaping import html_table
 from .facts import Fact
 from .job import Application, Job, JobGroup, RunningJob
+from .job_table import OneLine
 from .omissions import Omission
 from .service_class import GuaranteedPool, ServiceClass
 from .slurm_fairshare import Association
@@ -108,7 +109,7 @@ class SaidByLsf:
     start: Annotated[int | None, Fact("instant")] = None
 
 
-class _ShownInstance:
+class _ShownInstance(OneLine):
     """The jobs of an instance; it in one line, and as a table in notebooks."""
 
     __slots__ = ()
@@ -127,10 +128,6 @@ class _ShownInstance:
     def jobs(self) -> tuple[Job, ...]:
         """Return the running, the pending and the future jobs."""
         return (*self.present_jobs, *self.future)
-
-    def __repr__(self) -> str:
-        """Return one line, however large the cluster is."""
-        return f"<Instance {self._about()}>"
 
     def _about(self) -> str:
         hosts = self.cluster.hosts

@@ -24,7 +24,19 @@ class RowOfJob(Protocol):
 Row = TypeVar("Row", bound=RowOfJob)
 
 
-class JobTable(Generic[Row]):
+class OneLine:
+    """A result whose repr is one line, however large the result is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._about()}>"
+
+    def _about(self) -> str:
+        return f"{len(self)} jobs"  # type: ignore[arg-type]
+
+
+class JobTable(OneLine, Generic[Row]):
     """An answer with rows; its line and the rows are those of the class."""
 
     __slots__ = ()
@@ -68,14 +80,11 @@ class JobTable(Generic[Row]):
         return None
 
     def to_frame(self) -> DataFrame:
-        """Return the rows as a pandas data frame (pandas comes with OR-tools)."""
+        """Return the rows as a pandas data frame (pandas comes with OR-tools); stamps are times."""
         import pandas
 
-        return pandas.DataFrame(self.to_records(), columns=self.columns())
-
-    def __repr__(self) -> str:
-        """Return one line, however many rows there are."""
-        return f"<{type(self).__name__} {self._about()}>"
-
-    def _about(self) -> str:
-        return f"{len(self)} jobs"
+        frame = pandas.DataFrame(self.to_records(), columns=self.columns())
+        for name in frame.columns:
+            if name.removesuffix("_time") in {*frame.columns} - {name}:
+                frame[name] = pandas.to_datetime(frame[name])
+        return frame

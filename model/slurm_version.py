@@ -30,6 +30,9 @@ CPUS_OF_TASKS_PER_NODE = VersionRule((23, 2, 5))
 ARRAY_LIMIT_IN_CYCLE = VersionRule((23, 2, 0))
 #: The start that is printed for an array is that of its first task, not of the last planned one.
 PRINTS_FIRST_TASK = VersionRule((23, 2, 0))
+#: Weights of nodes are those of the configuration for each job; before, a node with the GPUs of one
+#: job stays before others of its weight for the jobs behind it (_set_sched_weight, job_test.c).
+CONFIGURED_WEIGHTS = VersionRule((23, 11, 0))
 #: Ends of plans are rounded up in the map, not down (backfill.c).
 ENDS_ROUNDED_UP = VersionRule((24, 11, 0))
 #: The record after the length of a job is examined too before the job is given up; running jobs

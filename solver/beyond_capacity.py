@@ -52,9 +52,13 @@ def _of_hosts(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Ite
                 each = f" ({_amount(problem, resource.name, held)} for each of {times} slots)"
             unit = problem.instance.params.unit_for_limits
             is_named = resource.name in BUILTIN_AMOUNTS and unit != "MB"
+            is_of_job = resource.name == PHYSICAL and "/job" in demand.job.gpu
+            where, largest = (
+                ("for the job", "largest host") if is_of_job else ("on a host", "largest")
+            )
             yield (
-                f"asks {_with_name(problem, resource.name, held * times)} on a host{each}, "
-                f"the largest has {_amount(problem, resource.name, most)}"
+                f"asks {_with_name(problem, resource.name, held * times)} {where}{each}, "
+                f"the {largest} has {_amount(problem, resource.name, most)}"
                 + (f" (this cluster counts in {unit})" if is_named else "")
             )
             break

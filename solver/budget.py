@@ -119,6 +119,14 @@ class Budget:
         """Return the remaining deterministic units; infinite without an effort."""
         return float("inf") if self.effort is None else self.effort - self.effort_spent
 
+    def spent(self) -> float:
+        """Return what was spent so far: deterministic units with an effort, else wall seconds."""
+        return self.elapsed() if self.effort is None else self.effort_spent
+
+    def rest(self) -> float:
+        """Return what is left of these units or seconds, at least 0."""
+        return max(0.0, self.left() if self.effort is None else self.effort_left())
+
     def memory_left(self) -> float:
         """Return the MB that one more model may use."""
         if self.effort is not None:

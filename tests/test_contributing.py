@@ -50,12 +50,13 @@ def test_every_name_in_code_letters_is_found_in_a_file_of_its_section() -> None:
                 assert re.search(rf"\b{word}\b", content), (title, word)
 
 
-def test_the_four_recipes_are_there() -> None:
+def test_the_recipes_are_there() -> None:
     assert list(sections())[2:] == [
         "A new objective",
         "A new reservation method",
         "A new file format",
         "A new LSF parameter",
+        "A new rule",
     ]
 
 

@@ -195,7 +195,9 @@ def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Pat
         raise InputError(f"{', '.join(given)}: needs --simulate")
     if simulate and (method != "all" or instance is not None):
         wrong = "--instance" if instance is not None else "--method"
-        raise InputError(f"{wrong} does not go with --simulate (--reservation says how)")
+        raise InputError(
+            f"{wrong}: cannot be used with --simulate; --reservation selects its method"
+        )
 
 
 def _name(source: Source) -> str:

@@ -1,4 +1,4 @@
-"""The Gantt chart in a terminal: a line a host or group, a letter a job."""
+"""The Gantt chart in a terminal: a line for each host or group, a letter for each job."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def serve(
         None, "End by itself after this time (30s, 8h).", "--for", metavar="TIME"
     ),
 ) -> None:
-    """A live board of pending jobs for browsers, a page a job, and an API.
+    """A live board of pending jobs for browsers, a page for each job, and an API.
 
     FILE may be a folder of snapshots; the newest readable one counts. An example is a simulated
     cluster that lives on. Ends by Ctrl-C or SIGTERM.

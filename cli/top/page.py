@@ -32,6 +32,7 @@ from ..watched import WatchedSource, explained
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
+    from ...model.progress import OnProgress, Progress
 
 SORTS: Final[tuple[Column, ...]] = get_args(Column)
 TITLES: Final = {
@@ -71,17 +72,21 @@ def head_lines(title: str, listing: Listing | None, choice: JobChoice) -> Iterat
     )
 
 
+#: Shown until the explanation is there.
+PLANNING: Final = "planning what would start it earlier"
+
+
 class Explained(ModalScreen[None]):
     """The explanation of a job, or the keys, in front of the table."""
 
     BINDINGS: ClassVar = [Binding("escape,q,enter,h", "dismiss", "back")]
 
-    def __init__(self, text: str | Callable[[Flag], str]) -> None:
+    def __init__(self, text: str | Callable[[Flag, OnProgress], str]) -> None:
         super().__init__()
         self._source = text
 
     def compose(self) -> ComposeResult:
-        yield VerticalScroll(Static("planning what would start it earlier …", id="text"))
+        yield VerticalScroll(Static(f"{PLANNING} …", id="text"))
         yield Footer()
 
     def on_mount(self) -> None:
@@ -91,12 +96,17 @@ class Explained(ModalScreen[None]):
             self.query_one("#text", Static).update(Text(self._source))
 
     @work(thread=True, exclusive=True)
-    def _plan(self, source: Callable[[Flag], str]) -> None:
+    def _plan(self, source: Callable[[Flag, OnProgress], str]) -> None:
+        shown = self.query_one("#text", Static)
+
+        def show(done: Progress) -> None:
+            self.app.call_from_thread(shown.update, Text(f"{PLANNING}: {done}"))
+
         try:
-            text = source(_cancelled())
+            text = source(_cancelled(), show)
         except SlotwiseError as error:
             text = str(error)
-        self.app.call_from_thread(self.query_one("#text", Static).update, Text.from_ansi(text))
+        self.app.call_from_thread(shown.update, Text.from_ansi(text))
 
 
 def _cancelled() -> Any:
@@ -332,8 +342,8 @@ class TopApp(App[None]):
             return
         of: Instance = listing.instance
 
-        def text(cancel: Flag) -> str:
-            found = explained(of, job.job, self.time_limit, cancel)
+        def text(cancel: Flag, show: OnProgress) -> str:
+            found = explained(of, job.job, self.time_limit, cancel, show)
             return explanation_output(of, found, "text")
 
         self.push_screen(Explained(text))

@@ -14,14 +14,15 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from .. import changes as c
 from ..absolute_priority import StatedPriority
 from ..cluster import BUILTIN_AMOUNTS, NamedHosts
 from ..errors import InputError, Problem, nearest
+from ..facts import known_fields
 from ..input_limits import counting, limits, take_names
 from ..instance import Instance
 from ..job import Job
@@ -82,38 +83,35 @@ class SwitchEntry(Section):
     queue: f.Name
 
 
-class ModifyEntry(Section):
-    """A bmod: a line of its options, or fields, or both without overlap."""
+class ModifyKeys(Section):
+    """The keys of a bmod that are more than a field of a job."""
 
     job: f.JobId
     bsub: f.Text | None = None
     slots: f.Slots | None = None
-    queue: f.Name | None = None
-    res_req: f.Requirements | None = None
-    run_limit: f.OwnRunLimit | None = None
-    cpu_limit: f.Duration | None = None
-    estimated_run_time: f.Duration | None = None
-    begin: f.Instant | None = None
-    deadline: f.Instant | None = None
-    priority: f.Whole | None = None
-    project: f.Name | None = None
-    license_project: f.Name | None = None
-    group: f.Name | None = None
-    application: f.Name | None = None
-    hosts: f.Hosts | None = None
-    exclusive: f.YesNo | None = None
-    resizable: f.YesNo | None = None
-    gpu: f.Line | None = None
-    extsched: f.Line | None = None
-    name: f.Line | None = None
-    dependency: f.Line | None = None
-    orphan_term: f.YesNo | None = None
-    array_limit: f.Count | None = None
-    whole_hosts: f.YesNo | None = None
-    job_group: f.JobGroupOrNone | None = None
-    reservation: f.Name | None = None
-    aps: f.AbsoluteStated | Literal[""] | None = None
-    service_class: f.Name | None = None
+
+
+#: Fields of a job that bmod does not change.
+_UNCHANGED = frozenset(
+    {"user", "run_time", "cpu_time", "submit", "has_fixed_priority", "weight", "from_host"}
+    | {"queued_as", "requeued", "unheeded", "think_time", "requirement_alternative"}
+)
+#: What else than a value a key takes, if not null alone.
+_NONE: dict[str, Any] = {"aps": Literal[""] | None}
+if TYPE_CHECKING:
+    ModifyEntry: TypeAlias = ModifyKeys
+else:
+    ModifyEntry = create_model(
+        "ModifyEntry",
+        __base__=ModifyKeys,
+        __doc__="A bmod: a line of its options, or fields, or both without overlap.",
+        __module__=__name__,
+        **{
+            name: (f.KINDS[known.fact.kind].reads | _NONE.get(name), None)
+            for name, known in known_fields(Job).items()
+            if name not in _UNCHANGED
+        },
+    )
 
 
 class ChangeEntry(Section):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compact import no_collection
-from ..errors import InputError, Problem
+from ..errors import InputError, Problem, bounded
 from ..input_limits import limits
 from ..instance import Instance
 from .build import examine
@@ -39,6 +39,7 @@ class InstanceFile:
         """Return whether the suffix or the first lines mark an instance file."""
         return path.suffix.lower() in SUFFIXES or kind_of(path) == "instance"
 
+    @bounded("the file")
     def read(self, path: Path, options: ReadOptions) -> Contents:
         """Return the instance, with its warnings as remarks."""
         instance, warnings = load_with_warnings(path)

@@ -41,7 +41,7 @@ _NOT_READ = {
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
     "lsload -s": "shared resources: give bhosts -s",
-    "bresources": "a line a pool: give bresources -g -l",
+    "bresources": "a line for each pool: give bresources -g -l",
     "bslots": "slots for backfill: LSF's own answer, not a state of the cluster",
     "bacct": "jobs that have ended: slotwise import acct reads lsb.acct",
     "bhist": "the history of jobs: slotwise import events reads lsb.events",

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..cluster import Cluster, Host
 from ..configuration import Params, Queue
-from ..errors import InputError, Problem, report
+from ..errors import InputError, Problem, bounded, report
 from ..formats import source_text
 from ..formats.file_format import Contents, ReadOptions
 from ..formats.reading import file_bytes
@@ -47,6 +47,7 @@ class SwfLogFile:
         """Return whether the name or the first lines mark an SWF log."""
         return path.name.endswith((".swf", ".swf.gz")) or kind_of(path) == "swf"
 
+    @bounded("the file")
     def read(self, path: Path, options: ReadOptions) -> Contents:
         """Return the records as future jobs, on the hosts that the options describe."""
         refuse_other(path, "swf")
@@ -81,6 +82,7 @@ class AcctLogFile:
         """Return whether the file is named like lsb.acct or begins like one."""
         return path.name.startswith("lsb.acct") or kind_of(path) == "acct"
 
+    @bounded("the file")
     def read(self, path: Path, options: ReadOptions) -> Contents:
         """Return the finished jobs as future jobs, on the given cluster or the recorded hosts."""
         log = read_acct(path, keep_going=options.keep_going)
@@ -360,6 +362,7 @@ class PoolSnapshot:
         """Return whether the data are a JSON object with processors and without a format."""
         return kind_of(path) == "pool"
 
+    @bounded("the file")
     def read(self, path: Path, options: ReadOptions) -> Contents:
         """Return the processors as one host with as many slots."""
         return Contents(load_pool(path))

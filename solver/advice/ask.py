@@ -17,6 +17,7 @@ from ...model.formats.submit import Submission, refusals, submission, with_unnam
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.job_table import OneLine
 from ...model.omissions import Omission
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
@@ -93,7 +94,7 @@ class Choice:
         return self.answer.proved
 
 
-class _InOneLine:
+class _InOneLine(OneLine):
     """An answer in one line, however many alternatives it has."""
 
     __slots__ = ()
@@ -102,9 +103,9 @@ class _InOneLine:
     alternatives: tuple[Choice, ...]
     tried: int
 
-    def __repr__(self) -> str:
+    def _about(self) -> str:
         tried = f"{len(self.alternatives)} alternatives of {self.tried}"
-        return f"<Answer {self.method}: start {self.line.start}, {tried}>"
+        return f"{self.method}: start {self.line.start}, {tried}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

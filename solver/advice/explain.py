@@ -24,6 +24,7 @@ from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.escaping import html_table
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job, job_id
+from ...model.job_table import OneLine
 from ...model.omissions import no_pending_job
 from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
@@ -48,11 +49,10 @@ from ..placement.earliest import can_start
 from ..problem import PlanningProblem
 from ..scheduler.continuation import CONFIGURED
 from ..scheduler.history import snapshot_of
-from .absolute_rank import AbsoluteRank, absolute_rank
 from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
-from .multifactor_rank import MultifactorRank, multifactor_rank
+from .rank import AbsoluteRank, MultifactorRank, absolute_rank, multifactor_rank
 from .suggestions import Suggestion, job_text, suggest
 from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, earliest_demand, stated_by
 
@@ -498,7 +498,7 @@ class BlockingReservations:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Explanation:
+class Explanation(OneLine):
     """Explanation of one pending job: its planned start, the obstacles before it, and changes that
     help.
     """
@@ -542,11 +542,8 @@ class Explanation:
     #: Starts as configured, by LSF's estimate and possible.
     outlook: JobOutlook | None = None
 
-    def __repr__(self) -> str:
-        """Return one line, however much is in the way."""
-        return (
-            f"<Explanation of job {self.answer.job.id}, {self.method}: start {self.answer.start}>"
-        )
+    def _about(self) -> str:
+        return f"of job {self.answer.job.id}, {self.method}: start {self.answer.start}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as a JSON object; times in seconds from the origin, also as ISO

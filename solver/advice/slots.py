@@ -20,6 +20,7 @@ from ...model.errors import InputError
 from ...model.escaping import html_table
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.job_table import OneLine
 from ...model.omissions import Omission
 from ...model.plan import PlannedJob
 from ..budget import Budget
@@ -78,7 +79,7 @@ class FreeSlots:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Slots:
+class Slots(OneLine):
     """What could start now, and free slots over time; times in seconds from the origin."""
 
     rows: tuple[SlotsRow, ...]
@@ -101,8 +102,8 @@ class Slots:
     #: Whether a limit or Ctrl-C stopped the search early: more requests may fit.
     is_partial: bool = False
 
-    def __repr__(self) -> str:
-        return f"<Slots {len(self.rows)} rows, {self.free} free>"
+    def _about(self) -> str:
+        return f"{len(self.rows)} rows, {self.free} free"
 
     def _repr_html_(self) -> str:
         cells = [(row.kind, row.slots, row.at_most, row.line) for row in self.rows]

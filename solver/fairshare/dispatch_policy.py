@@ -9,7 +9,7 @@ with time.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -26,6 +26,8 @@ from .stages import Offer
 Key = tuple[int, ...]
 #: Number of new jobs that are inserted one by one, and of positions of removed jobs that are kept.
 FEW = 64
+#: Number of pending jobs up to which it costs more to pass over jobs together than it saves.
+FEW_PENDING = 256
 
 
 class FirstCome:
@@ -40,8 +42,8 @@ class FirstCome:
         self._keys: list[Key] = []
         self._offers: dict[int, Offer] = {}
         self._key_of: dict[str, Key] = {}
-        #: Kind of each job of the list, in order: number and limit.
-        self._kinds: IntArray = np.zeros((2, FEW), dtype=np.int64)
+        #: Kind of each job of the list, in order: number and limit; then the number of the job.
+        self._kinds: IntArray = np.zeros((3, FEW), dtype=np.int64)
         #: Mask of positions of removed jobs, and their number.
         self._gone: BoolArray = np.zeros(FEW, dtype=bool)
         self._lost = 0
@@ -90,12 +92,38 @@ class FirstCome:
 
     def next_except(self, unstartable: SkipFilter) -> Offer | None:
         """Return the current job after jobs in `unstartable` are skipped."""
-        self._take_in()
-        rest = slice(self._at, len(self._keys))
-        numbers, limits = self._kinds[:, rest]
-        hopes = np.flatnonzero(~unstartable.skip_mask(numbers, limits) & ~self._gone[rest])
-        self._at = self._at + int(hopes[0]) if hopes.size else len(self._keys)
+        self._pass_over(lambda kinds: unstartable.skip_mask(kinds[0], kinds[1]))
         return self.next()
+
+    def passes_over(self, mask: Callable[[IntArray, IntArray], BoolArray]) -> bool:
+        """Move to the first job that is not in the mask; return whether a job was passed over.
+
+        mask: of many jobs, by the numbers of their shapes and their own.
+        """
+        self.next()
+        first = self._at
+        self._pass_over(lambda kinds: mask(kinds[0], kinds[2]))
+        return self._at > first
+
+    def _pass_over(self, mask: Callable[[IntArray], BoolArray]) -> None:
+        """Move from the current job to the first one that is not in the mask."""
+        self._take_in()
+        count, size = len(self._keys), FEW
+        while self._at < count:
+            # Parts of growing size: the cost follows the distance to the next job.
+            part = slice(self._at, min(self._at + size, count))
+            there = ~self._gone[part]
+            there &= ~mask(self._kinds[:, part])
+            first = int(there.argmax())
+            if there[first]:
+                self._at += first
+                break
+            self._at, size = part.stop, 4 * size
+
+    def passed(self) -> Iterator[Offer]:
+        """Yield the pending jobs before the current one."""
+        for place in np.flatnonzero(~self._gone[: self._at]).tolist():
+            yield self._offers[self._keys[place][-1]]
 
     def skipped(self, job: Job) -> None:
         """Advance to the next job."""
@@ -133,14 +161,16 @@ class FirstCome:
             place, count = bisect.bisect_left(self._keys, key), len(self._keys)
             for places in (self._kinds, self._gone):
                 places[..., place + 1 : count + 1] = places[..., place:count]
-            self._kinds[:, place] = kind
+            self._kinds[:, place] = (*kind, key[-1])
             self._gone[place] = False
             self._keys.insert(place, key)
 
     def _take_in_many(self, arrivals: list[tuple[Key, JobKind]]) -> None:
         """Insert many new jobs into a list without removed jobs."""
         count = len(self._keys)
-        self._kinds[:, count : count + len(arrivals)] = np.array([kind for _, kind in arrivals]).T
+        self._kinds[:, count : count + len(arrivals)] = np.array(
+            [(*kind, key[-1]) for key, kind in arrivals]
+        ).T
         keys = [*self._keys, *(key for key, _ in arrivals)]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         self._kinds[:, : len(keys)] = self._kinds[:, order]

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...model.display import DAY, data_of, with_stamps
 from ...model.errors import InputError, Problem
+from ...model.job_table import OneLine
 from ...model.omissions import Omission
 from ...model.workload import Ints
 from ..accuracy.measures import EARLY, LATE, LIKELY
@@ -142,8 +143,8 @@ LOOK_AHEAD = 2
 SHORTEST_LOOK, LONGEST_LOOK = DAY, 60 * DAY
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Forecasts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Forecasts(OneLine):
     """Forecast starts of n jobs. Times in seconds of the cluster's clock."""
 
     #: Instant of the forecast (seconds).
@@ -175,6 +176,9 @@ class Forecasts:
     policy: str | None = None
     #: Rows of jobs that are assumed to run indefinitely in every sample.
     endless: tuple[int, ...] = ()
+
+    def _about(self) -> str:
+        return f"{len(self.names)} jobs, {self.samples.shape[1]} samples"
 
     @property
     def doubtful(self) -> bool:

@@ -15,6 +15,7 @@ from ...model.errors import InputError, Problem, report
 from ...model.formats.sniff import kind_of
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.job_table import OneLine
 from ...model.sources.log_lines import refused_records
 from ...model.workload import Workload
 from .jobs import NO_LIMIT, PastJobs, ints, keys_of
@@ -35,8 +36,8 @@ class Ended:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+@dataclass(frozen=True, slots=True, repr=False)
+class History(OneLine):
     """Ended jobs on the clock of an instance, and what was odd about the log."""
 
     #: The finished jobs in the order of their ends.
@@ -48,6 +49,9 @@ class History:
     like: Callable[[int], Job] = lambda row: Job(str(row))
     #: Remarks on the log, one sentence each.
     remarks: tuple[str, ...] = ()
+
+    def _about(self) -> str:
+        return f"{len(self.jobs)} jobs"
 
     def numbers(self, users: Iterable[str]) -> list[int]:
         """Return the numbers of users by name; a user unknown to the history has one below 0.

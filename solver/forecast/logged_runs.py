@@ -10,6 +10,7 @@ from ...model.errors import InputError, Problem
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.job import Job
 from ...model.sources.acct import SKEWED, read_acct
+from ...model.sources.finished_jobs import FinishedJob
 from ...model.sources.log_lines import BadRecords, refused_records
 from ...model.sources.lsf_state.bjobs import SeenJob
 from ...model.sources.lsf_state.event_log import cut
@@ -106,18 +107,7 @@ def _acct(path: Path) -> LoggedRuns:
     log = read_acct(path, keep_going=True)
     runs = [
         LoggedRun(
-            Job(
-                job.id,
-                slots=max(1, sum(job.hosts.values()) or job.slots),
-                user=job.user,
-                queue=job.queue,
-                project=job.project,
-                license_project=job.license_project,
-                application=job.application,
-                res_req=(job.res_req,) if job.res_req else (),
-                run_limit=job.run_limit,
-                submit=job.submit,
-            ),
+            _job(job, job.hosts),
             job.start if job.start and job.hosts else None,
             job.end,
         )
@@ -138,7 +128,7 @@ def _events(path: Path) -> LoggedRuns:
     found = cut(read_events(path, bad, {}), -1, later=True)
     runs = [
         LoggedRun(
-            _job(seen),
+            _job(seen, seen.allocation),
             seen.start,
             seen.start + seen.real_run_time
             if seen.status == "DONE" and seen.start is not None and seen.real_run_time is not None
@@ -150,10 +140,10 @@ def _events(path: Path) -> LoggedRuns:
     return LoggedRuns(runs, 0, problems, _unread(bad.told_cells()), found.last, has_unfinished=True)
 
 
-def _job(seen: SeenJob) -> Job:
+def _job(seen: SeenJob | FinishedJob, allocation: Mapping[str, int]) -> Job:
     return Job(
         seen.id,
-        slots=sum(seen.allocation.values()) or seen.slots or 1,
+        slots=sum(allocation.values()) or seen.slots or 1,
         user=seen.user,
         queue=seen.queue or "default",
         project=seen.project,

@@ -15,6 +15,7 @@ from ...model.errors import Cancelled, InputError, Problem, report
 from ...model.formats.file_format import ChangedEstimates, DefaultLimit
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.formats.units import parse_duration, second_of
+from ...model.job_table import OneLine
 from ...model.progress import OnProgress, Progress
 from ...model.sources.swf import PRECEDING_IGNORED, read_swf, with_estimates
 from ...model.workload import Workload, within
@@ -58,8 +59,8 @@ Policies: TypeAlias = list[str] | list[QueuePolicy] | list[Policy] | tuple[Polic
 UNANSWERED = "before the first question was answered"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordedLog:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RecordedLog(OneLine):
     """Jobs of a log as columns of numbers, with the names that the numbers denote."""
 
     workload: Workload

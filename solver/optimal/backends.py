@@ -159,12 +159,7 @@ class ModelSizeLimit:
     def max_pairs(self) -> float:
         """Return the number of pairs that one more model may have."""
         by_memory = self.budget.memory_left() * (1 << 20) / self.weight.memory
-        return min(by_memory, self.weight.share * self._seconds_left() * self._rate())
-
-    def _seconds_left(self) -> float:
-        """Return the remaining seconds, or the remaining effort (one unit is about one second)."""
-        budget = self.budget
-        return max(0.0, budget.left() if budget.effort is None else budget.effort_left())
+        return min(by_memory, self.weight.share * self.budget.rest() * self._rate())
 
     def _rate(self) -> float:
         if self.budget.effort is not None:

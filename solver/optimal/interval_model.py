@@ -37,6 +37,8 @@ WORTH = 10_000
 MEMORY = 30_000
 #: The objective of any plan is kept below this, so that it fits into 64 bits.
 MAX_TOTAL = 1 << 60
+#: Instants of the start of one job that are listed; more would take longer to list than they help.
+MAX_INSTANTS = 20_000
 #: Blocks of one cumulative constraint: intervals and their demands.
 Blocks = tuple[list[cp_model.IntervalVar], list[cp_model.LinearExprT]]
 
@@ -96,9 +98,20 @@ class TimeGrid:
         whole, place = divmod(number, len(self.residues))
         return whole * self.unit + self.residues[place]
 
+    def before(self, time: int) -> int:
+        """Return the last instant up to a second, in seconds."""
+        return self.time(self.number(time))
+
     def length(self, seconds: int) -> int:
-        """Return the number of instants that these seconds certainly last."""
-        return seconds // self.unit * len(self.residues)
+        """Return the part of a time that the grid certainly covers, in seconds."""
+        return seconds // self.unit * self.unit
+
+    def instants(self, first: int, last: int) -> cp_model.Domain:
+        """Return the instants between two seconds; all seconds if there are too many instants."""
+        numbers = range(self.number(first), self.number(last) + 1)
+        if self.unit == 1 or len(numbers) > MAX_INSTANTS:
+            return cp_model.Domain(first, last)
+        return cp_model.Domain.from_values([self.time(number) for number in numbers])
 
 
 SECONDS = TimeGrid()
@@ -109,8 +122,6 @@ class _JobModel:
     demand: Demand
     #: Start in seconds.
     start: cp_model.IntVar
-    #: Number of the instant of the grid at which it starts.
-    instant: cp_model.IntVar
     choices: list[tuple[int, cp_model.IntVar, list[TermShape]]]
 
 
@@ -152,7 +163,7 @@ class IntervalModel:
         """
         self.problem = problem
         self._scale = scale_of(amounts_of(demands))
-        least = {d.job.id: grid.time(grid.number(alone[d.job.id])) for d in demands}
+        least = {d.job.id: grid.before(alone[d.job.id]) for d in demands}
         self.costs = costs.within(least, total).beyond(least)
         self.horizon = horizon
         self._grid = grid
@@ -187,10 +198,12 @@ class IntervalModel:
         known = known and not any(counts_once(demand) for demand in demands)
         return known and pairs <= ModelSizeLimit(budget, weight).max_pairs()
 
-    def solve(self, budget: Budget, hint: Mapping[str, Start], *, seconds: float) -> ModelAnswer:
-        """Solve the model within the budget, with a known plan as a hint."""
+    def solve(
+        self, budget: Budget, hint: Mapping[str, Start], *, seconds: float, effort: float = math.inf
+    ) -> ModelAnswer:
+        """Solve the model within the budget and these limits, with a known plan as a hint."""
         self._hint(hint)
-        status, solver = run(self.model, budget, seconds=seconds, effort=budget.effort_left())
+        status, solver = run(self.model, budget, seconds=seconds, effort=effort)
         if status == "INFEASIBLE":
             raise AssertionError("a problem with a known plan cannot be infeasible")
         # Read as an integer: the solver reports its bound as a float.
@@ -202,13 +215,12 @@ class IntervalModel:
         for job in self.jobs:
             number, _, shapes = next(c for c in job.choices if solver.boolean_value(c[1]))
             terms = tuple(shape.allocation(solver) for shape in shapes)
-            found[job.demand.job.id] = Start(
-                self._grid.time(solver.value(job.instant)), terms, number
-            )
+            found[job.demand.job.id] = Start(solver.value(job.start), terms, number)
         return ModelAnswer(status, found, bound)
 
     def _add_job(self, demand: Demand, alone: int) -> _JobModel:
-        job = _JobModel(demand, *self._add_start(alone, self._last[demand.job.id]), [])
+        domain = self._grid.instants(alone, self._last[demand.job.id])
+        job = _JobModel(demand, self.model.new_int_var_from_domain(domain, ""), [])
         empty = self.problem.empty
         for number, alternative in enumerate(demand.terms[0].alternatives):
             if alternative.missing:
@@ -226,34 +238,18 @@ class IntervalModel:
             job.choices.append((number, chosen, shapes))
             for shape in shapes:
                 for use in shape.term.alternatives[number].host_uses:
-                    self._use_hosts(demand, job.instant, shape, use)
+                    self._use_hosts(demand, job.start, shape, use)
                 for use in shape.term.alternatives[number].pool_uses:
-                    self._use_pool(demand, job.instant, shape, use)
+                    self._use_pool(demand, job.start, shape, use)
         self.model.add_exactly_one([chosen for _, chosen, _ in job.choices])
         return job
 
-    def _add_start(self, first: int, last: int) -> tuple[cp_model.IntVar, cp_model.IntVar]:
-        """Return the variables of a start between two seconds: in seconds, and on the grid."""
-        grid, model = self._grid, self.model
-        start = model.new_int_var(first, last, "")
-        if grid.unit == 1:
-            return start, start
-        instant = model.new_int_var(grid.number(first), grid.number(last), "")
-        whole = model.new_int_var(first // grid.unit - 1, last // grid.unit, "")
-        rests = [model.new_bool_var("") for _ in grid.residues]
-        model.add_exactly_one(rests)
-        place = cp_model.LinearExpr.weighted_sum(rests, range(len(rests)))
-        model.add(instant == len(rests) * whole + place)
-        rest = cp_model.LinearExpr.weighted_sum(rests, grid.residues)
-        model.add(start == grid.unit * whole + rest)
-        return start, instant
-
     def _add_order(self) -> None:
         """Add the constraint that no job starts before its dependency condition can hold."""
-        starts = {job.demand.job.id: job.instant for job in self.jobs}
+        starts = {job.demand.job.id: job.start for job in self.jobs}
         for job in self.jobs:
             if job.demand.after is not None:
-                self._wait(job.instant, job.demand.after, starts, [])
+                self._wait(job.start, job.demand.after, starts, [])
 
     def _wait(
         self,
@@ -265,7 +261,7 @@ class IntervalModel:
         """Add the constraint that `start` waits for `event`, if all literals in `when` are true."""
         match event:
             case Known(int(time)):
-                self.model.add(start >= self._grid.number(time)).only_enforce_if(*when)
+                self.model.add(start >= self._grid.before(time)).only_enforce_if(*when)
             case After(other, _, lag) if other in starts:
                 self.model.add(start >= starts[other] + self._grid.length(lag)).only_enforce_if(
                     *when
@@ -368,7 +364,7 @@ class IntervalModel:
         for job in self.jobs:
             kind = job.demand.kind, self.costs.jobs[job.demand.job.id]
             if kind in last:
-                self.model.add(last[kind].instant <= job.instant)
+                self.model.add(last[kind].start <= job.start)
             last[kind] = job
 
     def _add_pools(self, pools: Sequence[Pieces]) -> None:
@@ -376,7 +372,7 @@ class IntervalModel:
         times = self.problem.base.changes()
         whole = [
             self.model.new_fixed_size_interval_var(
-                job.instant, self._grid.length(job.demand.duration or 0), ""
+                job.start, self._grid.length(job.demand.duration or 0), ""
             )
             for job in self.jobs
         ]
@@ -398,11 +394,11 @@ class IntervalModel:
         intervals, amounts = list(blocks[0]), list(blocks[1])
         limit = down(capacity, self._scale)
         end = self.horizon + max(job.demand.duration or 0 for job in self.jobs) + 1
-        number = self._grid.number
+        before = self._grid.before
         steps = [0, *(np.flatnonzero(np.diff(left)) + 1).tolist()]
         for begin, until, step in zip(
-            [number(times[step]) for step in steps],
-            [*(number(times[step]) for step in steps[1:]), number(end) + 1],
+            [before(times[step]) for step in steps],
+            [*(before(times[step]) for step in steps[1:]), before(end) + self._grid.unit],
             steps,
             strict=True,
         ):

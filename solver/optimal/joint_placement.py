@@ -716,28 +716,36 @@ class JointPlacement:
         self.hopeless = False
         for demand, time in self.starts:
             check()
-            self.choices.append(self._add_job(demand, time))
+            self.choices.append(self._add_job([(demand, time)]))
         if not self.hopeless:
             SharedCapacity(self.model, base, self._every_choice()).add(self._points())
             keep_apart(self.model, self._every_choice(), self._every_choice())
 
-    def beside(self, demand: Demand, time: int) -> JointPlacement:
-        """Return a copy of the model with one more job; this model does not change."""
+    def beside(self, options: Sequence[tuple[Demand, int]]) -> JointPlacement:
+        """Return a copy of the model with one more job; this model does not change.
+
+        options: the job with each start that it may have (seconds), ascending; the first feasible
+        one is the optimum of the copy.
+        """
         twin = copy.copy(self)
         twin.model = self.model.clone()
-        twin.starts, twin.choices = list(self.starts), list(self.choices)
-        twin.add(demand, time)
+        twin.starts, twin.choices = [*self.starts, *options], list(self.choices)
+        twin.add(options)
         return twin
 
-    def add(self, demand: Demand, time: int) -> None:
-        """Add one more job, and the rows in which it takes part."""
-        self.starts.append((demand, time))
-        added = self._add_job(demand, time)
+    def add(self, options: Sequence[tuple[Demand, int]]) -> None:
+        """Add a job with these starts, and the rows in which it takes part."""
+        added = self._add_job(options)
         self.choices.append(added)
-        if not self.hopeless:
-            points = [point for point in self._points() if any(c.runs_at(point) for c in added)]
-            SharedCapacity(self.model, self.base, self._every_choice(), set(added)).add(points)
-            keep_apart(self.model, self._every_choice(), added)
+        if self.hopeless:
+            return
+        points = [point for point in self._points() if any(c.runs_at(point) for c in added)]
+        every = self._every_choice()
+        SharedCapacity(self.model, self.base, every, set(added)).add(points)
+        keep_apart(self.model, every, added)
+        if len(options) > 1:
+            rank = {time: number for number, (_, time) in enumerate(options)}
+            self.model.minimize(sum(rank[choice.time] * choice.chosen for choice in added))
 
     @property
     def size(self) -> int:
@@ -763,8 +771,9 @@ class JointPlacement:
     ) -> tuple[str, dict[str, Start]]:
         """Solve the model within the budget.
 
-        Returns a status (FEASIBLE, INFEASIBLE or UNKNOWN) and, if feasible, a start for every job
-        by id.
+        Returns a status (FEASIBLE, INFEASIBLE or UNKNOWN; OPTIMAL if the last job has several
+        options and none before its start is feasible) and, if feasible, a start for every job by
+        id.
         """
         if self.hopeless:
             return "INFEASIBLE", {}
@@ -777,24 +786,24 @@ class JointPlacement:
             choice = next(item for item in choices if solver.boolean_value(item.chosen))
             terms = tuple(shape.allocation(solver) for shape in choice.terms)
             found[choice.demand.job.id] = Start(choice.time, terms, choice.number)
-        return "FEASIBLE", found
+        return status if self.model.has_objective() else "FEASIBLE", found
 
-    def _add_job(self, demand: Demand, time: int) -> list[PlacedChoice]:
-        numbers = [
-            number
-            for number in range(len(demand.terms[0].alternatives) if demand.terms else 0)
-            if all(
-                number < len(term.alternatives) and not term.alternatives[number].missing
-                for term in demand.terms
-            )
-        ]
+    def _add_job(self, options: Sequence[tuple[Demand, int]]) -> list[PlacedChoice]:
         choices = []
-        for number in numbers:
-            chosen = self.model.new_bool_var(f"{demand.job.id}#{number}")
-            terms = [self._add_term(demand, term, time, number, chosen) for term in demand.terms]
-            choices.append(PlacedChoice(demand, time, number, chosen, terms))
-            if demand.exclusive and len(terms) > 1:
-                self._share_hosts(terms)
+        for demand, time in options:
+            for number in range(len(demand.terms[0].alternatives) if demand.terms else 0):
+                if any(
+                    number >= len(term.alternatives) or term.alternatives[number].missing
+                    for term in demand.terms
+                ):
+                    continue
+                chosen = self.model.new_bool_var(f"{demand.job.id}#{number}")
+                terms = [
+                    self._add_term(demand, term, time, number, chosen) for term in demand.terms
+                ]
+                choices.append(PlacedChoice(demand, time, number, chosen, terms))
+                if demand.exclusive and len(terms) > 1:
+                    self._share_hosts(terms)
         if not choices:
             self.hopeless = True
         else:

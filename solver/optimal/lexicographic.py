@@ -16,6 +16,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -50,10 +51,13 @@ if TYPE_CHECKING:
     from .joint_placement import JointPlacement
 
 
-#: Lower limits of one model: wall seconds, and units of deterministic time. A model may take more
-#: if its share of the remaining time is larger.
-MIN_SECONDS = 3.0
-MIN_EFFORT = 3.0
+#: Lower limit of one model: wall seconds, or units of deterministic time. A model may take more if
+#: the share of the remaining time that its question has is larger.
+MIN_LIMIT = 0.5
+#: Share of the pairs of job and host in one model that the starts of one job may take.
+OPTIONS_SHARE = 0.25
+#: Largest share of the remaining time for one question.
+MAX_SHARE = 0.9
 #: Blocks are counted by host classes if that needs this many times fewer variables than pairs of
 #: job and host.
 FEWER = 4
@@ -93,37 +97,94 @@ class JointProbe:
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
     _slots: dict[int, float] = field(default_factory=dict)
     _once: dict[int, dict[int, float]] = field(default_factory=dict)
+    #: When this question must be answered: seconds, or units of deterministic time spent.
+    _until: float = 0.0
     _model: tuple[tuple[str, ...], JointPlacement] | None = None
 
     def __post_init__(self) -> None:
         self.capacity = ModelSizeLimit(self.budget)
         self.no_goods = NoGoods(self.base, self.pending)
 
-    def ask(self, settled: Sequence[Placed], demand: Demand, time: int, *, share: float) -> Answer:
-        """Return the answer whether a job can start at `time`, with settled jobs at their starts.
+    def ask(
+        self, settled: Sequence[Placed], demand: Demand, times: Sequence[int], *, share: float
+    ) -> tuple[Answer, list[int]]:
+        """Return the first of these times (seconds, ascending) at which a job can start, with
+        settled jobs at their starts, and the times before it that are undecided.
 
-        time: in seconds. share: share of the remaining time that one model may take.
+        share: share of the remaining time that the models of this question may take.
         """
-        beside_base = start_at(self.base, demand, time)
-        demand = demand.begun_at(time)
-        if beside_base is None or self._too_full(settled, demand, time):
-            return "INFEASIBLE", {}
-        if self._pool_too_full(settled, demand, time):
-            return "INFEASIBLE", {}
+        self._until = self.budget.spent() + min(share, MAX_SHARE) * self.budget.rest()
         # With JOB_ACCEPT_INTERVAL, a start affects hosts beyond the end of the job.
         alone = demand.interval is None
-        group = _overlapping(settled, demand, time) if alone else list(settled)
-        if not group:
-            return "FEASIBLE", {demand.job.id: beside_base}
-        if alone and self.no_goods.refute(_starts(group), demand, time):
-            return "INFEASIBLE", {}
-        asked = self._with_blocks(group, demand, time)
-        if self._counts_refute(asked):
-            return "INFEASIBLE", {}
-        status, placed = self._by_counts(asked, share)
-        return (
-            (status, placed) if placed is not None else self._by_model(group, demand, time, share)
-        )
+        options: list[tuple[Demand, int]] = []
+        chain: dict[str, Placed] = {}
+        for time in times:
+            begun = demand.begun_at(time)
+            beside_base = start_at(self.base, begun, time)
+            if beside_base is None or self._too_full(settled, begun, time):
+                continue
+            if self._pool_too_full(settled, begun, time):
+                continue
+            group = _overlapping(settled, begun, time) if alone else list(settled)
+            if not group and not options:
+                return ("FEASIBLE", {demand.job.id: beside_base}), []
+            if alone and self.no_goods.refute(_starts(group), begun, time):
+                continue
+            asked = self._with_blocks(group, begun, time)
+            if self._counts_refute(asked):
+                continue
+            # Counts of blocks of one size decide both ways, at any number of hosts.
+            if len({block.size for _, _, several in asked for block in several}) == 1:
+                status, known = self._by_counts(asked)
+                if status == "INFEASIBLE":
+                    continue
+                if known is not None and not options:
+                    return (status, known), []
+            options.append((begun, time))
+            chain |= {item.demand.job.id: item for item in group}
+        group = [item for item in settled if item.demand.job.id in chain]
+        return self._by_models(group, options, alone)
+
+    def _by_models(
+        self,
+        group: Sequence[Placed],
+        options: list[tuple[Demand, int]],
+        alone: bool,
+    ) -> tuple[Answer, list[int]]:
+        """Decide by models: given only the jobs that run at the same time, which refutes as
+        well; then, at the first start that is left, with the others on their hosts or free.
+        """
+        undecided: list[int] = []
+        most = len(options)
+        while options:
+            some = self._as_many_as_fit(options)[:most]
+            far = [item for item in group if alone and not _meets(item, some)]
+            near = [item for item in group if item not in far]
+            status, placed = self._by_model(near, [], some)
+            if status == "UNKNOWN" and (len(some) == 1 or self.budget.spent() >= self._until):
+                undecided += [time for _, time in options]
+                break
+            if status == "UNKNOWN":
+                most = len(some) // 2
+                continue
+            options = options[len(some) :]
+            if status == "INFEASIBLE":
+                continue
+            begun = placed[some[0][0].job.id].time
+            if status == "FEASIBLE":
+                undecided += [time for _, time in some if time < begun]
+            if not far:
+                return ("FEASIBLE", placed), undecided
+            (first,) = [option for option in some if option[1] == begun]
+            status, placed = self._by_model(near, far, [first])
+            if status != "FEASIBLE":
+                status, placed = self._by_model(group, [], [first])
+            if status == "FEASIBLE":
+                return (status, placed), undecided
+            if status == "UNKNOWN":
+                undecided.append(begun)
+            options = [*(option for option in some if option[1] > begun), *options]
+        return ("UNKNOWN" if undecided else "INFEASIBLE", {}), undecided
 
     def _too_full(self, settled: Sequence[Placed], demand: Demand, time: int) -> bool:
         """Return whether all jobs together request more slots than are free at an instant of the
@@ -189,9 +250,7 @@ class JointProbe:
         inside = sorted(at for at in starts if _covers(time, demand.duration, at))
         return is_overfull(self.base, asked, inside)
 
-    def _by_counts(
-        self, asked: Sequence[Asked], share: float
-    ) -> tuple[str, dict[str, Start] | None]:
+    def _by_counts(self, asked: Sequence[Asked]) -> tuple[str, dict[str, Start] | None]:
         """Decide by counts of blocks per host class, if that needs far fewer variables."""
         if any(len(job.terms) != 1 for job, _, _ in asked):
             return "UNKNOWN", None
@@ -201,35 +260,54 @@ class JointProbe:
         if FEWER * ClassCounts.size(self.base.hosts, asked) > pairs:
             return "UNKNOWN", None
         counts = ClassCounts(self.base, asked)
-        status, found = counts.solve(self.budget, **self._limits(share))
+        status, found = counts.solve(self.budget, **self._limits())
         if status == "INFEASIBLE":
             return status, {}
         whole = status == "FEASIBLE" and all(blocks for _, _, blocks in asked)
         whole = whole and all(job.interval is None for job, _, _ in asked)
         return "FEASIBLE", counts.placed(found) if whole else None
 
-    def _by_model(self, group: Sequence[Placed], demand: Demand, time: int, share: float) -> Answer:
-        free, fixed = self._split_by_size(group, demand, time)
+    def _as_many_as_fit(self, options: list[tuple[Demand, int]]) -> list[tuple[Demand, int]]:
+        """Return the first options, as many as one model may have, at least one."""
+        most = OPTIONS_SHARE * self.capacity.max_pairs()
+        pairs = accumulate(self._pairs_of(*option) for option in options)
+        return options[: max(1, sum(number <= most for number in pairs))]
+
+    def _by_model(
+        self,
+        group: Sequence[Placed],
+        still: Sequence[Placed],
+        options: Sequence[tuple[Demand, int]],
+    ) -> Answer:
+        """Decide by counts or by one model, in which the jobs of `still` stay on their hosts."""
+        if len(options) == 1 and not still:
+            status, known = self._by_counts(self._with_blocks(group, *options[0]))
+            if known is not None:
+                return status, known
+        free, fixed = self._split_by_size(group, options)
+        fixed += still
         begun = clock.monotonic()
         try:
-            model = self._model_of(free, fixed).beside(demand, time)
+            model = self._model_of(free, fixed).beside(options)
         except OutOfTime:
             return "UNKNOWN", {}
         pairs = sum(self._pairs_of(item.demand, item.start.time) for item in free)
         self.capacity.took(pairs, clock.monotonic() - begun)
         hint = {item.demand.job.id: item.start for item in free}
-        status, placed = model.solve(self.budget, hint=hint, **self._limits(share))
-        if status == "FEASIBLE":
-            return status, placed
-        if status == "INFEASIBLE" and not fixed:
-            self.no_goods.note(_starts(group), demand, time)
-        return ("UNKNOWN" if fixed else status), {}
+        status, placed = model.solve(self.budget, hint=hint, **self._limits())
+        if not fixed and status in ("OPTIMAL", "INFEASIBLE"):
+            for demand, time in options:
+                if placed and time == placed[demand.job.id].time:
+                    break
+                self.no_goods.note(_starts(group), demand, time)
+        if fixed:
+            status = "FEASIBLE" if placed else "UNKNOWN"
+        return status, placed
 
-    def _limits(self, share: float) -> dict[str, float]:
-        return {
-            "seconds": max(MIN_SECONDS, share * self.budget.left()),
-            "effort": max(MIN_EFFORT, share * self.budget.effort_left()),
-        }
+    def _limits(self) -> dict[str, float]:
+        """Return the limit of one model: half of what is left for this question."""
+        left = max(MIN_LIMIT, (self._until - self.budget.spent()) / 2)
+        return {"seconds": left, "effort": left}
 
     def _model_of(self, free: Sequence[Placed], fixed: Sequence[Placed]) -> JointPlacement:
         """Return the model of the settled jobs; it is cached for the next probed instant."""
@@ -249,7 +327,7 @@ class JointProbe:
         return model
 
     def _split_by_size(
-        self, group: Sequence[Placed], demand: Demand, time: int
+        self, group: Sequence[Placed], options: Sequence[tuple[Demand, int]]
     ) -> tuple[list[Placed], list[Placed]]:
         """Return the jobs whose allocations are variable in the model, and the jobs that stay
         fixed.
@@ -257,7 +335,7 @@ class JointProbe:
         All are variable if the model stays small enough. Otherwise only the jobs settled last are,
         because they had the least choice; an infeasible model then refutes nothing.
         """
-        left = self.capacity.max_pairs() - self._pairs_of(demand, time)
+        left = self.capacity.max_pairs() - sum(self._pairs_of(*option) for option in options)
         free: list[Placed] = []
         fixed: list[Placed] = []
         for item in reversed(group):
@@ -315,6 +393,12 @@ def _overlapping(settled: Sequence[Placed], demand: Demand, time: int) -> list[P
     return [settled[number] for number in sorted(group)]
 
 
+def _meets(item: Placed, options: Sequence[tuple[Demand, int]]) -> bool:
+    """Return whether a settled job runs at the same time as a job with one of these starts."""
+    begin, end = item.start.time, _end(item.start.time, item.demand.duration)
+    return any(begin < _end(time, job.duration) and time < end for job, time in options)
+
+
 def _runs_at(item: Placed, time: int) -> bool:
     return _covers(item.start.time, item.demand.duration, time)
 
@@ -327,10 +411,9 @@ def _covers(start: int, duration: int | None, point: int) -> bool:
     return start <= point < _end(start, duration)
 
 
-#: Shares of the remaining time that one model may take: at first, and in each later pass over the
-#: undecided instants.
-FIRST_SHARE = 0.1
-MORE_SHARES = (0.3, 0.9)
+#: Remaining time that one job may take, in shares of what is left for each job: at first, and in
+#: each later pass over the jobs with undecided instants.
+SHARES = (2.0, 2.0, 10.0)
 
 
 @dataclass(slots=True)
@@ -350,6 +433,8 @@ class _FixedJob:
     start: Start
     #: The job as requested, before the start fixed its duration.
     asked: Demand
+    #: What the search had spent when it came to this job: seconds, or units of deterministic time.
+    spent: float
     #: Ranges of earlier instants that are not refuted.
     open: list[_UndecidedInstants] = field(default_factory=list)
 
@@ -403,7 +488,11 @@ class _Search:
     same_as_warm: bool = True
     probe: JointProbe = field(init=False)
     _profile: Profile | None = None
-    _share: float = FIRST_SHARE
+    #: Share of the remaining time that one model may take.
+    share: float = 0.0
+    #: What was spent when the search came to the job that it settles, and when it had settled all.
+    _begun: float = 0.0
+    _all_settled: float = 0.0
     _equals: dict[Hashable, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -414,7 +503,9 @@ class _Search:
 
         told: called after each job that is settled.
         """
-        for demand in demands:
+        for number, demand in enumerate(demands):
+            self.share = SHARES[0] / (len(demands) - number)
+            self._begun = self.budget.spent()
             if demand.after is not None:
                 starts = {item.demand.job.id: item.start.time for item in self.settled}
                 demand = with_eligible_time(demand, starts)
@@ -422,6 +513,7 @@ class _Search:
                 told()
             else:
                 self.unplaced.append(demand)
+        self._all_settled = self.budget.spent()
 
     def _settle(self, demand: Demand) -> bool:
         """Settle the next job; return False if it cannot be placed."""
@@ -439,10 +531,7 @@ class _Search:
         if first < last and self.budget.exhausted():
             looked.leave_open([first], "the limit of the search")
         elif first < last and not self._nothing_can_move():
-            for times in self._stretches(demand, first, last):
-                self._look(demand, times, looked)
-                if looked.found is not None:
-                    break
+            self._look_over(demand, self._stretches(demand, first, last), looked)
         if looked.found is not None:
             self._take(demand, looked)
             return True
@@ -452,7 +541,7 @@ class _Search:
             return False
         allocate_start(self.profile(), demand, incumbent)
         begun = demand.begun_at(incumbent.time)
-        self.settled.append(_FixedJob(begun, incumbent, demand, looked.open))
+        self.settled.append(_FixedJob(begun, incumbent, demand, self._begun, looked.open))
         self._leave_warm(demand, incumbent)
         return True
 
@@ -489,65 +578,66 @@ class _Search:
         intervals = {demand.interval for demand in self.problem.demands}
         return len(intervals) <= 1 and all(has_one_place(item.demand) for item in self.settled)
 
-    def _look(self, demand: Demand, times: list[int], looked: _StartSearch) -> None:
-        """Find the first feasible instant of a range by bisection.
+    def _look_over(
+        self, demand: Demand, stretches: Sequence[list[int]], looked: _StartSearch
+    ) -> None:
+        """Find the first feasible instant of these ranges.
 
         In a range, feasibility is monotone: the window covers the same other starts, and free
         resources at its own start only grow. So a refuted instant refutes all earlier ones.
         """
-        low, high = 0, len(times) - 1  # Before `low`: refuted; from `high`: feasible or unknown.
-        middle = high
-        while low <= high:
-            if self.budget.exhausted():
-                looked.leave_open(times[low : high + 1], "the limit of the search")
-                return
-            status, placed = self.probe.ask(self.settled, demand, times[middle], share=self._share)
-            if status == "FEASIBLE":
-                looked.found, looked.placed = times[middle], placed
-                high = middle - 1
-            else:
-                if status == "UNKNOWN":
-                    looked.leave_open(
-                        times[low : middle + 1], "the limit of one step of the search"
-                    )
-                low = middle + 1
-            middle = (low + high) // 2
+        if self.budget.exhausted():
+            for times in stretches:
+                looked.leave_open(times, "the limit of the search")
+            return
+        last = {times[-1]: times for times in stretches}
+        (status, placed), undecided = self.probe.ask(
+            self.settled, demand, list(last), share=self.share
+        )
+        for time in undecided:
+            looked.leave_open(last[time], "the limit of one step of the search")
+        if status != "FEASIBLE":
+            return
+        looked.found, looked.placed = placed[demand.job.id].time, placed
+        within = last[looked.found][:-1]
+        if within:
+            half = len(within) // 2
+            parts = [part for part in (within[:half], within[half:]) if part]
+            self._look_over(demand, parts, looked)
 
     def _take(self, demand: Demand, looked: _StartSearch) -> None:
         """Settle the job at the instant found, with the allocations of all jobs found at it."""
         for item in self.settled:
             item.start = looked.placed.get(item.demand.job.id, item.start)
         start = looked.placed[demand.job.id]
-        self.settled.append(_FixedJob(demand.begun_at(start.time), start, demand, looked.before()))
+        begun = demand.begun_at(start.time)
+        self.settled.append(_FixedJob(begun, start, demand, self._begun, looked.before()))
         self.same_as_warm = False
         self._profile = None
 
     def ask_again(self, share: float, told: Callable[[], None]) -> None:
         """Examine undecided instants with a larger share of the time, in the order of the jobs.
 
-        If a job then starts earlier, all jobs after it are settled again.
+        If a job then starts earlier, all jobs after it are settled again; a job after which that
+        took longer than the time that is left is not asked.
         """
         number = 0
         while number < len(self.settled) and not self.budget.exhausted():
             item = self.settled[number]
             self._as_refuted_since(number, item)
-            if item.open:
-                self._share = share
+            if item.open and self._all_settled - item.spent <= self.budget.rest():
+                self.share = share / sum(bool(other.open) for other in self.settled[number:])
                 self._decide(number, item, told)
-                self._share = FIRST_SHARE
             number += 1
 
     def _decide(self, number: int, item: _FixedJob, told: Callable[[], None]) -> None:
         looked = _StartSearch()
         whole, self.settled = self.settled, self.settled[:number]
-        for part in item.open:
-            if looked.found is None:
-                self._look(item.asked, part.times, looked)
+        self._look_over(item.asked, [part.times for part in item.open], looked)
         if looked.found is None:
             self.settled, item.open = whole, looked.open
             return
         self._take(item.asked, looked)
-        self._share = FIRST_SHARE
         behind = self._behind(item.demand)
         again = {demand.job.id for demand in behind}
         self.unplaced = [demand for demand in self.unplaced if demand.job.id not in again]
@@ -635,7 +725,7 @@ def plan_lexicographic(
             on_progress(_progress(problem, search))
 
     search.settle_all(problem.demands, told)
-    for share in MORE_SHARES:
+    for share in SHARES[1:]:
         search.ask_again(share, told)
     reservations = _reservations(problem, search)
     now = problem.instance.now

@@ -86,7 +86,9 @@ def decode_within(
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Numbers of jobs that a step removes; one is chosen at random.
-SIZES = (1, 2, 2, 3, 4, 6, 8)
+SIZES = (1, 2, 2, 3, 4, 6, 8, 12)
+#: Share of the least cost by which a step may raise the cost at first; it falls to 0.
+WORSE = 0.004
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +123,24 @@ def improve(
     on_better: called with the cost of each better plan.
     """
     search = _Neighbourhoods(problem, costs, alone, dict(first), extent.seed)
-    deadline = budget.elapsed() + extent.seconds
-    for _ in range(extent.moves):
-        late = budget.effort is None and budget.elapsed() > deadline
-        if late or search.value <= extent.enough or budget.cancel.is_set() or budget.left() <= 0:
+    best, least = search.starts, search.value
+    begun = budget.elapsed()
+    for number in range(extent.moves):
+        done = number / extent.moves
+        if budget.effort is None:
+            done = max(done, (budget.elapsed() - begun) / max(extent.seconds, 1e-9))
+        if done >= 1 or least <= extent.enough or budget.cancel.is_set() or budget.left() <= 0:
             break
-        before = search.value
-        search.step()
-        if search.value < before and on_better is not None:
-            on_better(search.value)
-    return search.best, search.value
+        search.step(int(WORSE * (1 - done) * least))
+        if search.value < least:
+            best, least = search.starts, search.value
+            if on_better is not None:
+                on_better(least)
+    return best, least
 
 
 class _Neighbourhoods:
-    """The incumbent and the random steps that improve it."""
+    """A plan and the random steps that change it."""
 
     def __init__(
         self,
@@ -147,7 +153,7 @@ class _Neighbourhoods:
         self.problem = problem
         self.costs = costs
         self.alone = alone
-        self.best = first
+        self.starts = first
         self.demands = {d.job.id: d for d in problem.demands if d.job.id in first}
         self.jobs = list(self.demands)
         self.random = np.random.default_rng(seed)
@@ -156,14 +162,16 @@ class _Neighbourhoods:
     def _value(self, starts: Starts) -> int:
         return self.costs.total({job: start.time for job, start in starts.items()})
 
-    def step(self) -> None:
-        """Remove some jobs and insert them again; keep the result if it is not worse."""
+    def step(self, worse: int) -> None:
+        """Remove some jobs and insert them again; keep the result if it costs at most `worse`
+        units more.
+        """
         chosen = self._choose()
         profile = self._without(set(chosen))
-        found = dict(self.best)
+        found = dict(self.starts)
         least = {job: start.time for job, start in found.items()}
         least.update((job, self.alone[job]) for job in chosen)
-        allowance = Allowance(self.costs, least, self.value)
+        allowance = Allowance(self.costs, least, self.value + worse)
         again = in_waiting_order([self.demands[job] for job in self._order(chosen)])
         others = {job: start for job, start in found.items() if job not in set(chosen)}
         for demand in again:
@@ -179,12 +187,12 @@ class _Neighbourhoods:
         if not keeps_order(self.demands.values(), times_of(found)):
             return
         value = self._value(found)
-        if value <= self.value:
-            self.best, self.value = found, value
+        if value <= self.value + worse:
+            self.starts, self.value = found, value
 
     def _without(self, gone: set[str]) -> Profile:
         profile = self.problem.base.copy()
-        for job, start in self.best.items():
+        for job, start in self.starts.items():
             if job not in gone:
                 allocate_start(profile, self.demands[job], start)
         return profile
@@ -209,9 +217,9 @@ class _Neighbourhoods:
         If the objective is the largest cost, the result is the relative size of each job's cost.
         """
         cost = self.costs.jobs
-        now = [cost[job].at(self.best[job].time) for job in self.jobs]
+        now = [cost[job].at(self.starts[job].time) for job in self.jobs]
         if self.costs.largest:
-            waits = [self.best[job].time > self.alone[job] for job in self.jobs]
+            waits = [self.starts[job].time > self.alone[job] for job in self.jobs]
             most = max(*now, 1)
             return np.array(
                 [(own / most) ** 4 * late for own, late in zip(now, waits, strict=True)]
@@ -226,28 +234,31 @@ class _Neighbourhoods:
         finish.
         """
         first = self.alone[target]
-        last = self.best[target].time + (self.demands[target].duration or 0)
+        last = self.starts[target].time + (self.demands[target].duration or 0)
         return [
             job
             for job in self.jobs
             if job != target
-            and self.best[job].time < last
-            and first < (self.best[job].finish(self.demands[job]) or FOREVER)
+            and self.starts[job].time < last
+            and first < (self.starts[job].finish(self.demands[job]) or FOREVER)
         ]
 
     def _order(self, chosen: Sequence[str]) -> list[str]:
-        """Return the removed jobs in a random insertion order: one of four rules."""
-        rule = int(self.random.integers(4))
+        """Return the removed jobs in a random insertion order: one of five rules."""
+        rule = int(self.random.integers(5))
         if rule == 0:
-            return [chosen[0], *sorted(chosen[1:], key=lambda job: self.best[job].time)]
+            return [chosen[0], *sorted(chosen[1:], key=lambda job: self.starts[job].time)]
         if rule == 1:
-            return sorted(chosen, key=lambda job: _area(self.demands[job]))
+            return sorted(chosen, key=lambda job: area(self.demands[job]))
         if rule == 2:
             return sorted(chosen, key=lambda job: self.alone[job])
+        if rule == 3:
+            noise = dict(zip(chosen, self.random.exponential(size=len(chosen)), strict=True))
+            return sorted(chosen, key=lambda job: noise[job] * area(self.demands[job]))
         return [chosen[int(index)] for index in self.random.permutation(len(chosen))]
 
 
-def _area(demand: Demand) -> float:
+def area(demand: Demand) -> float:
     """Return the slot seconds of a job per unit of its weight."""
     duration = FOREVER if demand.duration is None else demand.duration
     return float(duration) * demand.slots / max(demand.job.weight, 1e-9)
@@ -263,7 +274,7 @@ def guided_plan(
     problem: PlanningProblem,
     costs: Costs,
     alone: Mapping[str, int],
-    guides: Sequence[Mapping[str, int]],
+    guides: Sequence[Mapping[str, float]],
     most: int,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Starts | None:
@@ -322,7 +333,7 @@ def sparing_idle_hosts(problem: PlanningProblem, demands: Sequence[Demand]) -> l
     ]
 
 
-def _by_start(demands: Sequence[Demand], guide: Mapping[str, int]) -> list[Demand]:
+def _by_start(demands: Sequence[Demand], guide: Mapping[str, float]) -> list[Demand]:
     """Return the jobs in the order of the guide; with equal starts, shorter jobs first."""
     return sorted(demands, key=lambda job: (guide[job.job.id], job.duration or FOREVER))
 

@@ -201,10 +201,12 @@ def solve_as_pool(
     return PooledPlan(starts, bound, proved and aggregated.faithful, proved)
 
 
-#: Sizes of the linear program: buckets of time, piece sizes for one host resource, and integer
-#: prices for one unit of cost.
+#: Sizes of the linear program: buckets of time, piece sizes for one host resource, slots of the
+#: largest host for which blocks that fit into it are counted, and integer prices for one unit of
+#: cost.
 BUCKETS = 96
 MAX_PIECES = 6
+MAX_SLOTS = 1024
 SCALE = 1 << 30
 #: Deterministic time of the linear program, about seconds.
 WORK = 20.0
@@ -252,6 +254,7 @@ def bound_of_pools(
     jobs = [demand for demand in demands if demand.duration]
     try:
         pools = pools_of(problem.base, jobs, budget)
+        pools += _in_rounded_blocks(problem.base, jobs, budget)
         if not jobs or not pools:
             return None
         program = _Program(problem.base.changes(), pools, jobs, costs, alone, instants, budget)
@@ -305,6 +308,42 @@ def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Piec
             pools.append(Pieces(np.floor((free + SLACK) / piece).sum(axis=1), taken))
     for more in (_on_able_hosts, _in_one_unit, _idle_units):
         pools += more(base, times, single, budget)
+    return [pool for pool in pools if pool.scarce]
+
+
+def _in_rounded_blocks(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Pieces]:
+    """Return pools of slots in which blocks count by their size rounded to parts of the largest
+    host, and a host by the blocks of greatest count that fit into it (the dual feasible functions
+    of Fekete and Schepers, 2001).
+    """
+    blocks = {
+        number: [(int(size), count) for size, count in _blocks(base, job).get(SLOTS, ())]
+        for number, job in enumerate(jobs)
+        if len(job.terms) == 1
+    }
+    free = np.array([base.free(SLOTS, time) for time in base.changes()]).clip(0)
+    free = np.floor(free + SLACK).astype(np.int64)
+    largest = int(free.max())
+    sizes = {size for found in blocks.values() for size, _ in found if 0 < size <= largest}
+    if not 1 < largest <= MAX_SLOTS or not sizes:
+        return []
+    pools = []
+    for parts in range(2, MAX_PIECES + 2):
+        budget.check()
+        counts = dict.fromkeys(sizes, 0)
+        for size in sizes:
+            whole, rest = divmod(size * parts, largest)
+            counts[size] = parts * (whole * largest if rest else size * (parts - 1))
+        most = [0]
+        for slots in range(1, largest + 1):
+            fitting = [most[slots - size] + n for size, n in counts.items() if size <= slots]
+            most.append(max(most[-1], *fitting, 0))
+        taken = {
+            number: amount
+            for number, found in blocks.items()
+            if (amount := sum(n * float(counts.get(size, 0)) for size, n in found))
+        }
+        pools.append(Pieces(np.array(most, dtype=float)[free].sum(axis=1), taken))
     return [pool for pool in pools if pool.scarce]
 
 

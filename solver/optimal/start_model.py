@@ -26,7 +26,7 @@ MAX_INSTANTS = 1500
 MAX_STARTS = 30_000
 #: Size of a sample of starts: possible starts of all jobs, and minimum number of instants of each
 #: job.
-SOME_STARTS = 30_000
+SOME_STARTS = 5_000
 MIN_INSTANTS = 30
 #: Resolution of amounts: units of one piece. Resolution of costs: bits of the largest extra cost.
 FINE = 64
@@ -94,19 +94,22 @@ def some_starts(
     costs: Costs,
     alone: Mapping[str, int],
     capacity: int,
+    known: Sequence[int] = (),
 ) -> StartTable:
     """Return about SOME_STARTS possible starts as a sample, which gives no valid bounds.
 
-    If there are too many instants, the sample takes instants at even distances.
+    If there are too many instants, the sample takes instants at even distances. known: instants
+    of a plan, all of which are in the sample, so that a plan of all jobs is among them.
     """
     ranges = _ranges(jobs, costs, alone, capacity)
     end = max(last for _, last in ranges)
     durations = np.unique([demand.duration or 0 for demand in jobs])
-    begin = np.unique([*problem.base.changes(), *(first for first, _ in ranges)])
+    begin = np.unique([*problem.base.changes(), *(first for first, _ in ranges), *known])
     grid = np.unique(np.concatenate((begin, np.add.outer(begin, durations).ravel())))
     grid = grid[grid <= end]
     count = min(len(grid), max(MIN_INSTANTS, SOME_STARTS // len(jobs)))
     grid = grid[np.linspace(0, len(grid) - 1, count).astype(np.int64)]
+    grid = np.union1d(grid, np.array(known, dtype=np.int64))
     found = [
         np.append(first, grid[(grid > first) & (grid <= last)]).astype(np.int64)
         for first, last in ranges
@@ -385,8 +388,8 @@ def _solved(
 # 1997).
 
 
-#: Deterministic time of the linear program for guides, about seconds; most need one or two.
-GUIDE_WORK = 12.0
+#: Deterministic time of the linear program for guides, about seconds; few need more.
+GUIDE_WORK = 4.0
 #: Shares of a job; each gives a guide by the instants at which this share has started.
 SHARES = (0.1, 0.5, 0.9)
 
@@ -398,10 +401,12 @@ def likely_starts(
     alone: Mapping[str, int],
     most: int,
     budget: Budget,
+    known: Sequence[int] = (),
 ) -> list[Mapping[str, int]]:
     """Return guides for plans with a cost of at most `most` units: starts in seconds by job id.
 
-    alone: earliest start of each job given running jobs only (seconds). Empty if there is no guide.
+    alone: earliest start of each job given running jobs only. known: starts of a plan of that cost.
+    Empty if there is no guide.
     """
     if costs.largest:
         return []
@@ -409,7 +414,7 @@ def likely_starts(
     capacity = most - costs.total({demand.job.id: alone[demand.job.id] for demand in demands})
     if not jobs or capacity <= 0:
         return []
-    starts = some_starts(problem, jobs, costs, alone, capacity)
+    starts = some_starts(problem, jobs, costs, alone, capacity, known)
     try:
         rows = rows_of(problem, jobs, starts, budget)
     except OutOfTime:

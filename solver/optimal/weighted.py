@@ -26,7 +26,7 @@ from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .lexicographic import warm_starts
-from .order_search import Extent, Starts, decode_within, guided_plan, improve, times_of
+from .order_search import Extent, Starts, area, decode_within, guided_plan, improve, times_of
 from .pool_bounds import bound_of_pools, is_whole_pool, pools_of, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
@@ -40,6 +40,10 @@ EXACT_SHARE = 0.35
 MOVES_BEFORE_EXACT = 400
 #: Share of the remaining time that the exact model may take.
 PROOF_SHARE = 0.85
+#: Share of that time for a model on a grid that rounds, and the share after which no grid between
+#: it and the exact one is tried: those take longer, and the exact one improves plans most.
+COARSE_SHARE = 0.65
+LONG = 0.25
 #: Seconds within which a small exact model is solved; it precedes all bounds.
 SMALL = 2.0
 #: Moves of the search for each unit of a deterministic effort.
@@ -147,6 +151,8 @@ def _search_and_prove(
         if found.proved or not pooled.finished:
             return found
     if not pooled.starts or any(demand.after is not None for demand in placed):
+        areas = {demand.job.id: area(demand) for demand in placed}
+        found = _guided(problem, costs, budget, least, found, [areas])
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
         found = found.above(bound_of_pools(problem, placed, costs, alone, [*begun, *ended], budget))
@@ -187,7 +193,8 @@ def _by_likely_starts(
         before = found.total
         if found.proved or budget.exhausted():
             break
-        guides = likely_starts(problem, placed, costs, alone, found.total, budget)
+        known = [start.time for start in found.starts.values()]
+        guides = likely_starts(problem, placed, costs, alone, found.total, budget, known)
         found = _guided(problem, costs, budget, alone, found, guides)
         if found.total == before:
             break
@@ -216,7 +223,7 @@ def _guided(
     budget: Budget,
     alone: Mapping[str, int],
     found: _Found,
-    guides: Sequence[Mapping[str, int]],
+    guides: Sequence[Mapping[str, float]],
 ) -> _Found:
     """Return the incumbent, improved by plans in the orders of these starts, while time is left."""
     until = budget.elapsed() + GUIDED_SHARE * budget.left()
@@ -299,7 +306,11 @@ def _prove(
     horizon += sum(demand.duration or 0 for demand in demands)
     finest = grid_of(problem, demands, alone)
     until = budget.elapsed() + PROOF_SHARE * min(budget.left(), 3600.0)
+    skip = False
     for grid in finest.coarser([start.time for start in found.starts.values()]):
+        last = grid == finest
+        if skip and not last:
+            continue
         try:
             pools = pools_of(problem.base, demands, budget)
             model = IntervalModel(
@@ -315,16 +326,24 @@ def _prove(
             )
         except OutOfTime:
             return found
-        answer = model.solve(budget, found.starts, seconds=until - budget.elapsed())
+        share = 1.0 if last else COARSE_SHARE
+        begun, rest = budget.spent(), budget.rest()
+        answer = model.solve(
+            budget,
+            found.starts,
+            seconds=share * (until - budget.elapsed()),
+            effort=share * budget.effort_left(),
+        )
+        skip = budget.spent() - begun > LONG * rest
         found = found.above(answer.bound)
-        if grid != finest:
+        if not last:
             again = _left_shifted(problem, costs, alone, answer.starts, found.total - 1)
             found = found.better(again, _total(costs, again)) if again else found
         elif answer.starts:
             found = found.better(answer.starts, _total(costs, answer.starts))
-        if found.proved or answer.status != "OPTIMAL":
+        if found.proved:
             break
-        if grid == finest:
+        if last and answer.status == "OPTIMAL":
             found = replace(found, settled=model.faithful, coarse=True)
     return found
 

@@ -33,8 +33,8 @@ def greedy(instance: Instance) -> dict[str, Reserved]:
         new = {name: item.slots for name, item in found.items() if item.start is not None}
         new |= backfill(instance, started | new, found)
         if not new:
-            now = {job: Reserved(instance.now, started[job], instance.now) for job in started}
-            return found | now
+            now = instance.now
+            return found | {job: Reserved(now, slots, now) for job, slots in started.items()}
         started |= new
 
 
@@ -44,16 +44,14 @@ def walk(
     """Dispatch each pending job in order: it starts, or reserves free slots."""
     occupancy, found = Occupancy(instance, started), dict[str, Reserved]()
     running, now = list(occupancy.uses), instance.now
-    for job in occupancy.order():
-        if job.id in started:
-            continue
+    for job in occupancy.order(started):
         slots = occupancy.place(job, now, FOREVER)
         if slots is not None:
             found[job.id] = Reserved(now, slots, now)
             running.append(Occupant(job, slots, now, occupancy.end_of(job, now)))
             occupancy.uses.append(running[-1])
         else:
-            held = before[job.id].slots if job.id in before else {}
+            held = before.get(job.id, Reserved(None)).slots
             found[job.id] = hold(occupancy, running, job, held)
             occupancy.uses.append(Occupant(job, found[job.id].slots, now, FOREVER, "reserved"))
     return found
@@ -97,15 +95,11 @@ def hold(occupancy: Occupancy, running: list[Occupant], job: Job, before: Slots)
 
 def short_of_more(occupancy: Occupancy, job: Job) -> bool:
     """Return whether more than slots is short for a job, so that it reserves nothing (MEM-08)."""
-    shared = {item.name for item in occupancy.instance.cluster.shared}
-    for name, amount in occupancy.asks(job).amounts.items():
-        rows = (
-            [Countable(name)]
-            if name in shared
-            else [Countable(name, h) for h in occupancy.asks(job).hosts]
-        )
-        held_too = name == "mem" and occupancy.instance.queue(job.queue).holds_memory
-        if not held_too and all(occupancy.left(r, occupancy.now, FOREVER) < amount for r in rows):
+    asked, memory_too = occupancy.asks(job), occupancy.instance.queue(job.queue).holds_memory
+    for name, amount in asked.amounts.items():
+        hosts = [""] if name in occupancy.shared else asked.hosts
+        left = [occupancy.left(Countable(name, h), occupancy.now, FOREVER) for h in hosts]
+        if not (name == "mem" and memory_too) and all(n < amount for n in left):
             return True
     return False
 
@@ -114,7 +108,7 @@ def backfill(
     instance: Instance, started: Mapping[str, Slots], found: Mapping[str, Reserved]
 ) -> dict[str, Slots]:
     """Start the first job that ends by the estimates of all jobs whose reserved slots it uses."""
-    order = [job for job in Occupancy(instance, started).order() if job.id not in started]
+    order = Occupancy(instance, started).order(started)
     for job in order:
         limit = granted_run_limit(instance, job)
         if limit is None or not instance.queue(job.queue).backfill:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -46,6 +46,7 @@ class Occupancy:
         """started: pending jobs that start now, with their slots."""
         self.instance, self.now = instance, instance.now
         self.hosts = {host.name: host for host in instance.cluster.hosts}
+        self.shared = {item.name for item in instance.cluster.shared}
         self.asked: dict[str, Wanted] = {}
         self.uses: list[Occupant] = []
         for run in instance.running:
@@ -63,13 +64,13 @@ class Occupancy:
         duration = expected_duration(self.instance, job)
         return FOREVER if duration is None else start + duration
 
-    def order(self) -> list[Job]:
-        """Return the pending jobs by priority of queue and job, and submission."""
+    def order(self, started: Collection[str] = ()) -> list[Job]:
+        """Return the other pending jobs by priority of queue and job, and submission."""
 
         def key(job: Job) -> tuple[int, ...]:
             return -self.instance.queue(job.queue).priority, -job.priority, *job.queue_position
 
-        return sorted(self.instance.pending, key=key)
+        return sorted((job for job in self.instance.pending if job.id not in started), key=key)
 
     def asks(self, job: Job) -> Wanted:
         """Return what a job asks of hosts."""
@@ -80,7 +81,6 @@ class Occupancy:
     def takes(self, job: Job, slots: Slots, *, waits: bool = False) -> dict[Countable, float]:
         """Return the use of each resource by a job; a pending job uses slots only."""
         queue, asked, found = job.queue, self.asks(job), dict[Countable, float]()
-        shared = {item.name for item in self.instance.cluster.shared}
 
         def add(amount: float, resource: str, host: str = "", limit: str = "", *who: str) -> None:
             row = Countable(resource, host, limit, who)
@@ -98,9 +98,9 @@ class Occupancy:
             add(count, "slots", "", "QJOB_LIMIT", queue)
             add(count, "slots", "", "UJOB_LIMIT", queue, job.user)
             add(count, "slots", "", "MAX_JOBS", job.user)
-            for name in asked.amounts.keys() - shared:
+            for name in asked.amounts.keys() - self.shared:
                 add(asked.amounts[name], name, host)
-        for name in asked.amounts.keys() & shared:
+        for name in asked.amounts.keys() & self.shared:
             add(asked.amounts[name], name)
         for limit in self.instance.limits:
             scopes = ((limit.users, job.user), (limit.queues, queue))

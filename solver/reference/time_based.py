@@ -19,8 +19,8 @@ def time_based(instance: Instance) -> dict[str, Reserved]:
         found = walk(instance, started)
         new = {name: item.slots for name, item in found.items() if item.start == instance.now}
         if not new:
-            now = {job: Reserved(instance.now, started[job], instance.now) for job in started}
-            return found | now
+            now = instance.now
+            return found | {job: Reserved(now, slots, now) for job, slots in started.items()}
         started |= new
 
 
@@ -31,9 +31,7 @@ def walk(instance: Instance, started: Mapping[str, Slots]) -> dict[str, Reserved
     """
     occupancy, found = Occupancy(instance, started), dict[str, Reserved]()
     running = list(occupancy.uses)
-    for job in occupancy.order():
-        if job.id in started:
-            continue
+    for job in occupancy.order(started):
         item = first_fit(occupancy, job)
         if item is not None and item.start is not None:
             use = Occupant(job, item.slots, item.start, occupancy.end_of(job, item.start))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...model.errors import UnknownNameError
+from ...model.job_table import OneLine
 from .measures import Measuring, measured
 from .session import ReplayResult, outcome_of
 
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReplayComparison:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ReplayComparison(OneLine):
     """Replays of one log on one machine, one per policy."""
 
     results: tuple[ReplayResult, ...]
     #: Strict FCFS of the same log; fairness compares each wait with its own there.
     fcfs: ReplayResult
     measuring: Measuring
+
+    def _about(self) -> str:
+        return ", ".join(result.policy for result in self.results)
 
     def __iter__(self) -> Iterator[ReplayResult]:
         return iter(self.results)

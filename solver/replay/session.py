@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.formats.sealed import examine, seal_checkpoint, taking_over, unseal_checkpoint
+from ...model.job_table import OneLine
 from ...model.workload import Ints, Workload, canonical, machine_size
 from ..scheduler.metrics import SHORT
 from ..scheduler.metrics import bounded_slowdown as slowdown_of
@@ -75,8 +76,8 @@ def engine_of(policy: Policy) -> type[Engine]:
 _STRIDE = 256  # Number of events between two checks of the stop flag.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReplayResult:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ReplayResult(OneLine):
     """Starts of the jobs of `workload` (canonical form); int64 arrays of shape (n,), seconds."""
 
     workload: Workload
@@ -93,6 +94,9 @@ class ReplayResult:
     own_policy: QueuePolicy | None = None
     #: Jobs and groups that `metrics` and `groups` measure.
     measuring: Measuring = Measuring()
+
+    def _about(self) -> str:
+        return f"{self.policy}: {len(self.workload)} jobs, {self.procs} processors"
 
     @property
     def arrival(self) -> Ints:

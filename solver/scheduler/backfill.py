@@ -17,10 +17,12 @@ import numpy as np
 
 from ...model.job import Job
 from ..availability.resources import SLOTS, BoolArray, IntArray
-from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..placement.holding import full_allocation
+from ..rules.eligibility import preempting_pairs
+from ..rules.guarantees import has_loans
 from .cycle_reservations import BackfillRows
 from .cycle_state import CycleState
 from .job_state import JobState
@@ -44,14 +46,17 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
     else:
         order.begin_cycle(world.now)
     tried.free = _free(cycle)
-    rows: BackfillRows | None = None
     while (offer := order.next_except(tried)) is not None and not cycle.budget.late():
         state = state_of(offer.job.id)
         if not cycle.ineligibility(state, offer):
             holders = _count_backfillable(cycle, state, estimates)
-            rows = rows or cycle.backfill_rows()
-            start = _try(cycle, state, offer, estimates[-holders], rows)
+            until = estimates[-holders]
+            start = None
+            if not tried.has_too_few(state, until):
+                start = _try(cycle, state, offer, until, tried.rows)
             if start is not None:
+                if cycle.has_reservation(state):
+                    tried.record_passed()
                 state.backfilled_slots = _backfilled_slots(cycle, state, start)
                 if is_exact_backfill(cycle, state):
                     cycle.progress.exact_backfills.add(state.number)
@@ -61,7 +66,7 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
                 tried.free = _free(cycle)
                 if not tried.free:
                     return
-                rows = None
+                tried.forget_amounts()
                 continue
             tried.record_failure(state, holders)
         order.skipped(offer.job)
@@ -90,6 +95,24 @@ class _FailedBackfills:
         self._least = cycle.world.requests.least_slots()
         #: Number of free slots on all hosts together; a job that needs more of them fails, too.
         self.free = 0.0
+        self._rows: BackfillRows | None = None
+        #: Free slots that may be backfilled until an instant, on all hosts together; an upper bound
+        #: for every job without a reservation of its own. They only shrink until such a job starts.
+        self._max_slots: dict[int, float] = {}
+        instance = cycle.world.instance
+        #: Whether these bounds hold for jobs of any duration.
+        self._has_bounds = (
+            len(cycle.world.pending) > FEW_PENDING and not instance.advance_reservations
+        )
+        if not self._has_bounds:
+            return
+        #: Whether jobs that are not examined in this pass may be examined again in the cycle.
+        self._must_walk = (
+            bool(preempting_pairs(instance)) or has_loans(instance) or bool(instance.partitions)
+        )
+        #: Shapes of the jobs with a reservation: what one of them may use, an equal job may not.
+        self._holding = np.zeros(cycle.world.requests.kinds, dtype=bool)
+        self._holding[[cycle.shape(item.state).number for item in cycle.reservations]] = True
 
     def record_failure(self, state: JobState, holders: int) -> None:
         """Record that a job does not fit on this many reservations; equal jobs fail for any run
@@ -99,6 +122,45 @@ class _FailedBackfills:
         has_choice = world.requests.alternatives(state.job)
         if not world.instance.advance_reservations and not has_choice:
             self._failed[self._cycle.shape(state).number] = holders
+
+    @property
+    def rows(self) -> BackfillRows:
+        """Return the amounts protected from backfill jobs now."""
+        self._rows = self._rows or self._cycle.backfill_rows()
+        return self._rows
+
+    def forget_amounts(self) -> None:
+        """Compute all amounts again, because a job has started."""
+        self._rows = None
+        self._max_slots.clear()
+
+    def has_too_few(self, state: JobState, until: int) -> bool:
+        """Whether a job needs more slots than are free, or may be backfilled until `until`."""
+        if not self._has_bounds or self._cycle.has_reservation(state):
+            return False
+        return self._cycle.shape(state).min_free_slots > self._bound(until)
+
+    def _bound(self, until: int) -> float:
+        """Return the slots that a job without a reservation may use until `until`, in total."""
+        if until not in self._max_slots:
+            self._max_slots[until] = self._cycle.max_backfill_slots(until, self.rows)
+        return self._max_slots[until]
+
+    def record_passed(self) -> None:
+        """Record the failures of the jobs that :meth:`skip_mask` passed over.
+
+        When a job with a reservation starts, slots are released that those jobs could not use; an
+        equal job behind them is not tried again.
+        """
+        cycle, order = self._cycle, self._cycle.world.order
+        if not isinstance(order, FirstCome) or not self._has_bounds:
+            return
+        for offer in order.passed():
+            state = cycle.world.states.get(offer.job.id)
+            holders = _count_backfillable(cycle, state, self._estimates)
+            more = holders > self._failed[cycle.shape(state).number]
+            if more and not cycle.ineligibility(state, offer):
+                self.record_failure(state, holders)
 
     def must_skip(self, job: Job) -> bool:
         """Whether a job cannot backfill because an equal job has failed."""
@@ -112,7 +174,17 @@ class _FailedBackfills:
         world = self._cycle.world
         until = backfill_from_each(world.instance, world.now, limits)
         holders = len(self._ends) - np.searchsorted(self._ends, until)
-        return np.asarray((holders <= self._failed[numbers]) | (self._least[numbers] > self.free))
+        least = self._least[numbers]
+        mask = np.asarray((holders <= self._failed[numbers]) | (least > self.free))
+        if not self._has_bounds or mask.all():
+            return mask
+        if self._must_walk and not isinstance(world.order, FirstCome):
+            return mask
+        # Only levels of jobs that are not excluded yet; what a level leaves free is computed once.
+        bounds = np.zeros(len(self._ends) + 1)
+        for level in np.unique(holders[~mask]).tolist():
+            bounds[level] = self._bound(self._estimates[-level])
+        return mask | ((least > bounds[holders]) & ~self._holding[numbers])
 
 
 def backfill_start(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ...model.job import Job
-from ..availability.resources import SLOTS, Amounts, BoolArray
+from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
 from ..availability.running_profile import Residual
 from ..budget import Budget
-from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.dispatch_policy import FEW_PENDING, FirstCome
 from ..fairshare.queue_order import has_slot_pools
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
@@ -33,7 +33,7 @@ from .job_state import RUNNING, JobState
 from .loans import give_loans
 from .methods import METHODS
 from .preemption import preempt, resume
-from .reserving import Greedy, may_reserve, runs_out, too_late
+from .reserving import Greedy, NoReservation, TimeBased, may_reserve, runs_out, too_late
 from .resizing import grow, grow_resizable_jobs, growth_requests
 from .world import World
 
@@ -261,6 +261,64 @@ def _not_yet_submitted(reservation: JobReservation, last: int, now: int) -> bool
     return reservation.start is None and reservation.estimate == last
 
 
+class IneffectiveJobs:
+    """Jobs whose dispatch attempts change nothing, so that the walk passes over them together.
+
+    Such a job needs more slots than are free on all hosts together, can reserve nothing, has its
+    pending reason and no reservation that may expire, and no rule of its own (begin time,
+    dependency) decides about it. Within a cycle, free slots only shrink until a reservation is
+    cancelled; any start or reservation makes the free slots be counted again.
+    """
+
+    @classmethod
+    def of(cls, cycle: Cycle) -> IneffectiveJobs | None:
+        """Return the jobs of a cycle, None if few jobs wait or a rule reads attempts."""
+        state, world, order = cycle.state, cycle.world, cycle.world.order
+        applies = (
+            len(world.pending) > FEW_PENDING
+            and cycle.method.name in (NoReservation.name, Greedy.name, TimeBased.name)
+            and not (cycle.settings.planning or cycle.whole_walks)
+            and not (cycle.preempts or cycle.has_loans)
+            and not (world.requests.has_alternatives or world.subsets.growing)
+            and not (state.instance.advance_reservations or state.instance.partitions)
+            and not state.eligibility.any_windows
+        )
+        return cls(cycle, order) if applies and isinstance(order, FirstCome) else None
+
+    def __init__(self, cycle: Cycle, order: FirstCome) -> None:
+        self._cycle, self._order = cycle, order
+        state, world = cycle.state, cycle.world
+        #: Numbers of starts and reservations so far, for which the free slots were counted.
+        self._counted: tuple[int, int] | None = None
+        self._most = 0.0
+        self._any_free = True
+        self._least = world.requests.least_slots()
+        new = (job.number for job in world.arrivals.new)
+        #: Numbers of jobs whose attempts always count.
+        self._must_try = np.array(
+            [*world.arrivals.own_rules, *state.reservation_timers, *new], dtype=int
+        )
+
+    def pass_over(self) -> bool:
+        """Move to the next job that is not ineffective; return whether any was passed over."""
+        return self._order.passes_over(self._mask)
+
+    def _mask(self, kinds: IntArray, numbers: IntArray) -> BoolArray:
+        """Return a mask of the jobs to pass over, by the numbers of their shapes and their own."""
+        state, method = self._cycle.state, self._cycle.method
+        counted = len(state.record.started), len(state.reservations)
+        if counted != self._counted:
+            view = state.residual(None)
+            self._counted, self._most = counted, view.most_slots()
+            self._any_free = bool((view.free(SLOTS, view.now) > 0).any())
+        reserves = method.name != NoReservation.name and (
+            self._any_free
+            or (method.looks_ahead and (state.budget.stopped() or state.may_reserve_more()))
+        )
+        ineffective = np.asarray(self._least[kinds] > self._most) & (not reserves)
+        return ineffective & ~np.isin(numbers, self._must_try) if ineffective.any() else ineffective
+
+
 class Cycle:
     """The cycles of one simulation; each call of `run` is one cycle."""
 
@@ -434,7 +492,12 @@ class Cycle:
         """Examine every job from the current one on, as long as an attempt may change anything."""
         order, state = self.world.order, self.state
         state_of = self.world.states.get
-        while (offer := order.next()) is not None and not self.state.budget.late():
+        ineffective = IneffectiveJobs.of(self)
+        while not state.budget.late():
+            passed = ineffective is not None and ineffective.pass_over()
+            offer = None if passed and self._stops() else order.next()
+            if offer is None:
+                break
             job = state_of(offer.job.id)
             self._holders.discard(job.number)
             if job.status == RUNNING:
@@ -442,15 +505,20 @@ class Cycle:
                 order.skipped(offer.job)
             elif not self._consider(job, offer):
                 order.skipped(offer.job)
-                if self._is_queue_exhausted():
-                    state.progress.queue_exhausted = True
-                    state.progress.search_cut |= (
-                        self.method.looks_ahead and self.state.budget.stopped()
-                    )
+                if self._stops():
                     break
             elif offer.job.id == self.wanted:
                 self.answered = True
                 return
+
+    def _stops(self) -> bool:
+        """Whether the cycle ends, since no further attempt can change anything; it is recorded."""
+        progress = self.state.progress
+        if not self._is_queue_exhausted():
+            return False
+        progress.queue_exhausted = True
+        progress.search_cut |= self.method.looks_ahead and self.state.budget.stopped()
+        return True
 
     def _is_queue_exhausted(self) -> bool:
         """Whether the remaining jobs can neither start nor reserve because no slot is free."""

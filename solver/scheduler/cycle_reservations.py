@@ -330,7 +330,7 @@ class BackfillRows:
         self, reservations: Sequence[JobReservation], residual: Residual, places: Collection[int]
     ) -> None:
         self._size = residual.hosts
-        self._numbers = [item.state.number for item in reservations]
+        self._numbers = {item.state.number: place for place, item in enumerate(reservations)}
         # No job may backfill those without an estimate.
         self._estimates = np.array(
             [-FOREVER if item.estimate is None else item.estimate for item in reservations],
@@ -355,13 +355,14 @@ class BackfillRows:
             for index, rows in on_hosts.items()
         }
 
-    def held(self, state: JobState, until: int) -> Amounts:
+    def held(self, state: JobState | None, until: int) -> Amounts:
         """Return what a job that runs until `until` may not use: of the reservations of others,
         those with an earlier estimate or none; in limits over hosts, all.
+
+        state: None if it is any job without a reservation.
         """
         found = Amounts()
-        numbers = self._numbers
-        own = numbers.index(state.number) if state.number in numbers else -1
+        own = -1 if state is None else self._numbers.get(state.number, -1)
         counts = self._estimates < until
         if own >= 0:
             counts[own] = False

@@ -539,6 +539,18 @@ class CycleState:
         view.held = held
         return view
 
+    def max_backfill_slots(self, until: int, rows: BackfillRows) -> float:
+        """Return the slots that a job without a reservation may backfill until `until`, on all
+        hosts together; without advance reservations.
+        """
+        view = self.residual(None)
+        held = rows.held(None, until)
+        if self._any_place:
+            needed = self.planned.slots_needed_before(until, None)
+            held.hosts[SLOTS] = held.hosts.get(SLOTS, 0.0) + needed
+        view.held = held
+        return view.most_slots()
+
     def start_of(
         self, state: JobState, residual: Residual, most: int | None = None
     ) -> Start | None:

@@ -75,7 +75,7 @@ class ShapeTable:
         self._shapes: dict[Hashable, Shape] = {}
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
-        self._least: dict[int, int] = {}
+        self._least: IntArray = np.zeros(0, dtype=np.int64)
         #: Whether some job so far may have alternatives in braces.
         running = (item.job for item in instance.running)
         self.has_alternatives = any_with_alternatives(instance, running)
@@ -145,9 +145,9 @@ class ShapeTable:
 
     def least_slots(self) -> IntArray:
         """Return :attr:`Shape.min_free_slots` by shape number, 0 if not computed yet."""
-        found = np.zeros(self.kinds, dtype=np.int64)
-        found[list(self._least)] = list(self._least.values())
-        return found
+        if len(self._least) < self.kinds:
+            self._least = np.pad(self._least, (0, 2 * self.kinds - len(self._least)))
+        return self._least
 
     @property
     def kinds(self) -> int:
@@ -178,7 +178,7 @@ class ShapeTable:
         least = least_slots(demand) if demand.terms and not never else 0
         if self.alternatives(job) or job.requirement_alternative is not None:
             least = 0  # Other alternatives may need fewer slots.
-        self._least[number] = least
+        self.least_slots()[number] = least
         return Shape(number, job, demand, reserving, never, dynamic, least)
 
     def _timeless(self, demand: Demand) -> Demand:

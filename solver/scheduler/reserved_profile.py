@@ -731,11 +731,15 @@ class PlannedProfiles:
             reservation.state.number for reservation in self._shared_guard().limit_dependent
         )
 
-    def slots_needed_before(self, until: int, own: JobState) -> FloatArray:
-        """Return the free slots that starts of other jobs need before `until`, [H]."""
+    def slots_needed_before(self, until: int, own: JobState | None) -> FloatArray:
+        """Return the free slots that starts of other jobs need before `until`, [H].
+
+        own: None if it is any job without a reservation.
+        """
         now = self._world.now
         future = self._shared_guard().fixed.at(now)
-        free, reservation = self._world.free_now.host(SLOTS), self._reservations.get(own)
+        free = self._world.free_now.host(SLOTS)
+        reservation = None if own is None else self._reservations.get(own)
         if (
             reservation is None
             or not reservation.is_partly_protected

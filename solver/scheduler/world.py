@@ -130,6 +130,8 @@ class ArrivalOrder:
         self.count = 0
         #: Jobs that finished since the last cycle.
         self.new: list[JobState] = []
+        #: Numbers of jobs with a begin time, a dependency or another rule of their own.
+        self.own_rules: set[int] = set()
 
     def number(self, state: JobState) -> None:
         """Set the arrival number of a job, so that it is the last pending one."""
@@ -406,6 +408,15 @@ class World:
         self.arrivals.number(state)
 
     def _queue(self, state: JobState) -> None:
+        job = state.job
+        if (
+            job.begin is not None
+            or job.dependency
+            or state.requeues
+            or state.reserved is not None
+            or last_start(self.instance, job) is not None
+        ):
+            self.arrivals.own_rules.add(state.number)
         kind = self.requests.kind(state.job, state.limit)
         if state.released is not None and isinstance(self.order, DispatchOrder):
             self.order.priorities.released(state.job, state.released)

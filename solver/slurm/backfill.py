@@ -28,6 +28,7 @@ from ...model.slurm_version import (
     ARRAY_LIMIT_IN_CYCLE,
     BOUNDED_BY_RECORDS,
     BY_CHOSEN_NODES,
+    CONFIGURED_WEIGHTS,
     FIRST_SHORT_RECORD,
 )
 from ..availability.demand import Demand, candidates_of
@@ -37,7 +38,7 @@ from ..budget import Budget
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start
 from ..problem import PlanningProblem
-from .choose_nodes import GpusSeen, JobShape, choose_nodes
+from .choose_nodes import GpusSeen, JobShape, choose_nodes, sizes_of
 from .node_map import NodeMap
 from .settings import BackfillSettings
 
@@ -201,6 +202,8 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
         if item.end > instance.now:
             known.setdefault(item.name, item)
     cycle = _cycle_of(problem, tuple(known.values()))
+    for demand in problem.demands:  # as the cycle before has left the weights
+        _weigh_gpus(cycle, demand, candidates_of(demand, len(cycle.weights)))
     possible = [item for item in problem.demands if not item.impossible or item.after is not None]
     answers: dict[str, _JobAnswer] = {}
     for attempt in attempts(problem, possible):
@@ -441,13 +444,18 @@ def _alternative(demand: Demand) -> Alternative:
     return demand.terms[0].alternatives[0] if found is None else found
 
 
+def _candidates(cycle: _BackfillCycle, attempt: Attempt) -> BoolArray:
+    """Return the nodes of the map for a job, [H]: its GPUs do not restrict them."""
+    without_gpus = cycle.problem.resolver.demand(replace(attempt.demand.job, gpu=""))
+    candidates = candidates_of(without_gpus, len(cycle.weights))
+    return candidates if attempt.nodes is None else candidates & attempt.nodes
+
+
 def _try_times(cycle: _BackfillCycle, attempt: Attempt, over: str) -> _JobAnswer:
     """Return the first start that a job can have; over: the limit that it is over, in words."""
     demand, settings, now = attempt.demand, cycle.settings, cycle.now
     duration = demand.runs if demand.runs is not None else YEAR
-    candidates = candidates_of(demand, len(cycle.weights))
-    if attempt.nodes is not None:
-        candidates &= attempt.nodes
+    candidates = _candidates(cycle, attempt)
     shape = JobShape.of(demand, settings.version, cycle.problem.resolver.gpus(demand.job))
     licences = _licence_uses(cycle, demand)
     time, own = now, _reservation_of(cycle, demand.job)
@@ -665,17 +673,30 @@ def _will_run(
     is_bounded = cycle.settings.version in BOUNDED_BY_RECORDS
     first = time if is_bounded else cycle.now
     gpus = GpusSeen() if shape.gpus_over_nodes else None
-    found = choose_nodes(_caps(cycle, demand, first, gpus=gpus), usable, cycle.weights, shape, gpus)
+    caps = _caps(cycle, demand, first, gpus=gpus)
+    _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
+    found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
     if found is not None:
         return first, found
     for end, kept in _groups(cycle, usable, first, later if is_bounded else None):
         caps = _caps(cycle, demand, end, kept, gpus)
+        _weigh_gpus(cycle, demand, usable & (sizes_of(caps, shape) > 0))
         found = choose_nodes(caps, usable, cycle.weights, shape, gpus)
         if found is not None:
             if cycle.settings.version in BY_CHOSEN_NODES:
                 end = _last_on(cycle, found, end)
             return end, found
     return None
+
+
+def _weigh_gpus(cycle: _BackfillCycle, demand: Demand, fitting: BoolArray) -> None:
+    """Put nodes that have the GPUs of a job before others of their weight, which jobs behind it see
+    too in some versions.
+    """
+    request = cycle.problem.resolver.gpus(demand.job)
+    if request is not None and cycle.settings.version not in CONFIGURED_WEIGHTS:
+        for host in np.flatnonzero(fitting).tolist():
+            cycle.weights[host] = math.ceil(cycle.weights[host]) - min(request.num, 255) / 256
 
 
 def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:

@@ -119,7 +119,7 @@ def choose_nodes(
     caps: CPUs that the job can have on each node, [H]; usable: nodes that it may use, [H];
     gpus: those of the nodes if its GPUs count over several.
     """
-    sizes = np.where(usable, _sizes(caps, shape), 0)
+    sizes = np.where(usable, sizes_of(caps, shape), 0)
     hosts = np.flatnonzero(sizes)
     if len(hosts) < shape.min_nodes or int(sizes.sum()) < shape.slots:
         return None
@@ -174,7 +174,7 @@ class GpusSeen:
         return None
 
 
-def _sizes(caps: IntArray, shape: JobShape) -> IntArray:
+def sizes_of(caps: IntArray, shape: JobShape) -> IntArray:
     """Return the number of CPUs of each node that count, [H]."""
     if shape.per_node:
         counted = shape.per_node if shape.counts_tasks else caps

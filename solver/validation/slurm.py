@@ -79,10 +79,11 @@ def as_in_a_cycle(instance: Instance, few: Plan) -> Instance:
 
 def _is_seen(window: AdvanceReservation, item: PlannedJob, now: int) -> bool:
     """Whether a cycle that examines a job at any instant from now on sees a reservation: it begins
-    before the job would end if it started now. A later one is seen only at later instants.
+    before the job would end if it started now. A later one is not seen at the first instants, at
+    which a cycle may find any start.
     """
     length = float("inf") if item.finish is None else item.finish - (item.start or 0)
-    return window.start < now + length or window.start <= (item.start or 0)
+    return window.start < now + length
 
 
 def _splits_tasks(version: str) -> bool:

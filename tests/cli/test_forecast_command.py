@@ -240,8 +240,8 @@ def test_a_backtest_over_hosts(log, tmp_path):
     assert (record["hosts"], record["jobs"]) == (2, 3)
     assert record["groups"][0]["jobs"] == 3
     wrong = str(_run("backtest", log, *options, "--policy", "fcfs", "--procs", 3).exception)
-    assert "--policy fcfs is of a pool" in wrong
-    assert "--procs 3 is of a pool" in wrong
+    assert "--policy fcfs applies to a pool only" in wrong
+    assert "--procs 3 applies to a pool only" in wrong
 
 
 def test_a_backtest_of_accounting_records_is_that_of_the_same_log(log, tmp_path, capfd):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -195,6 +196,33 @@ def test_the_page_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert "sort by the next column" in await page.shows("AS CONFIGURED: time until")
         await page.press("q", "q")
 
+    assert on_page(file, steps).return_code == 0
+
+
+def test_a_long_explanation_says_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Enter shows one sentence for as long as the plans take, whatever is finished."""
+    seen = threading.Event()
+
+    def slowly(*given: object) -> None:
+        instance, job, _limit, _cancel, show = given
+        show(sw.Progress(3, None, None, None, 1.5))  # type: ignore[operator]
+        assert seen.wait(60)
+        return sw.explain(instance, job)  # type: ignore[arg-type, return-value]
+
+    monkeypatch.setattr("slotwise.cli.top.page.explained", slowly)
+
+    async def steps(page: Page) -> None:
+        await page.shows("small")
+        await page.press("enter")
+        await page.shows("planning what would start it earlier: 3 plans, 1.5 s")
+        seen.set()
+        await page.shows("small starts now as configured")
+        await page.press("q", "q")
+
+    file = tmp_path / EXAMPLE.name
+    file.write_text(EXAMPLE.read_text("utf-8"), encoding="utf-8")
     assert on_page(file, steps).return_code == 0
 
 

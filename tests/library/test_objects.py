@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -410,6 +411,10 @@ def test_an_answer_with_rows_is_a_table_by_id(name: str) -> None:
     assert [row["job"] for row in records] == [row.job for row in found]
     assert len(found) == len(found.to_frame()) == len(records) >= 1
     assert "<table" in found._repr_html_()
+    frame = found.to_frame()
+    stamps = [each for each in frame if each.removesuffix("_time") in {*frame} - {each}]
+    assert stamps
+    assert {frame[each].dtype.kind for each in stamps} == {"M"}
     for job in ("201", 201, np.int64(201)):
         assert job in found
         assert found[job] == found.get(job)
@@ -442,10 +447,17 @@ def test_ids_of_calls_may_be_numbers() -> None:
     assert "201" not in planner.plan()
 
 
+LOG = Path(__file__).parents[1] / "data" / "traces" / "KTH-SP2.swf.gz"
+
+
 def test_a_repr_is_a_line() -> None:
     for name in ("instance", "plan", "comparison", "explanation", "answer", "simulation"):
         assert re.fullmatch(r"<\w+ [^\n]{1,150}>", repr(results()[name]))
-    for found in tables().values():
+    here = sw.load(sw.example("site"))
+    log = sw.read_log(LOG)
+    replays = sw.replay(log, policy=["fcfs", "easy"], until="1d")
+    large = [log, replays, replays["easy"], here.cluster, sw.read_history(LOG, here)]
+    for found in (*tables().values(), *large, sw.forecast(here, LOG, samples=2)):
         assert re.fullmatch(r"<\w+ [^\n]{1,150}>", repr(found))
 
 

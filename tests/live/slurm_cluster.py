@@ -1,4 +1,7 @@
-"""A Slurm cluster of the distribution on loopback: munged, slurmctld and some virtual slurmd."""
+"""A Slurm cluster on loopback: munged, slurmctld and some virtual slurmd.
+
+Its programs are those of the distribution, or of the version that is installed in $SLURM.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+#: Commands that print the jobs, by the form of what they print.
+FORMS: dict[str, Sequence[str]] = {
+    "json": ("squeue", "--json"),
+    "text": ("scontrol", "show", "job", "-d", "-o"),
+}
 #: Programs that are needed.
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo")
 _CONF = """\
@@ -20,7 +28,6 @@ ClusterName=live
 SlurmctldHost={host}(127.0.0.1)
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
-CredType=cred/munge
 SlurmUser=root
 SlurmdUser=root
 SlurmctldPort={port}
@@ -30,12 +37,9 @@ SlurmctldPidFile={folder}/ctld.pid
 SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/ctld.log
 SlurmdLogFile={folder}/slurmd.%n.log
-SwitchType=switch/none
 ProctrackType=proctrack/pgid
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-MpiDefault=none
+GresTypes=gpu
+Licenses=lic:4
 ReturnToService=2
 SlurmdParameters=config_overrides
 SelectType=select/cons_tres
@@ -60,8 +64,10 @@ def missing_programs() -> list[str]:
 
 
 def program(name: str) -> str | None:
-    """The path of a program, looked for among those of the administrator too."""
-    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    """The path of a program: of $SLURM first, else of PATH and of the administrator."""
+    own = os.environ.get("SLURM", "")
+    first = f"{own}/sbin:{own}/bin:" if own else ""
+    return shutil.which(name, path=f"{first}{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
 @dataclass(slots=True)
@@ -69,8 +75,8 @@ class SlurmCluster:
     """A cluster that runs."""
 
     folder: Path
-    #: Whether jobs are submitted to several partitions.
-    several_partitions: bool = False
+    #: Setting of the cluster and of the jobs that are submitted.
+    setting: str = ""
 
     def run(self, *words: str, stdin: str | None = None) -> str:
         """What a command of Slurm prints."""
@@ -103,22 +109,24 @@ class SlurmCluster:
         return False
 
     def print_to(self, folder: Path) -> None:
-        """What its commands print, in files."""
+        """What its commands print, in files: a folder for each form of the jobs."""
         folder.mkdir(parents=True, exist_ok=True)
-        commands: tuple[tuple[str, Sequence[str]], ...] = (
-            ("squeue.json", ("squeue", "--json")),
-            ("sinfo.json", ("sinfo", "--json")),
-            ("config.txt", ("scontrol", "show", "config")),
-            ("partition.txt", ("scontrol", "show", "partition")),
-            ("node.txt", ("scontrol", "show", "node")),
-            ("sdiag.txt", ("sdiag",)),
-        )
-        for name, words in commands:
-            (folder / name).write_text(self.run(*words))
+        for form, words in FORMS.items():
+            (folder / form).mkdir()
+            (folder / form / "jobs").write_text(self.run(*words))
+        for what in ("config", "partition", "node", "reservation", "licenses"):
+            text = self.run("scontrol", "show", what)
+            for form in FORMS:
+                (folder / form / f"{what}.txt").write_text(text)
+        text = self.run("sdiag")
+        for form in FORMS:
+            (folder / form / "sdiag.txt").write_text(text)
 
     def clear(self) -> None:
-        """Cancel all jobs and wait until the nodes are idle."""
+        """Cancel all jobs, delete the reservation and wait until the nodes are idle."""
         self.run("scancel", "-u", "root")
+        if "ReservationName=" in self.run("scontrol", "show", "reservation"):
+            self.run("scontrol", "delete", "reservation=maint")
         assert self.wait_until(lambda: not self.run("squeue", "-h").strip(), 90)
 
 
@@ -140,7 +148,7 @@ def slurm_cluster(
     host = socket.gethostname().partition(".")[0]
     lines = [
         f"NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={_free_port()} CPUs={cpus} "
-        "RealMemory=1000 State=UNKNOWN"
+        f"RealMemory=1000 State=UNKNOWN{' Gres=gpu:2' if n > nodes - 2 else ''}"
         for n in range(1, nodes + 1)
     ]
     text = _CONF.format(
@@ -149,6 +157,11 @@ def slurm_cluster(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "state").mkdir()
     (folder / "slurm.conf").write_text(text)
+    (folder / "gres.conf").write_text(
+        f"AutoDetect=off\nNodeName=n[{nodes - 1}-{nodes}] Name=gpu File={folder}/gpu[0-1]\n"
+    )
+    for device in ("gpu0", "gpu1"):
+        (folder / device).touch()
     key = folder / "munge.key"
     key.write_bytes(secrets.token_bytes(128))
     key.chmod(0o600)

@@ -18,7 +18,7 @@ import slotwise as sw
 from slotwise.model.sources.slurm.assemble import assemble
 from slotwise.model.sources.slurm.folder import printed_at, read_folder
 
-from tests.live.slurm_cluster import SlurmCluster, missing_programs, slurm_cluster
+from tests.live.slurm_cluster import FORMS, SlurmCluster, missing_programs, slurm_cluster
 
 MISSING = missing_programs()
 pytestmark = [
@@ -29,7 +29,10 @@ pytestmark = [
 QUEUES = int(os.environ.get("SLOTWISE_LIVE_QUEUES", "3"))
 FIRST_SEED = int(os.environ.get("SLOTWISE_LIVE_SEED", "0"))
 LINEAR = "bf_interval=1,bf_resolution=1,bf_continue,bf_window=2880,bf_window_linear=1"
-SETTINGS = {"linear": LINEAR, "default": "bf_interval=1", "partitions": LINEAR}
+SETTINGS = {
+    "linear": LINEAR, "default": "bf_interval=1", "partitions": LINEAR, "options": LINEAR,
+    "licences": f"{LINEAR},bf_licenses",
+}  # fmt: skip
 #: Partitions of a job where several are tried: of nodes apart, over each other, of another tier.
 PARTITIONS = ("main", "left", "right", "left,right", "right,left", "left,main", "first,right")
 #: Seconds by which the instant of a cycle is known.
@@ -44,7 +47,7 @@ def cluster(
     folder = tmp_path_factory.mktemp(f"slurm_{request.param}")
     parameters = f"{SETTINGS[request.param]},sched_interval=1,default_queue_depth=1000"
     with slurm_cluster(folder / "run", parameters=parameters) as found:
-        found.several_partitions = request.param == "partitions"
+        found.setting = request.param
         yield found
 
 
@@ -78,6 +81,32 @@ def pending_job(draw: random.Random) -> list[str]:
     return [f"-n{draw.randint(1, 3)}", f"-c{draw.randint(2, 4)}", "--mem=10", limit]
 
 
+def with_options(draw: random.Random) -> list[str]:
+    """One job with GPUs or licences, an array, or one of an ordinary shape."""
+    limit, kind = f"-t{draw.choice((3, 5, 10, 18, 25, 33, 50))}", draw.random()
+    if kind < 0.2:
+        return [
+            "-N1",
+            f"-n{draw.randint(1, 3)}",
+            f"--gres=gpu:{draw.randint(1, 2)}",
+            "--mem=10",
+            limit,
+        ]
+    if kind < 0.35:
+        return ["-N1", f"-n{draw.randint(1, 3)}", f"--gpus={draw.randint(1, 2)}", "--mem=10", limit]
+    if kind < 0.5:
+        return ["-N1", f"-n{draw.randint(1, 4)}", f"-Llic:{draw.randint(1, 3)}", "--mem=10", limit]
+    if kind < 0.65:
+        return [
+            "-N1",
+            f"-n{draw.randint(2, 4)}",
+            f"--array=1-4%{draw.randint(1, 3)}",
+            "--mem=10",
+            limit,
+        ]
+    return pending_job(draw)
+
+
 def in_partitions(draw: random.Random, options: list[str]) -> list[str]:
     """The request in some partitions; all but main have three nodes."""
     names = draw.choice(PARTITIONS)
@@ -92,13 +121,29 @@ def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> Non
     cluster.clear()
     ids = [cluster.submit(*options) for options in running_jobs(draw)]
     assert cluster.wait_until(lambda: all(cluster.states().get(name) == "RUNNING" for name in ids))
-    asked = [pending_job(draw) for _ in range(8)]
-    if cluster.several_partitions:
+    if cluster.setting in ("options", "licences"):
+        window = (
+            "StartTime=now+20minutes",
+            "Duration=30",
+            "Nodes=n1",
+            "Users=daemon",
+            "Flags=ignore_jobs",
+        )
+        cluster.run("scontrol", "create", "reservation", "ReservationName=maint", *window)
+    made = with_options if cluster.setting in ("options", "licences") else pending_job
+    asked = [made(draw) for _ in range(8)]
+    if cluster.setting == "partitions":
         asked = [in_partitions(draw, options) for options in asked]
-    ids = [cluster.submit(*options) for options in asked]
+    words = {cluster.submit(*options): " ".join(options) for options in asked}
     time.sleep(5)  # some cycles of backfill
     cluster.print_to(tmp_path)
-    seen = read_folder(tmp_path)
+    for form in FORMS:
+        assert differences(tmp_path / form, words) == []
+
+
+def differences(folder: Path, words: dict[str, str]) -> list[tuple[str, ...]]:
+    """Jobs, options and starts that are not those of Slurm, by the listings of a folder."""
+    seen = read_folder(folder)
     instant = printed_at(seen)
     assert instant is not None
     problem = assemble(seen, datetime.fromtimestamp(instant, UTC)).instance
@@ -106,16 +151,12 @@ def test_a_random_queue(cluster: SlurmCluster, seed: int, tmp_path: Path) -> Non
     assert not plan.refused, plan.notes
     assert not sw.plan(problem, "optimal", effort=1.0).refused
     of_slurm = {item.job: item.start for item in problem.lsf_says}
-    print(sum(start is not None for start in of_slurm.values()), "starts")  # pytest -s
-    wrong = []
-    for name, options in zip(ids, asked, strict=True):
-        found = plan.get(name)
-        if found is None:
-            continue  # it runs
-        start = of_slurm.get(name)
-        known = found.start is not None and start is not None
-        if (found.start is None) != (start is None) or (
-            known and abs((found.start or 0) - (start or 0)) > NEAR
-        ):
-            wrong.append((name, " ".join(options), found.start, start))
-    assert wrong == []
+    known = sum(start is not None for start in of_slurm.values())
+    print(seen.version, folder.name, known, "starts")  # pytest -s
+    return [
+        (item.job, words.get(item.job.partition("[")[0], ""), str(item.start), str(said))
+        for item in plan
+        if item.job in of_slurm
+        and (said := of_slurm[item.job]) != item.start
+        and (said is None or item.start is None or abs(said - item.start) > NEAR)
+    ]

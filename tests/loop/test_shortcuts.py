@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from combined_loop import changes_of, workload
 from sampling import some
 from slotwise import Instance, Plan, Reservation
 from slotwise.model.generate import generate
@@ -13,7 +14,7 @@ from slotwise.solver.availability.resources import SLOTS, Amounts
 from slotwise.solver.availability.running_profile import Residual, RunningProfile
 from slotwise.solver.placement import single, supply
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler import cycle, cycle_state, reserved_profile, reserving
+from slotwise.solver.scheduler import backfill, cycle, cycle_state, reserved_profile, reserving
 from slotwise.solver.scheduler.cycle_reservations import JobReservation
 from slotwise.solver.scheduler.job_state import JobState
 from slotwise.solver.scheduler.simulation import simulate
@@ -34,10 +35,12 @@ def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def of_many_hosts(monkeypatch: pytest.MonkeyPatch, more_than: int = 0) -> None:
-    """What pays with many hosts is done with more than so many."""
+    """What pays with many hosts or pending jobs is done with more than so many."""
     for module in (profile, supply, running_profile, cycle_state):
         monkeypatch.setattr(module, "FEW_HOSTS", more_than)
     monkeypatch.setattr(single, "_FIRST_HOSTS", more_than)
+    for module in (cycle, backfill):
+        monkeypatch.setattr(module, "FEW_PENDING", more_than)
 
 
 class OneByOne:
@@ -48,7 +51,7 @@ class OneByOne:
     ) -> None:
         self.reservations, self.residual, self.places = list(reservations), residual, places
 
-    def held(self, state: JobState, until: int) -> Amounts:
+    def held(self, state: JobState | None, until: int) -> Amounts:
         found, table = Amounts(), self.residual.table
         for item in self.reservations:
             if item.state is state:
@@ -106,3 +109,25 @@ def test_a_crowded_site_backfills_and_gathers_memory_the_same(
     switch_off(monkeypatch)
     slow = simulate(instance, reservation="greedy", until="2h", keep_log=True)
     assert (dict(slow.starts), slow.log) == (dict(quick.starts), quick.log)
+
+
+@pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
+@pytest.mark.parametrize("seed", some([0, 1, 2, 3, 4, 5, 6, 7], 2))
+def test_jobs_of_a_deep_queue_are_passed_over_without_a_trace(
+    seed: int, method: Reservation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would find a job that is passed over though its attempt starts, reserves or says anything."""
+    deep = generate(hosts=5, per_enclosure=3, running=10, pending=40, load=0.95, seed=seed)
+    sites = [(deep, ()), (site := workload(seed), changes_of(site, seed))]
+
+    def logs() -> list[object]:
+        runs = [
+            simulate(it, reservation=method, changes=changes, until=7200, keep_log=True)
+            for it, changes in sites
+        ]
+        return [(list(run.jobs), run.log, run.notes) for run in runs]
+
+    of_many_hosts(monkeypatch)
+    quick = logs()
+    of_many_hosts(monkeypatch, 1 << 30)
+    assert logs() == quick

@@ -450,5 +450,5 @@ def test_elements_that_are_there_at_one_time_are_counted() -> None:
     lines = [_new(number, 100 + number, name="a[1-60]") for number in (1, 2)]
     records = list(parse_events(lines, BadRecords(), {}))
     assert len(cut(records, None).jobs) == 120
-    with limited(elements=100), pytest.raises(InputError, match="job 2: with it there are more"):
+    with limited(elements=100), pytest.raises(InputError, match="job 2: the log has more"):
         cut(records, None)

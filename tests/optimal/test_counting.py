@@ -63,7 +63,7 @@ def test_a_job_that_is_settled_anew_is_counted_where_it_is_now() -> None:
     def asked(time: int) -> str:
         start = start_at(problem.base, first, time)
         settled = SimpleNamespace(demand=first, start=start)
-        return probe.ask([settled], second, 0, share=0.5)[0]
+        return probe.ask([settled], second, [0], share=0.5)[0][0]
 
     assert [asked(time) for time in (0, 50, 0, 25)] == [
         "INFEASIBLE",

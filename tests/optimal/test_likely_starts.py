@@ -20,9 +20,9 @@ from slotwise.solver.planning import plan
 from .test_start_model import LENGTH, Case, crowd, one_host
 
 
-def guides(case: Case, most: int) -> list[dict[str, int]]:
+def guides(case: Case, most: int, known: tuple[int, ...] = ()) -> list[dict[str, int]]:
     budget = Budget(effort=20)
-    found = likely_starts(case.problem, case.jobs, case.costs, case.alone, most, budget)
+    found = likely_starts(case.problem, case.jobs, case.costs, case.alone, most, budget, known)
     return [dict(guide) for guide in found]
 
 
@@ -63,6 +63,13 @@ def test_nothing_is_said_where_nothing_is_in_the_way_or_nothing_is_better() -> N
     assert guides(case, case.least) == []
     assert guides(case, case.least + LENGTH) != []
     assert guides(Case(crowd(3, 1, [Job("a", slots=2), Job("b", slots=2)])), LENGTH) == []
+
+
+def test_a_long_queue_has_guides_with_the_instants_of_a_plan() -> None:
+    """Jobs that run in turn start later than one length after all else ends."""
+    case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(8)]))
+    starts = tuple(range(0, 8 * LENGTH, LENGTH))
+    assert len(guides(case, sum(starts), starts)) == 1 + len(SHARES)
 
 
 def table_of(case: Case, capacity: int, *, some: bool = True) -> start_model.StartTable:

@@ -125,6 +125,18 @@ def test_what_runs_one_at_a_time_is_known_to(instance: Instance, why: str) -> No
     assert LOSS * IN_TURN < found <= IN_TURN
 
 
+def test_blocks_that_do_not_fit_together_into_a_host_are_not_counted_as_if_they_did() -> None:
+    """Two blocks of 5 and three of 4 are 22 of 24 slots, and no host of 8 has one of each."""
+    hosts = (Host(name, 8) for name in "abc")
+    jobs = [
+        Job("p5", slots=10, res_req=("span[ptile=5]",), run_limit=1000),
+        Job("p4", slots=12, res_req=("span[ptile=4]",), run_limit=1000),
+    ]
+    found, _ = bound(crowd(*hosts, jobs=jobs))
+    assert found is not None
+    assert 0 < found <= 1000
+
+
 def test_where_nothing_is_short_there_is_nothing_to_say() -> None:
     assert bound(crowd(Host("a", 9), jobs=many(2, 4))) == (None, 0)
     compound = Job("c", slots=2, res_req=("1*{} + 1*{}",), run_limit=5)

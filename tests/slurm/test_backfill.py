@@ -388,10 +388,21 @@ def test_its_starts_are_the_estimates_of_slurm() -> None:
 
 @pytest.mark.parametrize(
     ("begin", "minutes", "start"),
-    [(1500, 10, 1200), (1900, 10, 1200), (1500, 30, 5101), (500, 10, 5101), (1201, 10, 1200)],
+    [
+        (1500, 10, 1200),
+        (1900, 10, 1200),
+        (1500, 30, 5101),
+        (500, 10, 5101),
+        (1201, 10, 1200),
+        (1000, 10, 1200),
+        (1000, 16, 1200),
+        (1000, 17, 5101),
+    ],
 )
 def test_a_start_that_runs_into_a_reservation(begin: int, minutes: int, start: int) -> None:
-    """Slurm tests reservations at the instant examined alone: seen live with (1500, 10, 1200)."""
+    """Slurm tests reservations at the instant examined alone: seen live with (1500, 10, 1200), and
+    a start within the window.
+    """
     problem = cluster([("r1", 1200, {"n1": 4})], job("p", 1, minutes), nodes=1)
     window = sw.AdvanceReservation("late", begin, 5100, {"n1": 4}, users=("root",))
     problem = replace(problem, advance_reservations=(window,))
@@ -399,7 +410,7 @@ def test_a_start_that_runs_into_a_reservation(begin: int, minutes: int, start: i
     found = sw.plan(made, "slurm")
     assert not found.refused, found.notes
     assert found["p"].start == start
-    runs_into = start < begin < start + 60 * minutes
+    runs_into = start < 5100 and begin < start + 60 * minutes
     assert ("runs into reservation late" in found["p"].waits_for) == runs_into
     best = sw.plan(made)
     assert best["p"].start == (5100 if runs_into or start == 5101 else start)
@@ -491,3 +502,38 @@ def test_a_node_counts_with_the_cpus_of_its_tasks(
     found = sw.plan(slurm(problem, "bf_resolution=1", version), "slurm")
     assert not found.refused
     assert list(found["p"].allocation) == [node]
+
+
+def test_nodes_without_gpus_give_times_to_try() -> None:
+    """Seen live (22.05.8, seed 0 of the options): GPUs do not restrict the nodes of the map, whose
+    changes are the instants that a cycle tries.
+    """
+    problem = cluster(
+        [("r1", 100, {"n1": 4}), ("r2", 200, {"n2": 4}), ("r3", 500, {"n3": 4})],
+        job("a", 4, 5, hosts=(sw.HostRequest("n1"),)),
+        job("b", 4, 30, hosts=(sw.HostRequest("n2"),)),
+        job("c", 4, 5, hosts=(sw.HostRequest("n3"),)),
+    )
+    first, second, third = problem.cluster.hosts
+    hosts = (first, replace(second, gpus=sw.Gpus(1)), third)
+    pending = (*problem.pending, job("p", 1, 5, gpu="num=1/host"))
+    problem = replace(problem, cluster=replace(problem.cluster, hosts=hosts), pending=pending)
+    # n2 is planned until 2000; that n1 is free at 400 and n3 at 800 lets the cycle go on.
+    assert starts(problem, "bf_resolution=1") == {"a": 100, "b": 200, "c": 500, "p": 2000}
+
+
+@pytest.mark.parametrize(("version", "node"), [("22.05.8", "n3"), ("23.11.0", "n1")])
+def test_some_versions_keep_the_weights_that_gpus_give(version: str, node: str) -> None:
+    """Seen live (22.05.8, seed 15 of the options): nodes with the GPUs of a job come first."""
+    problem = cluster(
+        [("r1", 9000, {"n1": 1})], job("p", 1, 10, gpu="num=1/host"), job("then", 2, 5)
+    )
+    first, second, third = problem.cluster.hosts
+    hosts = (first, second, replace(third, gpus=sw.Gpus(1)))
+    holds = sw.Job("r3", 1, queue="q", gpu="num=1/host")
+    running = (*problem.running, sw.RunningJob(holds, -60, {"n3": 1}, finish=600))
+    problem = replace(problem, cluster=replace(problem.cluster, hosts=hosts), running=running)
+    found = sw.plan(slurm(problem, "bf_resolution=1", version), "slurm")
+    assert not found.refused
+    assert (found["p"].start, list(found["p"].allocation)) == (600, ["n3"])
+    assert list(found["then"].allocation) == [node]

@@ -24,7 +24,7 @@ from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm.folder import read_texts
 from slotwise.model.sources.slurm.sbatch import sbatch_submission
 from slotwise.model.sources.slurm.shares import priorities_of_text, shares_of_text
-from slotwise.solver.advice.multifactor_rank import multifactor_rank
+from slotwise.solver.advice.rank import multifactor_rank
 from slotwise.solver.fairshare.association_use import AssociationUse
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder
 from slotwise.solver.fairshare.dispatch_policy import dispatch_policy

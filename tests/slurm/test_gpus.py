@@ -168,8 +168,9 @@ HELD += "NumCPUs=1 NumTasks=2 NodeList=g1 StartTime=2026-11-26T23:53:41 "
 def _beside(running: str, node: str = "", waits: str = "TresPerNode=gres/gpu:1") -> sw.Instance:
     """The cluster with one running and one pending job."""
     jobs = TEXTS["jobs.txt"].splitlines()[0].replace("TresPerNode=gres/gpu:1", waits)
-    nodes = TEXTS["nodes.txt"].replace("State=", f"{node} CPUAlloc=1 State=")
-    if "shard" in running:
+    words = node.replace("shard", "")
+    nodes = TEXTS["nodes.txt"].replace("State=", f"{words} CPUAlloc=1 State=")
+    if "shard" in running + node:
         nodes = nodes.replace("gpu:a100:2", "gpu:a100:2,shard:8")
     jobs = f"{HELD}{running}\n{jobs}\n"
     return instance_of({**TEXTS, "nodes.txt": nodes, "jobs.txt": jobs})
@@ -203,6 +204,11 @@ def test_what_a_running_job_holds_is_found_in_each_form(running: str) -> None:
         ("TresPerSocket=gres/gpu:1", "", "", True),
         ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/gpu:1", False),
         ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/shard:1", True),
+        ("AllocTRES=cpu=1,gres/shard=1", "", "TresPerNode=gres/gpu:1", False),
+        ("TresPerNode=gres/gpu:1", "shard", "TresPerNode=gres/shard:1", False),
+        ("AllocTRES=cpu=1,gres/gpu=1", "shard", "TresPerNode=gres/shard:1", False),
+        ("AllocTRES=cpu=1,gres/gpu=1", "shard", "TresPerNode=gres/gpu:1", True),
+        ("", "GresUsed=gpu:a100:1 shard", "TresPerNode=gres/shard:1", False),
     ],
 )  # fmt: skip
 def test_gpus_in_use_by_no_known_job_take_the_proof(
@@ -238,6 +244,7 @@ def test_gpus_of_a_whole_job_take_as_many_nodes_as_they_need(request_: str, node
     assert len(asked.line.answer.allocation) == nodes
     assert asked.outlook is not None
     assert asked.outlook.state == ("starts" if nodes else "impossible")
+    assert ("13 GPUs on a" in asked.outlook.condition) is False
 
 
 @pytest.mark.behaviour("GAT-04")

@@ -125,11 +125,22 @@ def test_no_option_is_lost_in_the_tables_of_options(live: sw.Instance) -> None:
     for option in (
         *("--gpus-per-node=0", "--no-requeue", "--gpus-per-socket=1", "--ntasks-per-socket=1"),
         *("--thread-spec=1", "--tres-bind=x", "--kill-on-invalid-dep=yes", "--power=level"),
+        *("--stepmgr", "--oom-kill-step", "--oom-kill-step=1", "--mem-update=5"),  # to 26.05
     ):
         sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
     for option in ("--per-node=1", "--bind=1", "--spec=1", "--no-"):
         with pytest.raises(InputError, match="unknown option"):
             sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
+
+
+@pytest.mark.parametrize(
+    "option", ["--segment=2", "--consolidate-segments", "--spread-segments", "--external"]
+)
+def test_options_of_later_versions_that_may_move_a_start_are_named(
+    live: sw.Instance, option: str
+) -> None:
+    found = sbatch_submission(live, f"sbatch -n1 --mem=1 {option}")
+    assert [text.partition(" ")[0] for text in found.job.unheeded] == [option.partition("=")[0]]
 
 
 def test_a_script_names_its_line(live: sw.Instance) -> None:
@@ -242,3 +253,24 @@ def test_arrays_that_slurm_refuses_are_told_in_its_words(probes: sw.Instance, li
         sbatch_submission(probes, f"sbatch -n1 --mem=1 {line}")
     assert not any(word in str(found.value) for word in ("MAX_JOB_ARRAY_SIZE", "bsub", "-J"))
     assert ("MaxArraySize" in str(found.value)) == ("5000" in line)
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [("-mem=400G", "--mem=400G"), ("-mem-per-cpu=4G", "--mem-per-cpu=4G"), ("-N=1", "-N1"),
+     ("-n=4", "-n4"), ("-nodes=2", "--nodes=2"), ("-qos=high", "--qos=high"), ("-p=main", "-pmain"),
+     ("-time=5", "--time=5"), ("-ntasks 4", "--ntasks"), ("-mail-type=END", "--mail-type=END"),
+     ("-J=name", ""), ("-ojob.out", ""), ("-N1", ""), ("-t 5", "")],
+)  # fmt: skip
+def test_what_follows_one_dash_is_a_letter_and_its_value(
+    live: sw.Instance, words: str, right: str
+) -> None:
+    """-mem=400G was a distribution without an effect: 4 GB instead of 400 were planned."""
+    scripts = {f"sbatch {words} --mem=1": None, "sbatch job.sh": f"#!/bin/sh\n#SBATCH {words}\n"}
+    for line, script in scripts.items():
+        if not right:
+            assert sbatch_submission(live, line, script=script)
+            continue
+        with pytest.raises(InputError, match=f"write {right}") as caught:
+            sbatch_submission(live, line, script=script, script_name="job.sh")
+        assert ("job.sh:2:" in str(caught.value)) == (script is not None)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...confined import check_inside, is_inside
-from ...errors import InputError, Problem, nearest, unreadable
+from ...errors import InputError, Problem, bounded, nearest, unreadable
 from ...gpu_request import GPU_NAMES
 from ...instance import Instance
 from ..finding import Finding
@@ -222,6 +222,7 @@ def _in_order(problems: list[Problem]) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=lambda p: (p.source, p.line or 0))
 
 
+@bounded("the configuration")
 def site_document(
     confdir: str | Path,
     *,

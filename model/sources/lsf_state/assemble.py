@@ -28,7 +28,7 @@ from ...cluster import (
 from ...configuration import counting_rusage
 from ...display import MINUTE, some
 from ...duration import expected_duration, expected_run_time, granted_run_limit
-from ...errors import InputError, Problem
+from ...errors import InputError, Problem, bounded
 from ...formats.names import Domains, host_requests
 from ...formats.unknown_amounts import NO_GPUS_GIVEN, without_gpus, without_gpus_named
 from ...gpu_request import GPUS_NAMED, with_gpu_constraints
@@ -272,6 +272,7 @@ def moment_of(jobs: Iterable[SeenJob], reference: datetime) -> int:
     return max(passed, default=int(reference.timestamp()))
 
 
+@bounded("what LSF printed")
 def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembled:
     """Return the instance at `now`; second 0 is the site's origin, or now if it has none.
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ...cluster import Cluster, Host, HostGroup, ResourceDefinition
 from ...configuration import Limit, Params, User, UserGroup
-from ...errors import InputError, Problem
+from ...errors import InputError, Problem, bounded
 from ...facts import known_fields
 from ...formats.document import ParamsEntry
 from ...formats.fields import given
@@ -149,6 +149,7 @@ class SiteFacts:
         )
 
 
+@bounded("what LSF printed")
 def read_facts(texts: Iterable[Text], notes: Remarks | None = None) -> SiteFacts:
     """Return the facts of all texts; raises InputError with every error that makes them unusable.
 

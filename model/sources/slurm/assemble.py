@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
 
 from ...display import some
-from ...errors import InputError
+from ...errors import InputError, bounded
 from ...instance import Instance, SaidByLsf
 from ...job import LARGEST_INDEX, NO_RUN_LIMIT, ArraySpec, Job, RunningJob, elements, parse_spec
 from ...omissions import Omission
@@ -55,8 +54,8 @@ _RUNNING = frozenset(
 _PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "requeue_fed"})
 #: Characters of a reason that are kept.
 MAX_OF_A_REASON = 200
-#: Generic resources that are parts of GPUs.
-_PARTS_OF_GPUS = frozenset({"shard", "mps"})
+#: Generic resources of the same devices: GPUs and parts of them.
+_DEVICES = frozenset({"gpu", "shard", "mps"})
 #: Planned tasks of an array in a cycle (bf_max_job_array_resv).
 _PLANNED_TASKS = 20
 
@@ -71,6 +70,7 @@ class AssembledSlurm:
     notes: Remarks
 
 
+@bounded("what Slurm printed")
 def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     """Return the instance at `now`, its second 0; raises InputError with all errors."""
     notes = Remarks()
@@ -180,23 +180,26 @@ class _SlurmJobs:
                     hosts=unequal, resources=(_counted(kind),),
                 )  # fmt: skip
 
-        sizes = [job.size for job in self.seen.jobs if is_running(job) or is_pending(job)]
-        asked = {
-            *chain.from_iterable(
-                (*size.gres_per_node, *size.gres_per_job, *size.gres_per_task) for size in sizes
-            )
-        }
-        parts = _PARTS_OF_GPUS & _kinds(asked)
-        split = [
-            node.name
-            for node in self.seen.nodes
-            if "gpu" in _kinds(node.gres) and parts & _kinds(node.gres)
-        ]
-        if "gpu" in _kinds(asked) and split:
+        self._check_devices()
+
+    def _check_devices(self) -> None:
+        """Note nodes whose GPUs and parts of GPUs are of the same devices, for jobs that ask for a
+        kind of which another is in use or asked for.
+        """
+        split = [node for node in self.seen.nodes if len(_DEVICES & _kinds(node.gres)) > 1]
+        if not split:
+            return
+        wanted = {name for node in split for name, count in node.gres_used.items() if count}
+        for job in filter(lambda job: is_running(job) or is_pending(job), self.seen.jobs):
+            size, held = job.size, job.gres_by_node.values()
+            wanted.update(size.gres_per_node, size.gres_per_job, size.gres_per_task)
+            wanted.update(job.gres_held, *held)
+        kinds = sorted(_DEVICES & _kinds(name for node in split for name in node.gres))
+        if touched := [kind for kind in kinds if (_DEVICES & _kinds(wanted)) - {kind}]:
+            names = [node.name for node in split]
             self.notes.touch(
-                f"gpu and {' and '.join(sorted(parts))} of {some(split)}: of the same devices, "
-                "taken as amounts of their own",
-                hosts=split, resources=("gpu", *map(gres_resource, sorted(parts))),
+                f"{' and '.join(kinds)} of {some(names)}: of the same devices, taken as amounts of "
+                "their own", hosts=names, resources=map(_counted, touched),
             )  # fmt: skip
 
     def _run(self, seen: SlurmJob, allocation: dict[str, int]) -> RunningJob:

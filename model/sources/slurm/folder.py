@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError, Problem
+from ...errors import InputError, Problem, bounded
 from ...formats.names import check_name
 from .. import slurm_values as values
 from ..lsf_state.folder import texts_in
@@ -114,6 +114,7 @@ def read_folder(folder: Path) -> SlurmState:
     return read_texts(texts, str(folder), ignored=ignored)
 
 
+@bounded("what Slurm printed")
 def read_texts(
     given: Iterable[Text],
     source: str,

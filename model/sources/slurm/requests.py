@@ -74,7 +74,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
     known = list(found.omitted)
-    _gres(size, found)
+    _gres(size, found, of_job=is_beyond or _on_one(size))
     if is_beyond:  # impossible under any assumption
         found.omitted = known
     _features(job.places.features, job.size, facts, found)
@@ -241,13 +241,13 @@ def _gpus_on_node(size: SlurmJobSize) -> int:
     return sum(count for name, count in _gres_on_node(size, Requested()).items() if is_gpu(name))
 
 
-def _gres(size: SlurmJobSize, found: Requested) -> None:
-    """Set the GPUs and the other generic resources of each node."""
+def _gres(size: SlurmJobSize, found: Requested, *, of_job: bool) -> None:
+    """Set the GPUs and the other generic resources of each node; of_job: as those of the job."""
     wanted = _gres_on_node(size, found)
     gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
     if gpus:
         kinds = [name.partition(":")[2] for name in gpus if ":" in name]
-        per = "job" if gpus.keys() <= size.gres_per_job.keys() and _on_one(size) else "host"
+        per = "job" if gpus.keys() <= size.gres_per_job.keys() and of_job else "host"
         found.gpu = f"num={sum(gpus.values())}/{per}"
         if len(kinds) == 1:
             found.gpu += f":gmodel={kinds[0]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -47,18 +47,20 @@ def _names(text: str) -> frozenset[str]:
 
 #: Long options without a value, and long options with an optional value.
 _SWITCHES = _names(
-    "contiguous hold ignore-pbs no-requeue overcommit oversubscribe parsable quiet reboot "
-    "requeue spread-job test-only use-min-nodes verbose wait"
+    "consolidate-segments contiguous external hold ignore-pbs no-requeue overcommit oversubscribe "
+    "parsable quiet reboot requeue spread-job spread-segments stepmgr test-only use-min-nodes "
+    "verbose wait"
 )
-_MAY_HAVE_VALUE = _names("exclusive get-user-env nice no-kill propagate")
+_MAY_HAVE_VALUE = _names("exclusive get-user-env nice no-kill oom-kill-step propagate")
 #: Options of srun and salloc alone, which do not affect the start: without a value, with an
 #: optional one, with one.
 _INTERACTIVE = (
-    _names("bell disable-status exact label multi-prog no-bell no-shell overlap preserve-env "
-           "quit-on-interrupt unbuffered whole"),
-    _names("bcast compress kill-command kill-on-bad-exit pty resv-ports send-libs x11"),
-    _names("accel-bind cpu-bind epilog het-group mpi msg-timeout prolog slurmd-debug task-epilog "
-           "task-prolog threads"),
+    _names("async bell disable-status exact interactive label multi-prog no-bell no-shell overlap "
+           "preserve-env quit-on-interrupt unbuffered wait-for-children whole"),
+    _names("bcast compress external-launcher kill-command kill-on-bad-exit pty resv-ports "
+           "send-libs x11"),
+    _names("accel-bind bcast-exclude cpu-bind epilog het-group mpi msg-timeout prolog relative "
+           "slurmd-debug task-epilog task-prolog threads treewidth"),
 )  # fmt: skip
 _INTERACTIVE_SHORT = {
     "-E": "preserve-env", "-K": "kill-on-bad-exit", "-l": "label", "-T": "threads",
@@ -66,18 +68,20 @@ _INTERACTIVE_SHORT = {
 }  # fmt: skip
 #: Options that do not affect the start.
 _QUIET = _names(
-    "account acctg-freq batch chdir comment container container-id cpu-freq delay-boot "
+    "account acctg-freq batch chdir comment container container-id container-type cpu-freq "
+    "delay-boot "
     "distribution error export export-file extra get-user-env gid gpu-bind gpu-freq gres-flags "
-    "ignore-pbs input job-name kill-on-invalid-dep mail-type mail-user mem-bind network no-kill "
-    "no-requeue open-mode output parsable power profile propagate quiet requeue signal test-only "
-    "tres-bind uid verbose wait wait-all-nodes wckey wrap"
+    "ignore-pbs input job-name kill-on-invalid-dep mail-type mail-user mem-bind mem-update "
+    "network no-kill no-requeue oom-kill-step open-mode output parsable power profile propagate "
+    "quiet requeue signal stepmgr test-only tres-bind uid verbose wait wait-all-nodes wckey wrap"
 )
 #: Options that no method takes into account.
 _NAMED = _names(
-    "bb bbf cluster-constraint clusters contiguous core-spec cores-per-socket cpus-per-gpu "
-    "extra-node-info gpus-per-socket mcs-label mincpus nodefile ntasks-per-core "
-    "ntasks-per-gpu ntasks-per-socket overcommit reboot sockets-per-node spread-job "
-    "thread-spec tmp tres-per-task use-min-nodes"
+    "bb bbf cluster-constraint clusters consolidate-segments contiguous core-spec "
+    "cores-per-socket cpus-per-gpu external extra-node-info gpus-per-socket mcs-label mincpus "
+    "nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket ntasks-per-tres overcommit reboot "
+    "resources segment sockets-per-node spread-job spread-segments thread-spec tmp "
+    "tres-per-task use-min-nodes"
 )
 #: Options that are read.
 _READ = _names(
@@ -87,6 +91,8 @@ _READ = _names(
     "threads-per-core time time-min"
 )
 _KNOWN = _QUIET | _NAMED | _READ
+#: Options of one letter with any text as value.
+_WRITTEN_FREELY = _names("chdir error input job-name output")
 _IN_TIME = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?\s*(AM|PM)?", re.IGNORECASE)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -223,6 +229,9 @@ def _read_words(
         word = rest.pop(0)
         if word == "--":
             break
+        if wrong := _misread(word, known):
+            found.problems.append(Problem(wrong, line=number or None))
+            return []
         name, value = _name_and_value(word)
         if is_interactive and not word.startswith("--"):
             name = _INTERACTIVE_SHORT.get(word[:2], name)
@@ -250,9 +259,26 @@ def _read_words(
 def _name_and_value(word: str) -> tuple[str, str | None]:
     if word.startswith("--"):
         name, equals, value = word[2:].partition("=")
+        name = "ntasks-per-node" if name == "tasks-per-node" else name
         return name, value if equals else None
     name = _SHORT.get(word[:2], word[1:])
-    return name, word[2:].removeprefix("=") if len(word) > 2 else None
+    return name, word[2:] if len(word) > 2 else None
+
+
+def _misread(word: str, known: Collection[str]) -> str:
+    """Return why a word with one dash is not what it looks like, "" if it is.
+
+    Slurm takes what follows the letter for its value: ``-mem=4G`` is -m with ``em=4G``.
+    """
+    name = word[1:].partition("=")[0]
+    of_letter = _SHORT.get(word[:2], "")
+    if word.startswith("--") or not of_letter or of_letter in _WRITTEN_FREELY:
+        return ""
+    if len(name) > 1 and name in known:
+        return f"{word!r} is read as {word[:2]} {word[2:]!r}: write -{word}"
+    if word[2:3] == "=":
+        return f"{word!r} is read as {word[:2]} {word[2:]!r}: write {word[:2]}{word[3:]}"
+    return ""
 
 
 def _read(found: SbatchLine, name: str, reader: Callable[[str], Any], default: Any = None) -> Any:

@@ -194,7 +194,7 @@ def cluster_of(
     seen: SlurmState, facts: SlurmSite, groups: PartitionGroups, notes: Remarks
 ) -> Cluster:
     """Return the nodes in Slurm's order, with features, memory and generic resources."""
-    others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
+    others = sorted({gres_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
     hosts = tuple(_host(node, facts, weighted=weights, notes=notes) for node in seen.nodes)
     requested = (constraint_names(job.places.features) for job in seen.jobs)
@@ -238,7 +238,7 @@ def is_gpu(name: str) -> bool:
     return name == "gpu" or name.startswith("gpu:")
 
 
-def _resource(name: str) -> str:
+def gres_resource(name: str) -> str:
     """Return a generic resource as the name of a host resource."""
     return "gres_" + re.sub(r"\W", "_", name.partition(":")[0], flags=re.ASCII)
 
@@ -248,16 +248,11 @@ def _matching_values(alike: Mapping[str, MatchingOr], node: SlurmNode) -> dict[s
     return {name: value for name, value in found.items() if value}
 
 
-def gres_resource(name: str) -> str:
-    """Return the host resource for a generic resource other than GPUs."""
-    return _resource(name)
-
-
 def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) -> Host:
     amounts = {"mem": node.memory}
     for name, count in node.gres.items():
         if not is_gpu(name):
-            amounts[_resource(name)] = amounts.get(_resource(name), 0.0) + count
+            amounts[gres_resource(name)] = amounts.get(gres_resource(name), 0.0) + count
     gpus = {name: count for name, count in node.gres.items() if is_gpu(name) and count}
     models = [name.partition(":")[2] for name in gpus if ":" in name]
     if len(models) > 1:

@@ -21,7 +21,7 @@ from ....model.resreq.syntax import Simple
 from ....model.resreq.vocabulary import UNITS
 from ....model.shares import queue_hosts, queue_sets
 from ...pending_reasons import counted
-from ..absolute_rank import absolute_rank
+from ..rank import absolute_rank
 from ..suggestions import is_compound, ladder, memory_edit, other_shapes, section, with_section
 from .probes import (
     Apply,
@@ -367,11 +367,23 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         yield Probe("memory per slot", cause, (change,))
     yield from _memory(instance, job)
     if job.gpu:
-        words, now = "ask without -gpu", f"-gpu {job.gpu}"
-        change = of_job(job, replace(job, gpu=""), words, now, ("-gpun",), "no -gpu")
-        cause = f"job {job.id} waits for GPUs, not for slots: -gpu {job.gpu}"
-        yield Probe("resource", cause, (change,))
+        yield _without_option(job, "resource", "GPUs, not for slots", f"-gpu {job.gpu}", gpu="")
+    if job.hosts and not instance.params.of_slurm:
+        named = f"-m {' '.join(item.name for item in job.hosts)}"
+        yield _without_option(job, "requirement", "the hosts that it names", named, hosts=())
+    if job.exclusive and not instance.params.of_slurm:
+        yield _without_option(
+            job, "requirement", "hosts without any other job", "-x", exclusive=False
+        )
     yield from _shapes(instance, job)
+
+
+def _without_option(job: Job, kind: str, what: str, option: str, **then: Any) -> Probe:
+    """Return the change of a job that waits for `what` to one without an option."""
+    name = option.split()[0]
+    words = (f"ask without {name}", option, (f"{name}n",), f"no {name}")
+    change = of_job(job, replace(job, **then), *words)
+    return Probe(kind, f"job {job.id} waits for {what}: {option}", (change,))
 
 
 def _memory(instance: Instance, job: Job) -> Iterator[Probe]:
