@@ -414,7 +414,7 @@ def main() -> None:
         arcs |= {n: {tuple(arc) for arc in found} for n, found in data["arcs"].items()}
         seconds |= data["seconds"]
         failed |= {function_of(n) for n in data["failed"]}
-    files = sorted({ROOT / n.partition("::")[0] for n in arcs})
+    files = sorted(p for p in {ROOT / n.partition("::")[0] for n in arcs} if p.exists())
     about = spans(files)
     lines = {n: found[0] for n, found in about.items()}
     silent = {n for n in about if not arcs.get(n)}

@@ -96,7 +96,8 @@ def test_a_case_prints_what_was_recorded(
             path = case / "out" / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    assert not difference(kept(case), found)
+    changes = difference(kept(case), found)
+    assert not changes, f"make golden records anew, and the diff is to be looked at:\n{changes}"
 
 
 def test_a_change_of_a_recorded_output_is_seen() -> None:

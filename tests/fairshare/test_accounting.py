@@ -1,6 +1,7 @@
 """What starts, ends, reservations, resizes and suspensions do to an account's priority."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,12 +9,122 @@ from fairshare.lab import SLOTS_ONLY, instance, jobs
 from slotwise import Cluster, Host, Instance, Job, Params, Queue, RunningJob
 from slotwise.solver.fairshare.dispatch_order import order_policy
 
+
+@pytest.mark.behaviour("FSH-04")
+def test_reserved_slots_count_like_slots_in_use():
+    problem = instance(Queue("default", user_shares=(("a", 3), ("b", 2))))
+    order = order_policy(problem)
+    order.begin(0, jobs("a a b"))
+    first = order.next()
+    order.reserved(first.job, {"h1": 6}, 0)
+    order.skipped(first.job)
+    assert order.next().job.user == "b"
+    (a,) = order.trees["default"].accounts("a")
+    assert (a.slots, a.reserved) == (0, 6)
+    order.started(first.job, {"h1": 8}, 60)
+    assert (a.slots, a.reserved) == (8, 0)
+
+
+@pytest.mark.behaviour("FSH-15")
+def test_resizing_counts_at_once():
+    problem = instance(
+        Queue("default", user_shares=(("a", 1), ("b", 1))),
+        running=(
+            RunningJob(Job("r", 2, user="a"), 0, {"h1": 2}),
+            RunningJob(Job("s", 3, user="b"), 0, {"h1": 3}),
+        ),
+    )
+    order = order_policy(problem)
+    order.begin(0, jobs("b a"))
+    assert order.next().job.user == "a"
+    order.resized("r", {"h1": 6}, 0)
+    assert order.next().job.user == "a", "an offer stands until it is answered"
+    order.begin(0, jobs("b a"))
+    assert order.next().job.user == "b"
+    order.resized("r", {"h1": 1}, 10)
+    order.begin(10, jobs("b a"))
+    assert order.next().job.user == "a"
+
+
 RUN_ONLY = Params(cpu_time_factor=0, run_time_factor=1, run_job_factor=0)
 
 
 def priority_of(order, user: str, now: int) -> float:
     (account,) = order.trees["default"].accounts(user)
     return order.trees["default"].priority(account, now)
+
+
+@pytest.mark.behaviour("FSH-03")
+@pytest.mark.parametrize("history", [False, True])
+def test_historical_run_time(history):
+    """Without it priority leaps when the job ends; with it, it climbs as history decays."""
+    problem = instance(
+        Queue("default", user_shares=(("a", 1),)),
+        params=replace(RUN_ONLY, enable_hist_run_time=history),
+        running=(RunningJob(Job("r", 4, user="a"), 0, {"h1": 4}),),
+    )
+    order = order_policy(problem)
+    assert priority_of(order, "a", 7200) == pytest.approx(1 / 2)
+    order.ended("r", 7200)
+    assert priority_of(order, "a", 7200) == pytest.approx(1 / 2 if history else 100)
+    later = 7200 + 5 * 3600
+    assert priority_of(order, "a", later) == pytest.approx(1 / 0.2 if history else 100)
+
+
+@pytest.mark.behaviour("FSH-03")
+def test_run_time_of_running_jobs_decays_where_asked():
+    """An hour that counts as (1 - 10 ** (-1/2)) * 2 / ln 10 hours with HIST_HOURS of 2.
+
+    When the job ends with ENABLE_HIST_RUN_TIME what is left of it goes on decaying; the run time
+    of another job of the account is not touched.
+    """
+    shares = (("a", 1),)
+    both = tuple(RunningJob(Job(name, user="a"), 0, {"h1": 1}) for name in "rs")
+    decayed = (1 - 10**-0.5) * 2 / math.log(10)
+    for history in (False, True):
+        params = replace(RUN_ONLY, run_time_decay=True, hist_hours=2, enable_hist_run_time=history)
+        order = order_policy(
+            instance(Queue("default", user_shares=shares), params=params, running=both)
+        )
+        assert priority_of(order, "a", 3600) == pytest.approx(1 / (2 * decayed))
+        order.ended("r", 3600)
+        kept = decayed if history else 0.0
+        assert priority_of(order, "a", 3600) == pytest.approx(1 / (decayed + kept))
+        order.ended("s", 3600)
+        later = 3600 + 2 * 3600
+        expected = 1 / (2 * decayed / 10) if history else 100
+        assert priority_of(order, "a", later) == pytest.approx(expected)
+
+
+@pytest.mark.behaviour("FSH-03")
+@pytest.mark.parametrize(
+    ("job_limit", "queue_limit", "committed"),
+    [(7200, None, 2), (7200, 3600, 2), (None, 3600, 1), (None, None, 0)],
+)
+def test_committed_run_time_drops_priority_at_once(job_limit, queue_limit, committed):
+    """(committed - run) x 1 + run x 1 = committed, from the start until the job ends."""
+    problem = instance(
+        Queue("default", user_shares=(("a", 1),), run_limit=queue_limit),
+        params=replace(RUN_ONLY, committed_run_time_factor=1),
+        running=(RunningJob(Job("r", user="a", run_limit=job_limit), 0, {"h1": 1}),),
+    )
+    order = order_policy(problem)
+    for now in (0, 900, 3000):
+        hours = committed if committed else now / 3600
+        assert priority_of(order, "a", now) == pytest.approx(1 / max(hours, 0.01))
+    order.ended("r", 3000)
+    assert priority_of(order, "a", 3000) == pytest.approx(100)
+
+
+def test_run_time_in_slots_is_a_switch():
+    running = (RunningJob(Job("r", 4, user="a"), 0, {"h1": 4}),)
+    queue = Queue("default", user_shares=(("a", 1),))
+    for in_slots, hours in ((False, 1), (True, 4)):
+        params = replace(RUN_ONLY, run_time_in_slots=in_slots)
+        order = order_policy(instance(queue, params=params, running=running))
+        assert priority_of(order, "a", 3600) == pytest.approx(1 / hours)
+        order.resized("r", {"h1": 2}, 3600)
+        assert priority_of(order, "a", 7200) == pytest.approx(1 / (6 if in_slots else 2))
 
 
 def test_suspension_stops_the_clock_and_keeps_the_slots():
@@ -104,6 +215,18 @@ def test_what_a_job_says_of_now_leaves_the_past_of_another_alone() -> None:
     assert (usage.run_time, usage.cpu_time) == pytest.approx((3600 + 1800, 100 + 1800))
     usage = order.trees["default"].usage(account, 3700)
     assert (usage.run_time, usage.cpu_time) == pytest.approx((3600 + 1900, 100 + 1900))
+
+
+def test_a_job_that_has_just_begun_says_nothing_of_its_average() -> None:
+    job = Job("r", 3, user="a", cpu_time=7, run_time=100)
+    queue = Queue("default", user_shares=(("a", 1),))
+    params = Params(hist_hours=0)
+    order = order_policy(
+        instance(queue, params=params, running=(RunningJob(job, 0, {"h1": 3}),), now=0)
+    )
+    (account,) = order.trees["default"].accounts("a")
+    assert order.trees["default"].usage(account, 0).cpu_time == pytest.approx(7)
+    assert order.trees["default"].usage(account, 10).cpu_time == pytest.approx(37)
 
 
 @pytest.mark.behaviour("FSH-05")

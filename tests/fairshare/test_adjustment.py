@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from slotwise import InputError
+from slotwise import Cluster, Host, InputError, Instance, Job, Params, Queue, RunningJob
 from slotwise.cli.main import app
 from slotwise.solver.fairshare.accounts import Consumption, MemoryAdjustment, load_adjustment
+from slotwise.solver.fairshare.dispatch_order import held_memory
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("FSH-05")
@@ -58,6 +59,24 @@ def test_adjustments_are_found_by_entry_point():
     assert plugin(Consumption(slots=1, memory=100, slot_memory=50)) == pytest.approx(4)
     with pytest.raises(InputError, match=r"no fairshare adjustment 'memori'.*mean 'memory'"):
         load_adjustment("memori")
+
+
+def test_running_jobs_hold_what_they_reserve():
+    """rusage of each host counts once a host; what has fallen since the start is not held."""
+    machines = Cluster(tuple(Host(f"h{i}", 4, amounts={"mem": 4000.0}) for i in (1, 2)))
+    wide = Job("w", 4, res_req=("rusage[mem=300] span[ptile=2]",), queue="q")
+    falling = Job("f", 1, res_req=("rusage[mem=800:duration=10m]",), queue="q")
+    bare = Job("b", 1, queue="q")
+    running = (
+        RunningJob(wide, 0, {"h1": 2, "h2": 2}),
+        RunningJob(falling, 0, {"h1": 1}),
+        RunningJob(bare, 0, {"h2": 1}),
+    )
+    at = {
+        now: held_memory(Instance(machines, (Queue("q"),), running=running, now=now))
+        for now in (60, 600)
+    }
+    assert at == {60: {"w": 600, "f": 800, "b": 0}, 600: {"w": 600, "f": 0, "b": 0}}
 
 
 def test_the_memory_of_running_jobs_decides(tmp_path):
@@ -115,3 +134,20 @@ def test_two_plug_ins_of_one_name_are_refused(tmp_path, monkeypatch):
     installed(tmp_path, "memory", "def adjust(usage):\n    return 0.0\n")
     with pytest.raises(InputError, match="'memory' is installed more than once"):
         load_adjustment("memory")
+
+
+def test_factors_of_zero_leave_the_plug_in_without_weight():
+    machines = Cluster((Host("h1", 4, amounts={"mem": 4000.0}),))
+    queue = Queue("q", user_shares=(("ann", 1),))
+    job = Job("r", user="ann", queue="q", res_req=("rusage[mem=2000]",))
+    problem = Instance(
+        machines,
+        (queue,),
+        running=(RunningJob(job, 0, {"h1": 1}),),
+        params=Params(fairshare_adjustment="memory"),
+    )
+    from slotwise.solver.fairshare.dispatch_order import order_policy
+
+    order = order_policy(problem)
+    (ann,) = order.trees["q"].accounts("ann")
+    assert order.trees["q"].priority(ann, 0) == pytest.approx(1 / 6)

@@ -37,6 +37,13 @@ def test_the_user_with_more_shares_grows_first(method: str) -> None:
     assert sizes(run(first_come, method, until=60), "r1", "r2") == (4, 2)
 
 
+def test_first_come_first_served_growth_goes_by_job_priority() -> None:
+    problem = two(Queue("q", 10))
+    first, second = problem.running
+    second = replace(second, job=replace(second.job, priority=5))
+    assert sizes(run(replace(problem, running=(first, second)), until=60), "r1", "r2") == (2, 4)
+
+
 @pytest.mark.behaviour("FSH-15", "FSH-06")
 @pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
 def test_growth_and_pending_jobs_of_others_go_by_priority(method: str) -> None:
@@ -50,6 +57,20 @@ def test_growth_and_pending_jobs_of_others_go_by_priority(method: str) -> None:
     turned = replace(problem, queues=(replace(FAIR, user_shares=(("u1", 10), ("u2", 1))),))
     result = run(turned, method, until=60)
     assert (result["r2"].procs, result["wide"].start) == (1, 0)
+
+
+@pytest.mark.behaviour("FSH-15")
+def test_each_slot_gained_counts_before_the_next_turn() -> None:
+    """Equal shares: u1's first wish makes u2 the next, so u1's second job stays as it is."""
+    jobs = (
+        running("a1", {"A": 1}, 60, user="u1", max_slots=3, resizable=True),
+        running("a2", {"A": 1}, 60, user="u1", max_slots=3, resizable=True),
+        running("b1", {"A": 1}, 60, user="u2", max_slots=3, resizable=True),
+        running("b2", {"A": 1}, 60, user="u2", max_slots=3, resizable=True),
+    )
+    queue = Queue("q", user_shares=(("u1", 1), ("u2", 1)))
+    problem = instance(host("A", 8), queues=(queue,), running=jobs, params=SLOTS_ONLY)
+    assert sizes(run(problem, until=60), "a1", "a2", "b1", "b2") == (3, 1, 3, 1)
 
 
 @pytest.mark.behaviour("FSH-08", "FSH-15")

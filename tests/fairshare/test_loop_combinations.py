@@ -23,6 +23,7 @@ from slotwise import (
 from slotwise.model.share_rules import share_problems
 from slotwise.model.shares import partition_hosts, queue_sets
 from slotwise.solver.fairshare.accounts import Consumption, Factors, dynamic_priority
+from slotwise.solver.fairshare.reports import ShareSeries
 from slotwise.solver.scheduler.checkpoints import load, save
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.scheduler.methods import settings_for
@@ -307,6 +308,20 @@ def test_a_moment_adds_up(instance):
         if "mem" in host.amounts:
             assert load.total["mem"] + load.reserved["mem"] == pytest.approx(host.amounts["mem"])
     assert all(waiting.reason for waiting in after.waiting.values())
+
+
+@pytest.mark.behaviour("VEW-04")
+def test_the_loop_feeds_the_series():
+    from slotwise.instances import example
+    from slotwise.model.formats import load as read
+
+    series = ShareSeries()
+    instance = read(example("fairshare-chargeback"))
+    simulate(instance, recorder=lambda record, world: series.record(world.order, record.time))
+    first = {point.account: point for point in series.points if point.time == 0}
+    engineers = first["big_servers/eng_users"]
+    assert (engineers.slots, engineers.share, engineers.target) == (7, 0.7, 0.7)
+    assert {point.slots for point in series.points if point.time == series.points[-1].time} == {0}
 
 
 @quick

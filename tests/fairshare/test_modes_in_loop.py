@@ -57,6 +57,25 @@ def parts(
     return {name: seconds / sum(used.values()) for name, seconds in used.items()}
 
 
+@pytest.mark.behaviour("FSH-08", "TBR-12")
+@pytest.mark.parametrize("method", ["greedy", "time-based"])
+def test_a_job_that_starts_elsewhere_gives_up_what_it_held_in_a_partition(method):
+    """It waits for both slots of h1, holds the free one, and starts on h2, in no partition."""
+    busy = RunningJob(Job("r", user="bob", run_limit=HOUR), 0, {"h1": 1})
+    wide = Job("wide", 2, user="ann", run_limit=600, run_time=600)
+    instance = Instance(
+        Cluster((Host("h1", 2), Host("h2", 2))),
+        (Queue("default", slot_reserve=9),),
+        partitions=(HostPartition("P", ("h1",), (("default", 1),)),),
+        running=(busy,),
+        pending=(wide,),
+    )
+    result = simulate(instance, reservation=method, keep_log=True)
+    assert (result["wide"].hosts, result["wide"].start) == ({"h2": 2}, 0)
+    assert result.log[0]["reservations"] == []
+    assert result["wide"].estimate is None
+
+
 @pytest.mark.behaviour("TBR-12", "FSH-08")
 def test_behind_full_reservations_a_partition_still_gives_an_earlier_place():
     """No slot is free and both jobs have a place in P; outside of it the second has an earlier."""

@@ -50,6 +50,50 @@ def test_equal_queues_dispatch_as_in_the_worked_cases(fair, expected):
     assert " ".join(job.queue + job.id for job in found) == expected
 
 
+@pytest.mark.behaviour("FSH-06")
+def test_priorities_are_recomputed_after_each_dispatch():
+    """Shares 3 and 1: after k slots of a and j of b, 3/(1+k) against 1/(1+j); ties: the earlier."""
+    order = order_policy(instance(Queue("default", user_shares=(("a", 3), ("b", 1)))))
+    assert users(offered(order, jobs("b a b a a a a a"))) == "a a b a a a b a"
+
+
+@pytest.mark.behaviour("FSH-06")
+def test_the_first_job_in_queue_order_of_the_first_user():
+    pending = [
+        Job("1", user="a", submit=1),
+        Job("2", user="b", submit=2),
+        Job("3", user="b", submit=3, priority=9),
+    ]
+    order = order_policy(instance(Queue("default", user_shares=(("a", 1), ("b", 50)))))
+    assert [job.id for job in offered(order, pending)] == ["3", "2", "1"]
+
+
+@pytest.mark.behaviour("FSH-06")
+def test_a_user_whose_jobs_cannot_start_gives_way():
+    order = order_policy(instance(Queue("default", user_shares=(("a", 9), ("b", 1)))))
+    order.begin(0, jobs("a a b b"))
+    seen = []
+    while (offer := order.next()) is not None:
+        assert order.next() is offer
+        seen.append(offer.job.user)
+        order.skipped(offer.job)
+    assert seen == ["a", "a", "b", "b"]
+
+
+@pytest.mark.behaviour("FSH-07")
+def test_queue_level_priorities_come_from_the_queue_alone():
+    shares = (("a", 1), ("b", 1))
+    problem = instance(
+        Queue("p", 2, user_shares=shares),
+        Queue("q", 1, user_shares=shares),
+        running=(RunningJob(Job("r", 50, user="a", queue="p"), 0, {"h1": 50}),),
+    )
+    pending = [Job("1", user="a", queue="p"), Job("2", user="b", queue="p")]
+    pending += [Job("3", user="a", queue="q"), Job("4", user="b", queue="q")]
+    found = offered(order_policy(problem), pending)
+    assert [job.id for job in found] == ["2", "1", "3", "4"]
+
+
 @pytest.mark.behaviour("FSH-07")
 def test_who_has_no_share_is_held_back_with_the_reason():
     order = order_policy(instance(Queue("default", user_shares=(("a", 1),))))
@@ -165,6 +209,23 @@ def test_a_partition_offers_only_jobs_of_queues_that_have_a_host_in_it():
 
 
 @pytest.mark.behaviour("FSH-08")
+def test_a_partition_counts_all_jobs_on_its_hosts_over_all_queues():
+    """a holds slots of h1 from queue low: so b goes first in P, whatever the queue."""
+    problem = partitioned(
+        running=(
+            RunningJob(Job("r", 5, user="a", queue="low"), 0, {"h1": 2, "h3": 3}),
+            RunningJob(Job("s", 9, user="b", queue="high"), 0, {"h3": 1, "h2": 4}),
+        )
+    )
+    order = order_policy(problem)
+    (a,) = order.trees["P"].accounts("a")
+    (b,) = order.trees["Q"].accounts("b")
+    assert (a.slots, b.slots, order.trees["P"].root.slots) == (2, 4, 2)
+    order.begin(0, [Job("1", user="a", queue="high"), Job("2", user="b", queue="low")])
+    assert order.next().job.user == "b"
+
+
+@pytest.mark.behaviour("FSH-08")
 def test_who_has_a_share_in_no_partition_runs_nowhere_when_all_hosts_are_in_one():
     problem = Instance(
         cluster(4), (Queue("default"),), partitions=(HostPartition("G", ("all",), (("a", 1),)),)
@@ -232,6 +293,14 @@ def test_importance_of_the_worked_example(user, importance):
     assert product == pytest.approx(importance)
 
 
+@pytest.mark.behaviour("FSH-10")
+def test_a_group_without_a_tree_is_first_come_first_served():
+    groups = (UserGroup("g", ("a", "b")),)
+    running = (RunningJob(Job("r", 9, user="b", queue="q"), 0, {"h1": 9}),)
+    problem = instance(Queue("q", user_shares=(("g", 1),)), groups=groups, running=running)
+    assert users(offered(order_policy(problem), jobs("b a b a", "q"))) == "b a b a"
+
+
 @pytest.mark.behaviour("FSH-13")
 def test_a_job_of_a_group_waits_for_that_group():
     """User1 alone has the highest priority, but the job was submitted with -G groupA."""
@@ -252,3 +321,63 @@ def test_a_job_of_a_group_waits_for_that_group():
         seen.append((offer.job.id, offer.account))
         order.started(offer.job, {"h1": 1}, 0)
     assert seen == [("3", "q/User1"), ("2", "q/x"), ("1", "q/groupA"), ("4", "q/groupA")]
+
+
+@pytest.mark.behaviour("FSH-13")
+def test_a_job_of_several_accounts_is_charged_once():
+    groups = (UserGroup("g", ("a",)),)
+    order = order_policy(instance(Queue("q", user_shares=(("a", 5), ("g", 4))), groups=groups))
+    order.begin(0, jobs("a a a a", "q"))
+    accounts = []
+    while (offer := order.next()) is not None:
+        accounts.append(offer.account)
+        order.started(offer.job, {"h1": 1}, 0)
+    assert accounts == ["q/a", "q/g", "q/a", "q/g"]
+    assert order.trees["q"].root.slots == 4
+    order.ended("2", 50)
+    assert order.trees["q"].account(("g",)).slots == 1
+
+
+@pytest.mark.behaviour("FSH-06", "FSH-11")
+def test_a_dispatch_says_what_was_compared_at_each_level():
+    """Priorities of the chosen and of the runner-up, from the top of the tree down."""
+    order = order_policy(engineering(s1=30, x1=9))
+    order.begin(0, jobs("User1 User3 User4 User2 x1", "q"))
+    assert order.next().why == (
+        "first job of q/Research/ChipY/User4, dynamic priority 75.000 "
+        "(Research 3.000 before Development 1.613, ChipY 20.000 before ChipX 8.000, "
+        "User4 75.000 before User3 25.000)"
+    )
+
+
+@pytest.mark.behaviour("FSH-06")
+def test_a_tie_is_said_to_be_one():
+    order = order_policy(instance(Queue("default", user_shares=(("a", 2), ("b", 2), ("c", 1)))))
+    order.begin(0, jobs("b a c"))
+    contests = []
+    while (offer := order.next()) is not None:
+        contests.append(str(offer.contests[0]))
+        order.started(offer.job, {"h1": 1}, 0)
+    assert contests == ["b 2.000 level with a 2.000", "a 2.000 before c 1.000", "c 1.000 alone"]
+
+
+def test_every_dispatch_says_why():
+    order = order_policy(instance(Queue("default", user_shares=(("a", 3),)), Queue("x", 9)))
+    order.begin(0, [*jobs("a"), Job("7", queue="x")])
+    assert order.next().why == "first in order of queue x"
+    order.skipped(order.next().job)
+    assert order.next().why == "first job of default/a, dynamic priority 3.000 (a 3.000 alone)"
+
+
+def test_a_job_that_starts_out_of_turn_is_not_offered_again():
+    order = order_policy(instance(Queue("default", user_shares=(("a", 1), ("b", 1)))))
+    pending = jobs("a b a b")
+    order.begin(0, pending)
+    first = order.next()
+    order.started(pending[1], {"h1": 5}, 0)
+    order.started(first.job, {"h1": 1}, 0)
+    rest = []
+    while (offer := order.next()) is not None:
+        rest.append(offer.job.id)
+        order.skipped(offer.job)
+    assert rest == ["3", "4"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 from fairshare.lab import cluster
+from hypothesis import given
+from hypothesis import strategies as st
 from slotwise import (
     InputError,
     Instance,
@@ -22,6 +25,8 @@ from slotwise import (
 from slotwise.model.formats import load_with_warnings
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import queue_levels
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 #: Printed by a real LSF at Boston University (scv.bu.edu, batchscheduling.txt): one share each,
 #: default factors. STARTED, CPU_TIME, RUN_TIME, PRIORITY.
@@ -88,6 +93,81 @@ def _queue(**fields: object) -> Instance:
     queue = Queue("normal", user_shares=(("ann", 1), ("bob", 1)))
     base = Instance(cluster(10), (queue,), params=Params(default_queue="normal"))
     return replace(base, **fields)  # type: ignore[arg-type]
+
+
+def test_who_has_used_more_goes_second() -> None:
+    pending = (Job("1", user="ann", queue="normal"), Job("2", user="bob", queue="normal"))
+    usage = (ShareUsage("normal", "ann", cpu_time=3600.0),)
+    for used, first in (((), "1"), (usage, "2")):
+        order = order_policy(_queue(share_usage=used))
+        order.begin(0, pending)
+        offer = order.next()
+        assert offer is not None
+        assert offer.job.id == first
+
+
+def test_the_loop_starts_from_it() -> None:
+    usage = (ShareUsage("normal", "ann", cpu_time=36000.0),)
+    pending = tuple(
+        Job(str(n), slots=10, user=user, queue="normal", run_limit=600, run_time=600)
+        for n, user in enumerate(("ann", "bob"))
+    )
+    session = Session(_queue(share_usage=usage, pending=pending), settings_for(_queue()))
+    session.begin()
+    session.advance()
+    assert session.world.states.get("1").start == 0
+    assert session.world.states.get("0").start is None
+
+
+@pytest.mark.behaviour("FSH-03")
+def test_it_decays_from_its_stamp_to_now() -> None:
+    usage = (ShareUsage("normal", "ann", cpu_time=1000.0, stamp=0),)
+    instance = _queue(share_usage=usage, now=5 * 3600)
+    order = order_policy(instance)
+    tree = order.trees["normal"]
+    used = tree.usage(tree.account(("ann",)), instance.now).cpu_time
+    assert used == pytest.approx(100.0)  # one tenth after HIST_HOURS
+
+
+@given(st.floats(0, 1e6), st.integers(0, 40_000), st.integers(0, 40_000), st.integers(0, 40_000))
+def test_running_jobs_are_part_of_what_is_stated(
+    cpu: float, start: int, stamp: int, after: int
+) -> None:
+    """Against the integral: the total at the stamp decays, and a job goes on after it."""
+    now = max(stamp + after, start)
+    run = RunningJob(Job("r", user="ann", queue="normal"), start, {"h1": 1})
+    usage = (ShareUsage("normal", "ann", cpu_time=cpu, stamp=stamp),)
+    order = order_policy(_queue(running=(run,), share_usage=usage, now=now))
+    tree = order.trees["normal"]
+    decay = math.log(10) / (5 * 3600)
+    since = now - max(stamp, start)
+    expected = cpu * math.exp(-decay * (now - stamp)) + (1 - math.exp(-decay * since)) / decay
+    assert tree.usage(tree.account(("ann",)), now).cpu_time == pytest.approx(expected)
+    assert tree.usage(tree.root, now).cpu_time == pytest.approx(expected)
+
+
+@given(
+    st.floats(0, 1e6),
+    st.floats(0, 1e6),
+    st.integers(0, 40_000),
+    st.integers(0, 40_000),
+    st.integers(1, 40_000),
+)
+def test_what_a_running_job_has_used_is_spread_evenly_beside_what_is_stated(
+    cpu: float, own: float, start: int, stamp: int, after: int
+) -> None:
+    """Against the integral: `own` CPU seconds since its start are the job's pace."""
+    now = max(stamp, start) + after
+    run = RunningJob(Job("r", user="ann", queue="normal", cpu_time=own), start, {"h1": 1})
+    usage = (ShareUsage("normal", "ann", cpu_time=cpu, stamp=stamp),)
+    order = order_policy(_queue(running=(run,), share_usage=usage, now=now))
+    tree = order.trees["normal"]
+    decay, pace = math.log(10) / (5 * 3600), own / (now - start)
+    since = now - max(stamp, start)
+    expected = cpu * math.exp(-decay * (now - stamp))
+    expected += pace * (1 - math.exp(-decay * since)) / decay
+    found = tree.usage(tree.account(("ann",)), now).cpu_time
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 def test_finished_run_time_counts_only_where_it_is_switched_on(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -57,6 +57,14 @@ def test_static_priority_is_shares_by_a_hundredth():
     assert found == pytest.approx([300, 200, 100])
 
 
+@pytest.mark.behaviour("QBF-03", "QBF-08")
+def test_why_a_job_of_the_pool_waits():
+    records = {record.job: record for record in simulate(shipped("fairshare-pool")).jobs}
+    assert records["g3"].reason == (
+        "queue Genova has 2 of the 15 slots of slot pool poolA, of which 0 are free for it"
+    )
+
+
 @pytest.mark.behaviour("QBF-03")
 def test_the_three_phases_of_the_documents():
     """8 5 2; Verona done: 11 and 4; Genova alone: 15. In the loop, hour by hour."""

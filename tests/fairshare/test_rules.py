@@ -17,13 +17,14 @@ from slotwise import (
     Limit,
     Params,
     Queue,
+    RunningJob,
     Scope,
     UserGroup,
     load,
     loads,
 )
 from slotwise.model.share_rules import share_problems, share_warnings
-from slotwise.model.shares import Groups, partition_hosts
+from slotwise.model.shares import Groups, partition_hosts, share_tree
 
 ALL = (("default", 1),)
 
@@ -43,6 +44,36 @@ def warnings(problem: Instance) -> list[str]:
 def only(problem: Instance) -> str:
     (message,) = messages(problem)
     return message
+
+
+@pytest.mark.behaviour("FSH-07")
+def test_a_user_without_a_share_cannot_submit_or_run():
+    problem = instance(
+        Queue("normal", user_shares=(("ann", 3),)),
+        Queue("open"),
+        pending=(Job("1", user="ann", queue="normal"), Job("2", user="root", queue="normal")),
+        future=(Job("3", user="bob", queue="open"), Job("4", user="bob", queue="normal")),
+        running=(RunningJob(Job("5", user="eve", queue="normal"), 0, {"h1": 1}),),
+    )
+    assert messages(problem) == [
+        "running[0]: eve has no share in the fairshare policy of queue normal: "
+        "add [eve, number_shares]",
+        "pending[1]: root has no share in the fairshare policy of queue normal: "
+        "add [root, number_shares]",
+        "future[1]: bob has no share in the fairshare policy of queue normal: "
+        "add [bob, number_shares]",
+    ]
+
+
+@pytest.mark.behaviour("FSH-08", "CFG-02")
+def test_host_partitions_exclude_queue_level_fairshare():
+    message = only(
+        instance(Queue("normal", user_shares=ALL), partitions=(HostPartition("P", ("h1",), ALL),))
+    )
+    assert message == (
+        "queues[0].FAIRSHARE: queue normal has FAIRSHARE and host partition P is defined: "
+        "a cluster uses either queue-level or host-partition fairshare"
+    )
 
 
 @pytest.mark.behaviour("FSH-08", "CFG-02")
@@ -83,6 +114,34 @@ def test_hosts_of_a_pool_belong_to_no_partition():
         "host h2 of slot pool P is in host partition part: "
         "hosts of queue-based fairshare belong to none"
     )
+
+
+def cross_queue(priority: int, order: str = "") -> Instance:
+    return instance(
+        Queue(
+            "queue1", 30, user_shares=ALL, fairshare_queues=("queue2", "queue3"),
+            dispatch_order=order,
+        ),
+        Queue("queue2", 40),
+        Queue("queue3", 50),
+        Queue("queue4", priority),
+    )  # fmt: skip
+
+
+@pytest.mark.behaviour("FSH-09", "CFG-02")
+@pytest.mark.parametrize("priority", [29, 51, 1])
+def test_other_queues_stay_outside_the_range(priority):
+    assert messages(cross_queue(priority)) == []
+
+
+@pytest.mark.behaviour("FSH-09", "CFG-02")
+@pytest.mark.parametrize("priority", [30, 35, 50])
+def test_a_priority_inside_the_range_is_refused_unless_ordered(priority):
+    assert only(cross_queue(priority)) == (
+        f"queues[0].FAIRSHARE_QUEUES: priority {priority} of queue queue4 falls inside 30-50, the "
+        "range of the cross-queue set of queue1: move it outside or set DISPATCH_ORDER=QUEUE"
+    )
+    assert messages(cross_queue(priority, "QUEUE")) == []
 
 
 @pytest.mark.behaviour("FSH-09", "CFG-02")
@@ -365,3 +424,12 @@ def test_a_share_for_members_that_nothing_names_is_told(shares: str, groups: str
     assert sorted(told.jobs or ()) == ["1", "2"]
     assert not found["1"].proved
     assert 0 in [item.start for item in sw.plan(instance, "greedy")]
+
+
+def test_users_without_another_share_are_taken_for_the_members() -> None:
+    text = STRANGERS.replace("SHARES]", "[staff@,2]]").replace("GROUPS", "")
+    instance = loads(text)
+    tree = share_tree("q", instance.queues[0].user_shares or (), Groups(()))
+    assert tree.default == 2
+    with_others = share_tree("q", (("staff@", 2), ("others", 1)), Groups(()))
+    assert with_others.default is None

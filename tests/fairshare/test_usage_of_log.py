@@ -67,6 +67,15 @@ def test_cpu_time_is_spread_over_the_run_and_run_time_counts_from_the_end() -> N
 
 
 @pytest.mark.behaviour("FSH-03")
+def test_a_job_without_length_leaves_its_cpu_time_at_its_end() -> None:
+    instance = Instance(cluster(10), (SHARED,), params=FACTORS, now=NOW)
+    found, _ = summed(instance, finished("1", 20_000, 20_000))
+    (ann,) = [use for use in found.share_usage if use.account == "ann"]
+    assert ann.cpu_time == pytest.approx(600 * decayed(30_000), abs=2e-3)
+    assert ann.historical_run_time == 0
+
+
+@pytest.mark.behaviour("FSH-03")
 def test_who_does_not_count() -> None:
     """No start, an end after now, a job that runs again, a user or a queue without shares."""
     again = RunningJob(Job("9", user="ann", queue="q"), NOW - 1, {"h1": 1})

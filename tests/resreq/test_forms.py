@@ -18,6 +18,7 @@ from slotwise.model.resreq import (
 from slotwise.model.resreq.syntax import Simple
 
 ORDINARY = Options()
+SEVEN = Options(dialect="7")
 
 
 def normal(text: str) -> str:
@@ -76,9 +77,52 @@ def test_the_duration_of_the_queue_is_a_ceiling_for_every_usage_string(
         merge_levels(parse(job), None, parse(queue))
 
 
+@pytest.mark.behaviour("RSV-05")
+def test_a_duration_within_that_of_the_queue_is_allowed_beside_other_strings() -> None:
+    merged = merge_levels(
+        parse("rusage[tmp=100:duration=5, swp=5:duration=90]"),
+        None,
+        parse("rusage[tmp=300:duration=10]"),
+    )
+    shown = print_requirement(merged.requirement)
+    assert shown == "rusage[tmp=100:duration=5,swp=5:duration=90]"
+
+
+@pytest.mark.behaviour("REQ-01")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mem<16384 && select[AMD64]", "select[mem<16384 && AMD64]"),
+        ("mem<16384 select[AMD64]", "select[mem<16384 && AMD64]"),
+        ("mem<5 || select[a && b]", "select[mem<5 || a && b]"),
+        ("a || b && select[c || d]", "select[a || b && (c || d)]"),
+        ("select[a || b] && c", "select[(a || b) && c]"),
+        ("select[a] || select[b] order[ut]", "select[a || b] order[ut]"),
+        ("select[a] select[b]", "select[a && b]"),
+        ("select[a] && order[ut]", "select[a] order[ut]"),
+        ("order[ut] && select[a]", "select[a] order[ut]"),
+        ("2*{mem<5 && select[a]} + {b}", "2*{select[mem<5 && a]} + {select[b]}"),
+    ],
+)
+def test_a_selection_beside_a_select_section_holds_too_in_lsf_7(text: str, expected: str) -> None:
+    assert print_requirement(parse(text, dialect="7")) == expected
+
+
 @pytest.mark.parametrize("text", ["mem<5 && select[a]", "mem<5 select[a]", "select[a] && b"])
 def test_strict_syntax_has_no_text_beside_a_select_section(text: str) -> None:
     assert "is outside the sections" in refusal(text, Options(strict=True)).what
+
+
+def test_an_error_in_a_joined_selection_points_into_the_whole_string() -> None:
+    assert place("mem<5 && select[swp>>3] order[ut]", SEVEN) == ">3] order[ut]"
+
+
+def test_what_is_ignored_beside_the_sections_is_said() -> None:
+    notes = parse_with_notes("rusage[mem=1] linux", Options()).notes
+    assert notes == ("'linux' is outside the sections and is ignored, as LSF does",)
+    assert parse_with_notes("mem<5 select[a]", SEVEN).notes == (
+        "'mem<5' precedes select[…]: both must hold",
+    )
 
 
 @pytest.mark.behaviour("REQ-02")
@@ -105,6 +149,27 @@ def test_defined_names_its_resource() -> None:
     assert hosts("defined(os)", local_type="x86") == ["b"]
     assert hosts("!defined(os)", local_type="arm") == ["c"]
     assert hosts("defined(score)", local_type="arm") == []
+
+
+@pytest.mark.behaviour("REQ-11")
+@pytest.mark.parametrize("written", ["1E-3", "1e-3", ".1E-2", "+1.0e-3", "0.001"])
+def test_exponents_are_read(written: str) -> None:
+    assert normal(f"rusage[lic={written}]") == "rusage[lic=0.001]"
+    assert normal(f"lic={written}") in ("select[lic>=0.001]", "select[lic>=1.0e-3]")
+
+
+@pytest.mark.behaviour("REQ-02")
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [("1E-3", "0.001"), ("1e3", "1000.0"), ("2.5E+1", "25.0"), (".5e1", "5.0"), ("1.5", "1.5")],
+)
+def test_selections_read_exponents_and_print_them_out(written: str, printed: str) -> None:
+    assert normal(f"mem>{written}") == f"select[mem>{printed}]"
+    assert parse(normal(f"mem>{written}"), strict=True) == parse(normal(f"mem>{written}"))
+
+
+def test_strict_syntax_has_no_exponents() -> None:
+    assert "strict syntax" in refusal("mem>1e3", Options(strict=True)).what
 
 
 @pytest.mark.behaviour("RSV-03")
@@ -141,6 +206,25 @@ def test_what_can_have_no_effect_is_noted(text: str, note: str) -> None:
     assert note in parse_with_notes(text, Options()).notes
 
 
+@pytest.mark.parametrize(
+    "text", ["same[type:model]", "same[maxmem]", "select[ut<0.5]", "select[ut<1]", "ut*100<50"]
+)
+def test_what_has_an_effect_is_not_noted(text: str) -> None:
+    assert parse_with_notes(text, Options()).notes == ()
+
+
+def test_durations_of_static_shared_resources_are_noted() -> None:
+    known = Vocabulary(numbers=frozenset({"lic", "dyn"}), static_shared=frozenset({"lic"}))
+    options = Options(vocabulary=known)
+    note = "lic is a static shared resource: it knows no duration and no decay"
+    assert parse_with_notes("rusage[lic=1:duration=5]", options).notes == (note,)
+    assert parse_with_notes("rusage[dyn=1:duration=5, lic=1]", options).notes == ()
+
+
+def test_strict_syntax_refuses_rusage_of_a_string() -> None:
+    assert "is a string" in refusal("rusage[type=1]", Options(strict=True)).what
+
+
 @pytest.mark.behaviour("REQ-20")
 @pytest.mark.parametrize(
     ("text", "at", "says"),
@@ -166,3 +250,9 @@ def test_messages_point_at_the_place_and_say_what_would_be_right(
 ) -> None:
     assert place(text) == at
     assert says in refusal(text).expected
+
+
+def test_a_misspelt_duration_is_recognised_where_all_names_are_known() -> None:
+    known = Vocabulary(complete=True)
+    error = refusal("rusage[mem=5:durtion=5]", Options(vocabulary=known))
+    assert "did you mean 'duration'?" in error.what

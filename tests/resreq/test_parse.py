@@ -6,15 +6,22 @@ import pytest
 from slotwise import ResourceDefinition
 from slotwise.model.input_limits import limited
 from slotwise.model.resreq import (
+    Compound,
     ResreqError,
     Simple,
     Vocabulary,
     parse,
+    parse_with_notes,
     print_requirement,
 )
 from slotwise.model.resreq.syntax import (
     Binary,
+    Cu,
     Name,
+    Number,
+    Options,
+    OrderKey,
+    Span,
     Unary,
 )
 
@@ -197,6 +204,17 @@ def test_errors_name_the_place_the_token_and_what_was_expected(text: str) -> Non
     assert caret.index("^") == error.position + 2
 
 
+@pytest.mark.behaviour("REQ-20")
+def test_a_long_string_is_shown_around_the_place() -> None:
+    text = " && ".join(f"hname!=host{n}" for n in range(200)) + " && mem >> 5 && cs"
+    with pytest.raises(ResreqError) as caught:
+        parse(text)
+    line, carets = caught.value.underlined().splitlines()
+    assert len(line) < 100
+    assert line[carets.index("^")] == ">"
+    assert text[caught.value.position or 0] == ">"
+
+
 @pytest.mark.behaviour("REQ-02")
 def test_precedence_is_that_of_c() -> None:
     simple = parse("a || b && c == d + e * -f")
@@ -211,6 +229,15 @@ def test_comparisons_chain_in_ordinary_syntax_only() -> None:
     assert parse("1 < mem == 1") == parse("(1 < mem) == 1")
     with pytest.raises(ResreqError, match="'&&', '\\|\\|' or the end"):
         parse("1 < mem == 1", strict=True)
+
+
+@pytest.mark.behaviour("REQ-03")
+@pytest.mark.parametrize(
+    ("alias", "name"), [("swap", "swp"), ("idle", "it"), ("login", "ls"), ("cpu", "r1m")]
+)
+def test_aliases(alias: str, name: str) -> None:
+    text = "{0} > 1 order[{0}] rusage[{0}=1]"
+    assert parse(text.format(alias)) == parse(text.format(name))
 
 
 @pytest.mark.behaviour("REQ-08")
@@ -275,6 +302,53 @@ def test_user_booleans_in_strict_syntax() -> None:
         with pytest.raises(ResreqError):
             parse(text, strict=True, vocabulary=vocabulary)
     assert parse("fs + 1 == 2", vocabulary=vocabulary)
+
+
+@pytest.mark.behaviour("REQ-01", "REQ-08")
+@pytest.mark.parametrize(
+    ("text", "normal", "ignored"),
+    [
+        ("linux rusage[mem=16000] microcs73", "select[linux] rusage[mem=16000]", "microcs73"),
+        ("rusage[mem=2000] linux", "rusage[mem=2000]", "linux"),
+    ],
+)
+def test_text_that_ordinary_syntax_ignores_is_reported(
+    text: str, normal: str, ignored: str
+) -> None:
+    parsed = parse_with_notes(text, Options())
+    assert print_requirement(parsed.requirement) == normal
+    assert parsed.notes == (f"'{ignored}' is outside the sections and is ignored, as LSF does",)
+
+
+@pytest.mark.behaviour("REQ-08")
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("linux:qscw", "select[linux && qscw]"),
+        ("cs:-fs:mem=50", "select[cs && !fs && mem>=50]"),
+        ("r1m=1.0:it=5", "select[r1m<=1.0 && it>=5]"),
+        ("type=AIX", "select[type==AIX]"),
+        ("mem = 50", "select[mem>=50]"),
+        ("!!cs", "select[!(!cs)]"),
+    ],
+)
+def test_ordinary_syntax_keeps_the_older_forms(text: str, normal: str) -> None:
+    assert print_requirement(parse(text)) == normal
+
+
+@pytest.mark.behaviour("REQ-08", "REQ-10")
+def test_the_restricted_form_follows_the_sense_of_a_user_index() -> None:
+    rising = Vocabulary.of_definitions([ResourceDefinition("qload", increasing=True)])
+    assert parse("qload=5", vocabulary=rising) == parse("qload<=5")
+    assert parse("qload=5") == parse("qload>=5")
+
+
+@pytest.mark.behaviour("REQ-10")
+def test_order_keys() -> None:
+    simple = parse("order[-swp:cpu:]")
+    assert isinstance(simple, Simple)
+    assert simple.order == (OrderKey("swp", reverse=True), OrderKey("r1m"))
+    assert parse("order[ ]") == Simple()
 
 
 @pytest.mark.behaviour("RSV-03", "RSV-04", "RSV-09")
@@ -347,6 +421,54 @@ def test_unit_for_limits(text: str, normal: str) -> None:
     assert parse(normal) == parse(text, unit="GB")
 
 
+@pytest.mark.behaviour("REQ-18")
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("hosts=1", Span(hosts=1)),
+        ("hosts=-1", Span(hosts=-1)),
+        ("ptile=3", Span(ptile=3)),
+        ("ptile='!'", Span(ptile_max=True)),
+        ("hosts=1:ptile=2", Span(ptile=2)),
+    ],
+)
+def test_span(text: str, span: Span) -> None:
+    simple = parse(f"span[{text}]")
+    assert isinstance(simple, Simple)
+    assert simple.span == span
+
+
+@pytest.mark.behaviour("PLC-08")
+def test_balance_with_usablecuslots_only_when_asked_for() -> None:
+    simple = parse("cu[balance:type=rack:usablecuslots=20]", lenient=True)
+    assert isinstance(simple, Simple)
+    assert simple.cu == Cu(type="rack", usablecuslots=20, balance=True)
+
+
+@pytest.mark.behaviour("REQ-14")
+def test_compound_terms_and_counts() -> None:
+    compound = parse("2*{cs order[ut]} + 3 * {rusage[mem=5]} + {span[ptile=2]}")
+    assert isinstance(compound, Compound)
+    assert [term.count for term in compound.terms] == [2, 3, None]
+    assert compound.terms[1].requirement == parse("rusage[mem=5]")
+    assert parse(print_requirement(compound)) == compound
+
+
+@pytest.mark.behaviour("REQ-20")
+@pytest.mark.parametrize(
+    "text",
+    ["2*{select[cs]} + 4*{rusage[mem==1]}", "  'select[mem >> 5]'  ", "order[ut] span[ptile=x]"],
+)
+def test_places_are_those_of_the_whole_string(text: str) -> None:
+    with pytest.raises(ResreqError) as caught:
+        parse(text)
+    error = caught.value
+    assert error.text == text
+    assert error.position is not None
+    assert error.token in text[error.position :]
+    assert text[error.position - 1] in "=>"
+
+
 @pytest.mark.behaviour("REQ-02")
 def test_a_list_of_a_thousand_hosts_is_no_deep_recursion() -> None:
     text = "||".join(f"hname==host{n}" for n in range(2000))
@@ -361,6 +483,13 @@ def test_a_list_of_a_thousand_hosts_is_no_deep_recursion() -> None:
 def test_deep_nesting_is_refused(text: str) -> None:
     with pytest.raises(ResreqError, match="levels deep"):
         parse(text)
+
+
+@pytest.mark.behaviour("REQ-02", "REQ-07")
+def test_literals_keep_the_text_that_a_string_comparison_needs() -> None:
+    simple = parse("os_version==4.20")
+    assert isinstance(simple, Simple)
+    assert simple.select == Binary("==", Name("os_version"), Number(4.2, "4.20"))
 
 
 @pytest.mark.behaviour("REQ-20")
