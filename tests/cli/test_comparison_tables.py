@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -107,7 +106,7 @@ def test_the_same_record_for_programs() -> None:
     assert cfd.time_based.says is None  # not compared by default
     whole = json.loads(printed("compare", "--example", "queue7", *THREE, "--format", "json"))
     by_job = {item["job"]: item for item in whole["jobs"]}
-    assert by_job["cfd"]["greedy"] == asdict(cfd.greedy)
+    assert by_job["cfd"]["greedy"] == cfd.greedy._asdict()
     assert by_job["mc1"]["time_based"] == {"says": 2 * hour, "gets": 2 * hour, "proved": False}
     assert whole["methods"] == ["greedy", "time-based", "optimal"]
     # One shape, whatever was compared.

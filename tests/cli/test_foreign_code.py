@@ -81,6 +81,7 @@ LINES = (
     "replay LOG",
     "show bjobs --example headline",
     "top --example headline --once",
+    "slots --example headline",
     "serve --example headline --port 0 --for 1s",
     "check SITE",
     "generate --hosts 2 --running 1",

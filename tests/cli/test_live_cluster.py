@@ -34,6 +34,7 @@ LINES = {
     "forecast": ["--history", "log.swf", "--samples", "5", "--policy", "fcfs"],
     "show": ["bjobs"],
     "top": ["--once"],
+    "slots": [],
     "serve": ["--port", "0", "--for", "1s"],
     "whatif": ["--set", "MBD_SLEEP_TIME=30"],
     "simulate": ["--until", "2h"],

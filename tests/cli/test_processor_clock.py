@@ -32,7 +32,8 @@ COMMANDS = (
     "ask FILE -n 4 -W 60",
     "diagnose FILE",
     "top FILE --once",
-    "verify FILE LOG",
+    "score --snapshot FILE --log LOG",
+    "slots FILE",
     "report FILE --workers 1 --output PAGE",
 )
 #: When the instances begin, and a log of other jobs of that time.

@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 from sampling import some
-from slotwise import InputError
-from slotwise.cli.main import app
 from slotwise.solver.processes import TooMuchOutput, path_of, run_program
-from typer.testing import CliRunner
 
 if not Path("/proc/self/stat").exists():
     pytest.skip("looks for processes in /proc", allow_module_level=True)
@@ -186,12 +183,3 @@ def test_a_command_that_is_terminated(tmp_path: Path, kind: str) -> None:
     if command.returncode == 143:
         assert said == "slotwise: stopped before there was an answer\n"
     assert _until(lambda: not _alive(mark))
-
-
-def test_what_only_listings_need_is_refused_beside_an_instance() -> None:
-    for option in ("--lsid", "--now", "--rusage"):
-        value = "host" if option == "--rusage" else "2026-01-01T00:00:00+00:00"
-        line = ["diagnose", "--example", "headline", option, value]
-        said = CliRunner().invoke(app, line).exception
-        assert isinstance(said, InputError)
-        assert str(said).startswith(f"{option} means something beside listings alone: give --bjobs")

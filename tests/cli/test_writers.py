@@ -81,7 +81,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
 OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
     | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
-    | {"--token-file"}
+    | {"--token-file", "--snapshot"}
     | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers", "--blimits", "--bjgroup"}
     | {
         "--brsvs",
