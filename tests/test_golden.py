@@ -23,6 +23,8 @@ from forked import slotwise
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
+#: Time of every file of a case, in seconds since 1970.
+RECORDED = 1_796_000_000
 CASES = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 
 
@@ -52,6 +54,8 @@ def printed(line: str, folder: Path) -> str:
 def outputs(case: Path, folder: Path) -> dict[str, str]:
     """Every file of `out/` as the commands of today make it."""
     shutil.copytree(case / "in", folder, dirs_exist_ok=True)
+    for path in folder.rglob("*"):  # a listing without a date is of the time of its file
+        os.utime(path, (RECORDED, RECORDED))
     (folder / "data").symlink_to(HERE / "data")
     before = {path for path in folder.rglob("*") if path.is_file()}
     found = {"printed.txt": "".join(printed(line, folder) for line in commands(case))}

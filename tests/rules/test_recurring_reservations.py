@@ -117,7 +117,6 @@ def reservation_json(flags: str, start: str, end: str) -> str:
         ("WEEKLY", "04T18:00", "04T20:00", 166 * 60),
         ("WEEKDAY", "02T18:00", "02T20:00", 70 * 60),
         ("WEEKEND", "07T06:00", "07T18:00", 132 * 60),
-        ("HOURLY", "02T10:00", "02T10:30", 30),
     ],
 )
 def test_a_reservation_of_slurm_that_repeats(
@@ -136,7 +135,8 @@ def test_a_reservation_of_slurm_that_repeats(
 @pytest.mark.behaviour("SLU-01")
 @pytest.mark.parametrize(
     ("flags", "start", "told"),
-    [("DAILY", "05T18:00", "DAILY"), ("TIME_FLOAT", "02T18:00", "TIME_FLOAT"),
+    [("DAILY", "05T18:00", "DAILY"), ("HOURLY", "02T18:00", "HOURLY"),
+     ("TIME_FLOAT", "02T18:00", "TIME_FLOAT"),
      ("FLEX", "02T18:00", "FLEX"),
      ("PURGE_COMP=00:10:00", "02T18:00", "PURGE_COMP"), ("REPLACE", "02T18:00", "REPLACE"),
      ("SPEC_NODES", "02T18:00", "")],

@@ -15,11 +15,9 @@ from .site import licence_name
 #: Omission named for a job that has no time limit and runs inside a reservation.
 UNLIMITED = "without a time limit: taken to end with its reservation"
 #: Flags of reservations that repeat, and the days of the week: Sunday is 0, (): that of the start.
-_REPEATED = {
-    "HOURLY": range(7), "DAILY": range(7), "WEEKDAY": range(1, 6), "WEEKEND": (0, 6), "WEEKLY": (),
-}  # fmt: skip
-#: Flags of reservations that move, end early or take other nodes.
-_MOVING = ("TIME_FLOAT", "FLEX", "PURGE_COMP", "REPLACE")
+_REPEATED = {"DAILY": range(7), "WEEKDAY": range(1, 6), "WEEKEND": (0, 6), "WEEKLY": ()}
+#: Flags of reservations that move, end early or take other nodes, or whose periods are too many.
+_MOVING = ("HOURLY", "TIME_FLOAT", "FLEX", "PURGE_COMP", "REPLACE")
 #: Omission named for a job inside a reservation that repeats.
 OTHER_PERIODS = "the later periods of its reservation, which repeats: planned in the next one"
 
@@ -96,16 +94,14 @@ def _periods(item: SlurmReservation, now: datetime) -> str:
         return ""
     at = datetime.fromtimestamp(item.start, now.tzinfo)
     first, length = at.hour * 60 + at.minute, math.ceil((item.end - item.start) / 60)
-    hours = range(24) if "HOURLY" in item.flags else (at.hour,)
 
     def edge(day: int, minute: int) -> str:
         more, rest = divmod(minute, MINUTES_A_DAY)
         return f"{(day + more) % 7}:{rest // 60}:{rest % 60:02}"
 
     return " ".join(
-        f"{edge(day, begin)}-{edge(day, begin + length)}"
+        f"{edge(day, first)}-{edge(day, first + length)}"
         for day in days or ((at.weekday() + 1) % 7,)
-        for begin in (first + 60 * (hour - at.hour) for hour in hours)
     )
 
 
