@@ -198,7 +198,6 @@ def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
         if may_grow(demand)
         and (item := plan.get(demand.job.id)) is not None
         and item.start is not None
-        and sum(item.allocation.values()) < demand.terms[0].max_slots
     ]
     if jobs:
         yield OmittedRule(RANGES, frozenset(jobs), places_only=True)

@@ -166,10 +166,13 @@ def placed(world: World, state: JobState, method: str) -> PlannedJob:
     """Return the planned job for a job that the simulated scheduler has started."""
     start = state.start
     duration = None if start is None else state.duration_from(start)
+    finish = None if start is None or duration is None else start + duration
+    if state.end is not None:  # a reservation that killed it is no longer known
+        finish = state.end if finish is None else min(finish, state.end)
     return PlannedJob(
         job=state.job.id,
         start=start,
-        finish=None if start is None or duration is None else start + duration,
+        finish=finish,
         allocation=world.named(state.allocation),
         method=method,
         alternative=state.alternative,
