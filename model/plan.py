@@ -355,8 +355,8 @@ class Plan(_Indexed, JobTable[PlannedJob]):
     #: Number of pending jobs that are not planned, because only the first of the order were
     #: requested.
     behind: int = 0
-    #: Running jobs that are suspended for jobs of the plan, each with the second at which it
-    #: releases its slots.
+    #: Jobs that are suspended for jobs of the plan, each with the second at which it releases its
+    #: slots.
     suspended: Mapping[str, int] = field(default_factory=dict)
     #: Differences from the planner's previous plan.
     changes: tuple[PlanChange, ...] = ()

@@ -205,7 +205,7 @@ class Store:
                 connection.execution_options(writes=writes)
                 with connection.begin():
                     yield connection
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, UnicodeDecodeError) as error:  # in a damaged schema
             raise StoreError(f"{self.name}: the store failed: {_reason(error)}") from error
         except DamagedCell as error:
             raise damaged(error, self.name) from error
@@ -650,6 +650,8 @@ def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (items[place : place + _PART] for place in range(0, len(items), _PART))
 
 
-def _reason(error: SQLAlchemyError) -> str:
+def _reason(error: SQLAlchemyError | UnicodeDecodeError) -> str:
     """Return the database's own words, without the statement and its values."""
+    if isinstance(error, UnicodeDecodeError):
+        return "its schema has bytes that are no text"
     return str(error.orig) if isinstance(error, DBAPIError) else type(error).__name__

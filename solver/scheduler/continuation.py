@@ -537,7 +537,7 @@ class ConfiguredRun:
     waiting: Mapping[str, str]
     #: Whether the run stopped before every job that can start had started.
     cut: bool = False
-    #: When running jobs were first preempted, in seconds.
+    #: When jobs were first preempted, in seconds.
     suspended: Mapping[str, int] = field(default_factory=dict)
 
     def start(self, job: str) -> int | None:
@@ -665,15 +665,15 @@ def _found(
         waiting,
         cut,
         {
-            run.job.id: time
-            for run in instance.running
-            if (time := _released(session, run.job)) is not None
+            job.id: time
+            for job in instance.present_jobs
+            if (time := _released(session, job)) is not None
         },
     )
 
 
 def _released(session: Session, job: Job) -> int | None:
-    """Return when a running job was first preempted, None if never."""
+    """Return when a job was first preempted, None if never."""
     state = session.world.states.get(job.id)
     past = state.past_allocations if state.suspensions else []
     return past[0][1] if past else None

@@ -65,7 +65,8 @@ def slots(facts: Facts) -> Iterator[Violation]:
 
 def suspensions(facts: Facts) -> Iterator[Violation]:
     """Yield suspended jobs that no queue (PREEMPTION) and no advance reservation may suspend."""
-    running = {item.job.id: facts.queues[item.job.queue] for item in facts.running}
+    holding = (*facts.running, *facts.planned)
+    running = {item.job.id: facts.queues[item.job.queue] for item in holding}
     for name, time in facts.plan.suspended.items():
         other = running.get(name)
         periods = (item for item in facts.instance.advance_reservations if item.suspends)

@@ -308,6 +308,8 @@ class Facts:
             if finish is not None:
                 finish += self.plan.margin
             holding = Holding(job, entry.start, finish, allocation, planned=True)
+            if job.id in stops:
+                holding = replace(holding, finish=stops[job.id], keeps_until=_end(holding))
             alternatives = entry.requirement_alternative, entry.alternative
             self.planned.append(self._resolved(holding, alternatives, split, entry.terms))
 

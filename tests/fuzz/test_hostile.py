@@ -50,6 +50,7 @@ def test_folders_lines_settings_and_stores_are_read_or_refused() -> None:
         make.__name__ for make, _ in target.READERS
     }
     assert all(counts[f"{make.__name__} refused"] for make, _ in target.READERS)
+    assert target.run(911, 10_778, 1, target.READERS)[1] == []  # a store whose schema is no text
 
 
 @pytest.mark.parametrize("part", some(range(4), 1))
