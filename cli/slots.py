@@ -10,7 +10,7 @@ import typer
 from ..model.display import WrittenTimes, duration_text
 from ..model.omissions import sentences
 from .declare import command, option, taking
-from .options import FORMAT, Format, Search
+from .options import FORMAT, Format, Search, seconds_of
 from .process import Exit, cancel_on_signal, left_of
 from .source import Source
 from .tables import Column, ListingRow, csv_text, listing_text, paragraph
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.slots import FreeSlots, Slots, SlotsRow
 
+#: Wall seconds of the search unless others are given.
+TIME_LIMIT = 60
 #: Rows of the default page.
 PAGE = 12
 _COLUMNS = (
@@ -38,7 +40,10 @@ def slots(
         None, "Also free slots over time, until then (24h).", metavar="TIME"
     ),
     every: bool = option(False, "All rows; else the largest of each kind of hosts.", "--all"),
-    search: Annotated[Search, taking("time_limit")],
+    search: Annotated[
+        Search,
+        taking("time_limit", time_limit=f"Wall seconds of the command; default {TIME_LIMIT}."),
+    ],
     format: Format = FORMAT,
 ) -> None:
     """What could start right now without delaying any job.
@@ -46,14 +51,9 @@ def slots(
     As bslots of LSF, but a job of each row is simulated: it starts now, and no
     other job starts or ends later. Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
-    from ..model.errors import InputError, Problem
-    from ..model.formats.units import parse_duration
     from ..solver.advice.slots import slots as slots_of
 
-    try:
-        seconds = None if until is None else parse_duration(until)
-    except ValueError as error:
-        raise InputError([Problem(str(error), "--until")]) from None
+    seconds = None if until is None else seconds_of(until, "--until")
     instance = source.read(search.time_limit)
     with cancel_on_signal() as cancel:
         found = slots_of(
@@ -62,7 +62,7 @@ def slots(
             user=user,
             until=seconds,
             every=every,
-            time_limit=left_of(search.time_limit),
+            time_limit=left_of(TIME_LIMIT if search.time_limit is None else search.time_limit),
             cancel=cancel,
         )
     if format == "json":
@@ -82,7 +82,7 @@ def _text(instance: Instance, found: Slots, every: bool) -> str:
     page = found.rows if every else found.rows[:PAGE]
     ends = [found.now + row.at_most for row in page if row.at_most is not None]
     clock = WrittenTimes.of(instance, [found.now, *ends, *found.times])
-    text = paragraph(f"for user {found.user} in queue {found.queue}", instance=instance)
+    text = paragraph(f"in queue {found.queue}, as user {found.user}", instance=instance)
     if page:
         rows = [_row(clock, row) for row in page]
         text += listing_text(_COLUMNS, rows, instance=instance)
@@ -97,11 +97,11 @@ def _text(instance: Instance, found: Slots, every: bool) -> str:
 
 
 def _row(clock: WrittenTimes, row: SlotsRow) -> ListingRow:
-    until, limit = "", "no limit"
+    until, limit = row.why_not_longer, "no limit"
     if row.at_most is not None:
         limit = duration_text(row.at_most)
-        by = f"job {row.delays}" if row.delays else row.why_not_longer
-        until = ", ".join(filter(None, (clock.text(clock.instance.now + row.at_most), by)))
+        if row.delays:
+            until = f"{clock.text(clock.instance.now + row.at_most)}, job {row.delays}"
     hosts = len(row.allocation)
     where = f"{row.slots} on {hosts} host{'s' * (hosts != 1)}"
     return ListingRow((row.kind, where, limit, until, row.line), "now")
@@ -110,9 +110,9 @@ def _row(clock: WrittenTimes, row: SlotsRow) -> ListingRow:
 def _sum(found: Slots) -> str:
     free = f"{found.free} slot{'s are' if found.free != 1 else ' is'} free"
     if found.rows:
-        jobs = f"{found.waiting} waiting job{'s' * (found.waiting != 1)}"
+        jobs = "the waiting job" if found.waiting == 1 else f"any of {found.waiting} waiting jobs"
         more = "; stopped early: more may fit" if found.is_partial else ""
-        return f"{free}; each row alone fits without delaying any of the {jobs}{more}"
+        return f"{free}; each row alone fits without delaying {jobs}{more}"
     if found.is_partial:
         return f"{free}; stopped before a row was found"
     return f"nothing could start now without delaying a job: {found.nothing} ({free})"

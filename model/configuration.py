@@ -235,6 +235,7 @@ class Consumer:
         return found
 
 
+#: Each kind once; the validator has its own list.
 CONSUMERS = (
     Consumer("users", "user", "USER", "user"),
     Consumer("queues", "queue", "QUEUE", "queue"),

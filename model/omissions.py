@@ -70,6 +70,7 @@ class Omission:
     changes: Change = "starts"
     #: Ids of jobs of the input that are not planned because of it; they are no pending jobs.
     unplanned: tuple[str, ...] = ()
+    #: What it is about, for code that has to know it.
     mark: OmissionMark = ""
 
     @property

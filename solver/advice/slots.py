@@ -16,7 +16,7 @@ from typing import Any
 
 from ...model.display import MINUTE, with_stamps
 from ...model.duration import expected_duration, expected_finish
-from ...model.errors import InputError
+from ...model.errors import InputError, Problem
 from ...model.escaping import html_table
 from ...model.instance import Instance
 from ...model.job import Job
@@ -86,7 +86,7 @@ class Slots(OneLine):
     #: Queue and user that were assumed.
     queue: str
     user: str
-    #: Slots that are free now on hosts that take jobs.
+    #: Slots that are free on hosts that take jobs once the jobs that start now have started.
     free: int
     #: Number of pending jobs, none of which a row delays.
     waiting: int
@@ -149,18 +149,21 @@ def slots(
         nothing = "" if rows or partial else search.smallest(kinds)
     except _Stopped:
         partial = True
+    if until is not None and until < 1:
+        raise InputError([Problem(f"must be 1 second or more, not {until}", path="until")])
     times = () if until is None else hours(instance.now, until)
+    starts = base.starts.values()
     return Slots(
         tuple(rows),
         job.queue,
         job.user,
-        sum(search.free.values()),
+        sum(item.free[0] for item in free_when(instance, starts, (instance.now,))),
         len(instance.pending),
         instance.now,
         instance.origin,
         nothing="" if rows else nothing,
         times=times,
-        free_when=free_when(instance, base.starts.values(), times) if times else (),
+        free_when=free_when(instance, starts, times) if times else (),
         cautions=not_simulated(instance, (*instance.pending, job)),
         is_partial=partial,
     )
@@ -168,7 +171,8 @@ def slots(
 
 def host_kinds(instance: Instance) -> list[AlikeHosts]:
     """Return the kinds of hosts that take jobs; for Slurm one kind, as no line names nodes."""
-    names = tuple(host.name for host in instance.cluster.hosts if host.takes_jobs)
+    hosts_of_jobs = [host for host in instance.cluster.hosts if host.takes_jobs and host.slots > 0]
+    names = tuple(host.name for host in hosts_of_jobs)
     alike: dict[tuple[str, int, float | None], list[str]] = {}
     for host in instance.cluster.hosts:
         key = host.model, host.slots, host.amounts.get("mem")
@@ -249,7 +253,8 @@ class _SlotSearch:
             try:
                 job = self.job(kind, slots, one_host, limit)
             except InputError as error:
-                self.tried[line] = _Trial(why=str(error).splitlines()[0])
+                why = str(error).splitlines()[0].removeprefix("bsub line: ")
+                self.tried[line] = _Trial(why=why)
             else:
                 self.tried[line] = self._run(job)
         return self.tried[line]
@@ -266,6 +271,8 @@ class _SlotSearch:
         run = run_as_configured(with_job, budget=self.budget)
         if self.budget.stopped():
             raise _Stopped
+        if job.id in run.suspended:
+            return _Trial(job, why="it would be suspended")
         delayed = min(self._delayed(run), default=None)
         if delayed is None:
             return _Trial(job, run)
@@ -348,8 +355,9 @@ class _SlotSearch:
         asked = limit
         longer = _Trial()
         if limit is not None:
-            asked = (limit - 2 * self.instance.params.mbd_sleep_time) // STEP * STEP
             longer = self.trial(kind, slots, one_host, limit + STEP)
+            cycles = 2 if longer.job is not None else 0  # none if the queue's own limit ends it
+            asked = (limit - cycles * self.instance.params.mbd_sleep_time) // STEP * STEP
             if asked <= 0:
                 return None
         trial = self.trial(kind, slots, one_host, asked)

@@ -119,7 +119,7 @@ class FreeNow:
     def pool(self, index: int) -> float:
         """Return the free amount of a pool."""
         while len(self._pools) <= index:
-            self._pools.append(self.table.pools[len(self._pools)].capacity)
+            self._pools.append(float(self.table.pools[len(self._pools)].capacity))
         return self._pools[index]
 
     def copy(self) -> FreeNow:

@@ -309,7 +309,8 @@ class Facts:
                 finish += self.plan.margin
             holding = Holding(job, entry.start, finish, allocation, planned=True)
             if job.id in stops:
-                holding = replace(holding, finish=stops[job.id], keeps_until=_end(holding))
+                ends = replace(holding, finish=entry.finish)
+                holding = replace(holding, finish=stops[job.id], keeps_until=_end(ends))
             alternatives = entry.requirement_alternative, entry.alternative
             self.planned.append(self._resolved(holding, alternatives, split, entry.terms))
 

@@ -92,6 +92,8 @@ def finishes(facts: Facts) -> Iterator[Violation]:
                 yield Violation("finish", text, job.id, "", entry.finish)
             continue
         right = facts.finish_of(job, entry.start)
+        if job.id in facts.plan.suspended and right is not None:  # it ends later
+            right = None if entry.finish is None else max(right, entry.finish)
         if entry.finish != right:
             text = f"it finishes at {_at(entry.finish)}, its expected duration gives {_at(right)}"
             yield Violation("finish", f"job {job.id}: {text}", job.id, "", entry.start)

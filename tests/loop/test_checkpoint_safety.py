@@ -290,3 +290,26 @@ def test_twenty_five_kills_at_random_instants_change_nothing(tmp_path: Path, nam
     """A hundred in all: a resumed run equals an undisturbed one, byte by byte."""
     command = files(tmp_path)[name]
     assert kill_often(command, tmp_path / "runs", 25, name) >= 1
+
+
+WHOLE_LIMIT = """
+format: slotwise/1
+hosts: [{name: a, slots: 1, type: X}, {name: b, slots: 1, type: Y}]
+queues: [{name: default, RES_REQ: type==any, EXCLUSIVE: Y, QJOB_LIMIT: 4}, {name: high, PRIORITY: 10}]
+limits: [{name: u, PER_USER: all, SLOTS: 2}]
+pending:
+  - {id: 1, slots: 1, user: u, res_req: "select[type==X]", run_limit: 1m, exclusive: true}
+  - {id: 2, slots: 2, user: u, run_limit: 1m, exclusive: true}
+future: [{id: 3, slots: 1, user: u, queue: high, run_limit: 1m, run_time: 1s}]
+"""
+
+
+def test_a_limit_of_a_queue_stays_the_same_number() -> None:
+    """A limit without a use was 4 before the checkpoint and 4.0 behind it."""
+    instance = sw.loads(WHOLE_LIMIT)
+    session = Session(instance, settings_for(instance), keep_log=True)
+    session.begin()
+    for _ in range(3):
+        text = save(session)
+        assert save(load(text, instance)) == text
+        session.advance()
