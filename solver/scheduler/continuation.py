@@ -167,9 +167,9 @@ def placed(world: World, state: JobState, method: str) -> PlannedJob:
     start = state.start
     duration = None if start is None else state.duration_from(start)
     finish = None if start is None or duration is None else start + duration
-    if state.end is not None:  # after suspensions; a reservation that killed it is not known now
-        if finish is None or state.suspensions > 0 or state.end < finish:
-            finish = state.end
+    # It ends later after suspensions; earlier by a reservation, which is not known afterwards.
+    if state.end is not None and (finish is None or state.suspensions or state.end < finish):
+        finish = state.end
     return PlannedJob(
         job=state.job.id,
         start=start,

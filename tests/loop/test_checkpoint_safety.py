@@ -295,7 +295,9 @@ def test_twenty_five_kills_at_random_instants_change_nothing(tmp_path: Path, nam
 WHOLE_LIMIT = """
 format: slotwise/1
 hosts: [{name: a, slots: 1, type: X}, {name: b, slots: 1, type: Y}]
-queues: [{name: default, RES_REQ: type==any, EXCLUSIVE: Y, QJOB_LIMIT: 4}, {name: high, PRIORITY: 10}]
+queues:
+  - {name: default, RES_REQ: type==any, EXCLUSIVE: Y, QJOB_LIMIT: 4}
+  - {name: high, PRIORITY: 10}
 limits: [{name: u, PER_USER: all, SLOTS: 2}]
 pending:
   - {id: 1, slots: 1, user: u, res_req: "select[type==X]", run_limit: 1m, exclusive: true}

@@ -18,7 +18,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def test_no_worse_in_plan_bound_or_proof(
     seed: int, odd: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of seven jobs both prove the optimum: ours would have a later plan, a lower bound or no proof.
+    """Both prove the optimum of seven jobs: ours would have a later plan, lower bound or no proof.
 
     `python benchmarks/hosts.py` compares both in equal seconds where neither may end.
     """
