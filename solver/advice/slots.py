@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ...model.display import MINUTE, with_stamps
+from ...model.display import MINUTE, duration_text, with_stamps
 from ...model.duration import expected_duration, expected_finish
 from ...model.errors import InputError, Problem
 from ...model.escaping import html_table
@@ -216,14 +216,17 @@ class _SlotSearch:
     user: str
     budget: Budget
     base: ConfiguredRun
+    #: Slots that may be free now, by host.
     free: dict[str, int] = field(default_factory=dict)
+    #: What was tried, by line.
     tried: dict[str, _Trial] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
         self.free = {host.name: host.slots for host in hosts if host.takes_jobs}
         for run in self.instance.running:
-            for name, count in run.allocation.items():
+            keeps = not (run.suspended or run.job.id in self.base.suspended)
+            for name, count in run.allocation.items() if keeps else ():
                 if name in self.free:
                     self.free[name] = max(0, self.free[name] - count)
 
@@ -369,11 +372,10 @@ class _SlotSearch:
 
     def smallest(self, kinds: list[AlikeHosts]) -> str:
         """Return why one slot for the shortest limit does not start now anywhere."""
-        for kind in kinds:
-            trial = self.trial(kind, 1, True, STEP)
-            if trial.why:
-                return trial.why
-        return "no host takes jobs"
+        trials = [self.trial(kind, 1, True, STEP) for kind in kinds]
+        if any(trial.fits for trial in trials):
+            return f"no request has {duration_text(STEP)} and two dispatch cycles"
+        return next((trial.why for trial in trials), "no host takes jobs")
 
 
 def _length(row: SlotsRow) -> float:
@@ -402,7 +404,9 @@ def free_when(
 ) -> tuple[FreeSlots, ...]:
     """Return the free slots of each kind if every job runs to its limit and no job is submitted."""
     now = [
-        (run.allocation, instance.now, expected_finish(instance, run)) for run in instance.running
+        (run.allocation, instance.now, expected_finish(instance, run))
+        for run in instance.running
+        if not run.suspended
     ]
     later = [(item.allocation, item.start, item.finish) for item in starts]
     slots = {host.name: host.slots for host in instance.cluster.hosts}
