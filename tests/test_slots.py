@@ -59,7 +59,7 @@ def check(seed: int) -> int:
 
 def test_each_row_starts_now_and_delays_nobody() -> None:
     """A row that delays a waiting job, and one that a larger or longer request beats."""
-    assert sum(map(check, range(8))) > 3
+    assert sum(map(check, range(5))) > 2
 
 
 TWO_HOSTS = """
