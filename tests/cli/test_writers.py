@@ -207,9 +207,10 @@ def test_a_link_to_a_fifo(writer: Writer, begin: bytes, name: str, tmp_path: Pat
     link.symlink_to("pipe")
     got: list[bytes] = []
     keep = os.open(fifo, os.O_RDWR)  # so that the reader outlasts a writer that opens it often
+    file = fifo.open("rb")  # before the thread: what nobody reads is gone with the last writer
 
     def read() -> None:
-        with fifo.open("rb") as file:
+        with file:
             while block := file.read1(2**16):
                 got.append(block)
 
