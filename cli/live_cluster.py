@@ -68,7 +68,7 @@ def snapshot(
     ),
     written: Written,
 ) -> None:
-    """Make an instance of the cluster of this machine, or of what LSF's commands have printed.
+    """Make an instance of the cluster of this machine, or of what its commands have printed.
 
     Without files it asks the scheduler. Of LSF it runs bjobs, bhosts, bqueues and, if they are
     there, bhpart, lsid, bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup, brsvs, bsla,
@@ -77,7 +77,7 @@ def snapshot(
 
     With files it runs nothing. Each is JSON or text, as the command has printed it; an option may
     be repeated. Printed priorities are checked against the formula, and differences are reported.
-    `slotwise import slurm` reads the files of Slurm's commands.
+    --from takes the files of Slurm's commands too.
 
     Exit codes: 0 done, 2 bad input, a command is missing, or its output makes no instance.
     """

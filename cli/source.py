@@ -42,7 +42,9 @@ class Source:
     """The instance that a command is about."""
 
     file: Path | None = argument(
-        None, "Instance file, YAML or JSON; - for standard input.", show_default=False
+        None,
+        "Instance file, or folder of what the scheduler printed; - for standard input.",
+        show_default=False,
     )
     example: str | None = option(
         None,

@@ -56,8 +56,7 @@ class PrintedFolder:
 def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
     """Return the texts of a folder.
 
-    Files that are not read are added to `ignored`. Raises InputError if there is no folder or no
-    file with the output of a command.
+    Files that are not read are added to `ignored`. Raises InputError if there is no folder.
     """
     ranked: dict[str, dict[int, list[Text]]] = {}
     configuration = []
@@ -82,9 +81,6 @@ def printed_in(folder: Path, ignored: IgnoredFiles) -> PrintedFolder:
         else:
             for text in others:
                 ignored.add(text.source, SAYS_LESS)
-    if not found:
-        names = "bjobs, bhosts, bqueues or a similar command: save one there, such as bjobs.txt"
-        raise InputError([Problem(f"has no file with the output of {names}", str(folder))])
     return PrintedFolder(found, shorter, ignored.may_have(_NAMES), configuration)
 
 
