@@ -203,7 +203,7 @@ def test_what_a_running_job_holds_is_found_in_each_form(running: str) -> None:
         ("TresPerSocket=gres/gpu:1", "", "TresPerNode=gres/gpu:1", False),
         ("TresPerSocket=gres/gpu:1", "", "", True),
         ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/gpu:1", False),
-        ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/shard:1", True),
+        ("TresPerNode=gres/shard:1", "", "TresPerNode=gres/shard:1", False),
         ("AllocTRES=cpu=1,gres/shard=1", "", "TresPerNode=gres/gpu:1", False),
         ("TresPerNode=gres/gpu:1", "shard", "TresPerNode=gres/shard:1", False),
         ("AllocTRES=cpu=1,gres/gpu=1", "shard", "TresPerNode=gres/shard:1", False),
@@ -217,6 +217,47 @@ def test_gpus_in_use_by_no_known_job_take_the_proof(
     """Of the jobs that request GPUs, and of no others; shard and gpu are of one device."""
     plan = sw.plan(_beside(running, node, waits), "optimal")
     assert (plan["1"].start, plan["1"].proved) == (0, proved)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("kind", ["shard", "mps"])
+@pytest.mark.parametrize(
+    ("held", "waits", "start"),
+    [
+        ("{}=8", "gpu:1", 1800),
+        ("{}=1", "gpu:2", 1800),
+        ("{}=4", "gpu:1", 0),
+        ("gpu=2", "{}:1", 1800),
+        ("gpu=1", "{}:5", 1800),
+        ("gpu=1", "{}:4", 0),
+        ("gpu=1,gres/{}=1", "gpu:1", 1800),
+    ],
+)
+def test_gpus_and_parts_of_them_are_one_amount(
+    held: str, waits: str, start: int, kind: str, form: str
+) -> None:
+    """Two GPUs of 4 parts; a whole GPU takes its parts. Which device has a part is not known, so
+    that nothing of it is proved; the ask box has the amounts too.
+    """
+    held, waits = held.format(kind), waits.format(kind)
+    texts = {**TEXTS, "nodes.txt": TEXTS["nodes.txt"].replace("a100:2", f"a100:2,{kind}:8")}
+    texts["jobs.txt"] = f"{HELD}AllocTRES=cpu=1,gres/{held}\n" + TEXTS["jobs.txt"].splitlines()[
+        0
+    ].replace("gpu:1", waits)
+    if form == "json":
+        common = {"partition": "gpu", "user_name": "a", "cpus": 1, "tasks": 1, "node_count": 1}
+        runs = {"job_id": 9, "job_state": "RUNNING", "time_limit": 30, "start_time": 1795737221,
+                "nodes": "g1", "tres_alloc_str": f"cpu=1,node=1,gres/{held}"}  # fmt: skip
+        wait = {"job_id": 1, "job_state": "PENDING", "time_limit": 10,
+                "tres_per_node": f"gres/{waits}"}  # fmt: skip
+        texts["squeue.json"] = json.dumps({"jobs": [common | runs, common | wait]})
+        texts.pop("jobs.txt")
+    found = instance_of(texts)
+    planned = sw.plan(found, "optimal")["1"]
+    line = f"sbatch -N1 -n1 -t 10 --gres={waits}"
+    asked = sw.ask(replace(found, pending=()), line, method="optimal").line.answer
+    assert (planned.start, planned.proved) == (start, False)
+    assert (asked.start, asked.proved) == (start, False)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...display import some
@@ -14,8 +14,10 @@ from .matching_or import matching_or
 from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
 from .site import (
     FEATURE,
+    PARTS_OF_GPUS,
     SlurmSite,
     constraint_names,
+    count_of,
     feature_name,
     gres_resource,
     is_gpu,
@@ -74,7 +76,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
     known = list(found.omitted)
-    _gres(size, found, of_job=is_beyond or _on_one(size))
+    _gres(size, facts, found, of_job=is_beyond or _on_one(size))
     if is_beyond:  # impossible under any assumption
         found.omitted = known
     _features(job.places.features, job.size, facts, found)
@@ -136,12 +138,6 @@ def _spread(job: SlurmJob, facts: SlurmSite) -> tuple[SlurmJobSize, bool]:
         return size, is_beyond
     cpus = max(size.cpus, nodes * size.cpus_per_task)
     return replace(size, nodes=nodes, tasks=max(size.tasks, nodes), cpus=cpus), is_beyond
-
-
-def count_of(held: Mapping[str, int], kind: str) -> int:
-    """Return the number of a generic resource, of which types are listed too or alone."""
-    typed = sum(count for name, count in held.items() if name.startswith(f"{kind}:"))
-    return held.get(kind) or typed
 
 
 def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
@@ -241,7 +237,7 @@ def _gpus_on_node(size: SlurmJobSize) -> int:
     return sum(count for name, count in _gres_on_node(size, Requested()).items() if is_gpu(name))
 
 
-def _gres(size: SlurmJobSize, found: Requested, *, of_job: bool) -> None:
+def _gres(size: SlurmJobSize, facts: SlurmSite, found: Requested, *, of_job: bool) -> None:
     """Set the GPUs and the other generic resources of each node; of_job: as those of the job."""
     wanted = _gres_on_node(size, found)
     gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
@@ -253,6 +249,10 @@ def _gres(size: SlurmJobSize, found: Requested, *, of_job: bool) -> None:
             found.gpu += f":gmodel={kinds[0]}"
         elif kinds:
             found.omit(f"GPUs of several types ({', '.join(kinds)})", "amounts", of=["gpu"])
+    for name in filter(wanted.get, PARTS_OF_GPUS):
+        found.omit(f"which GPUs have its {name}", "amounts", of=["gpu", gres_resource(name)])
+    for name, share in facts.parts_of_gpu.items():
+        wanted[name] = wanted.get(name, 0) + share * sum(gpus.values())
     for name, count in wanted.items():
         if not is_gpu(name) and count:
             found.uses.append(f"{gres_resource(name)}={count}/host")
