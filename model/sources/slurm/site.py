@@ -81,7 +81,7 @@ class SlurmSite:
     matching: frozenset[str] = frozenset()
     #: Kind of the network topology, "" if none.
     network: str = ""
-    #: Number of shards and the like of a GPU, for the kinds with one number on all nodes.
+    #: Number of shards and the like of a GPU, if it is one number on all nodes, by kind.
     parts_of_gpu: Mapping[str, int] = field(default_factory=dict)
 
     @property
