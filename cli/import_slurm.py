@@ -47,7 +47,7 @@ def slurm_files(listings: SlurmListings, written: Written) -> None:
 
 
 def instance_of_folder(folder: Path, now: str | None) -> Instance:
-    """Return the instance of a folder; notes go to stderr. Raises InputError; now: see SlurmListings."""
+    """Return the instance of a folder, with notes on stderr; now: as --now. Raises InputError."""
     from ..model.sources.slurm.folder import read_folder
 
     return instance_of(read_folder(folder), None if now is None else parse_now(now))

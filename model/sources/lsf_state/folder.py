@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...confined import check_inside, is_inside
-from ...errors import InputError, Problem, unreadable
+from ...errors import unreadable
 from ...formats.reading import file_bytes, no_file, odd_kind
 from ...formats.sniff import KINDS, kind_of_text
 from .bjobs import is_of_arrays
