@@ -74,8 +74,8 @@ def without_gpus_named(text: str) -> str:
 def as_known(instance: Instance, job: Job) -> Job:
     """Return a job without its requests for amounts and GPUs that no input gives.
 
-    They are named in what is not obeyed of it. Of what hosts have as a load alone no amount is
-    known that a job could reserve.
+    They are named in what is not obeyed of it. A load without an amount leaves open what a job
+    can reserve.
     """
     marks = {item.mark for item in instance.omissions}
     hosts, shared = instance.cluster.hosts, {item.name for item in instance.cluster.shared}
