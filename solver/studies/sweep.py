@@ -36,7 +36,8 @@ from ...model.sources.registry import format_of
 from ...model.sources.swf import with_estimates
 from ...model.workload import Ints, Workload, within
 from ..forecast.logs import read_log
-from ..replay import Measuring, Replay, engine_of, measure, policy_names
+from ..replay import Measuring, Replay, engine_of, policy_names
+from ..replay import measure as pool_measures
 from ..replay.measures import METRICS as POOL_METRICS
 from ..scheduler.methods import RESERVATIONS
 from ..scheduler.metrics import LoopMetrics, measure
@@ -131,7 +132,7 @@ def replayed(cell: PoolCell, stop: Stop | None) -> dict[str, Any] | None:
         if stop is not None and stop.is_set():
             return None
     measuring = Measuring(**{name: given[name] for name in _MEASURING if name in given})
-    return measure(session.result(), measuring).to_dict()
+    return pool_measures(session.result(), measuring).to_dict()
 
 
 def _end(log: Workload, until: int | str | None) -> int | None:
